@@ -236,3 +236,15 @@ def note(
     entry = {"testimonial_id": row.id, "type": "", "before": None, "created_at": clock.now()}
     entry |= write_entry(row, kind, **more)
     record_changes(project, [entry], by, batch_id=new_identifier())
+
+
+def note_photos(project: Project, rows: Sequence[Testimonial]) -> None:
+    """Write an entry for each of the testimonials that were just given a copy of their photo."""
+    db.session.flush()
+    digests, common = find_digests(rows), {"type": "", "before": None, "created_at": clock.now()}
+    entries = [
+        common | {"testimonial_id": row.id} | write_entry(row, "changed", hashes=digests[row.id])
+        for row in rows
+    ]
+    if entries:
+        record_changes(project, entries, batch_id=new_identifier())

@@ -29,6 +29,7 @@ from testimonials.projects.projects import lock_project, mark_changed
 from testimonials.testimonials.history import Part, in_parts
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.moderation import DELETE, apply_action
+from testimonials.testimonials.record import note_photos
 from testimonials.transfer.models import TableImport, WaitingArchive
 from testimonials.transfer.tables.columns import change_mapping, guess_mapping
 from testimonials.transfer.tables.files import MAX_LINES, read_table
@@ -244,15 +245,18 @@ class Copied(NamedTuple):
 
     def write(self, row: TableImport) -> None:
         """Give the testimonials their photos, unless somebody has given them another since."""
-        of = Testimonial
+        project, of = db.session.get_one(Project, row.project_id), Testimonial
+        given = []
         for testimonial_id, url in self.links:
             if (photo := self.photos.get(url)) is None:
                 continue
             is_same = (of.id == testimonial_id, of.author_avatar == url, of.avatar_id.is_(None))
-            given = update(of).where(*is_same).values(author_avatar=None, avatar_id=photo.id)
-            if db.session.scalar(given.returning(of.id)) is not None:
+            change = update(of).where(*is_same).values(author_avatar=None, avatar_id=photo.id)
+            if found := db.session.scalar(change.returning(of)):
                 db.session.add(photo)
-        mark_changed(db.session.get_one(Project, row.project_id))
+                given.append(found)
+        note_photos(project, given)
+        mark_changed(project)
         known = row.outcome.get("photos", [])
         row.outcome = row.outcome | {"photos": [*known, *map(list, self.problems)][:MOST_PROBLEMS]}
         row.photos_done = min(row.photos, row.photos_done + len(self.links))

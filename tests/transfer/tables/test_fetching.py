@@ -1,5 +1,6 @@
 """Copies of photos: from the public internet alone, and within their time."""
 
+import hashlib
 import json
 import socket
 from collections.abc import Iterator
@@ -10,6 +11,8 @@ from flask import Flask
 
 from testimonials.core.extensions import begin_write, db
 from testimonials.core.http_client import AddressRefused, connect
+from testimonials.testimonials import models
+from testimonials.testimonials.record import hash_told, list_entries
 from testimonials.transfer.models import TableImport
 from testimonials.transfer.tables.jobs import copy_some
 from testimonials.transfer.tables.photos import PictureUnreachable, fetch_picture, is_website
@@ -140,6 +143,14 @@ def test_a_copy_replaces_its_url(app: Flask, owner: Caller, website: str, tmp_pa
     rows = {row.author_name: row for row in read_testimonials(app, project)}
     assert rows["/turn"].author_avatar is None
     content = owner.client.get(f"/media/{rows['/turn'].avatar_id}.webp").data
+    with app.app_context():
+        row = db.session.get_one(models.Testimonial, rows["/turn"].id)
+        received, changed = list_entries(row)
+        other = db.session.get_one(models.Testimonial, rows["/page"].id)
+        assert len(list_entries(other)) == 1
+    assert "media" not in received["entry"]
+    hashed = hash_told(changed["salt"], hashlib.sha256(content).hexdigest())
+    assert changed["entry"]["media"] == {"photo": hashed}
     assert read(content).size == (200, 200)
     for path in ("/page", "/nothing"):
         assert (rows[path].author_avatar, rows[path].avatar_id) == (f"{website}{path}", None)
