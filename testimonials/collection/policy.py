@@ -22,6 +22,7 @@ from testimonials.projects.page_design import write_offer
 from testimonials.projects.projects import find_public_project
 from testimonials.testimonials.counts import count_where, read_numbers
 from testimonials.testimonials.models import OVERDUE_DAYS, REASONS, Testimonial, TestimonialCount
+from testimonials.testimonials.record import find_gone
 from testimonials.widget.container import WHOLE
 from testimonials.widget.selection import read_content
 from testimonials.widget.settings import list_saved, read_settings
@@ -45,7 +46,7 @@ def describe_collecting(project: Project) -> dict[str, Any]:
     widgets = [read_settings(project), *map(read_settings, list_saved(project))]
     contents = [read_content(each.design, WHOLE) for each in widgets]
     samples = (TestimonialCount.status == "demo", ~TestimonialCount.is_deleted)
-    counted = _count_received(project)
+    counted = _count_received(project, has_gone=bool(shown["reasons"]))
     end = project.numbers_from if numbers.is_old else None
     return {
         "is_open": project.is_open,
@@ -98,10 +99,15 @@ def _count_shown(project: Project) -> dict[str, int]:
     return dict(zip((*conditions, *known), found, strict=True))
 
 
-def _count_received(project: Project) -> dict[str, str]:
-    """Return how many came from each source, and how many of any don't count, by their standing."""
+def _count_received(project: Project, *, has_gone: bool) -> dict[str, str]:
+    """Return how many came from each source, and how many of any don't count, by their standing.
+
+    What was set aside counts among those for good: its entry outlives it.
+    """
     of, found = TestimonialCount, Counter[str]()
     query = select(of.standing, of.source, func.sum(of.number)).where(of.project_id == project.id)
     for standing, source, number in db.session.execute(query.group_by(of.standing, of.source)):
         found[source if standing == "genuine" else standing] += int(number)
+    if has_gone:
+        found.update(entries[-1]["reason"] for entries in find_gone(project.id).values())
     return {name: format_number(number) for name, number in found.items() if number}

@@ -4,6 +4,7 @@ import contextlib
 import hashlib
 import json
 import secrets
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from functools import partial
@@ -34,7 +35,7 @@ WORDS = {
 }
 # What is told by a hash; media by that of their own digests.
 HASHED = {*WORDS, "avatar_id", "kind"}
-TOLD = {*HASHED, "rating", "status", "set_aside", "deleted_at"}
+TOLD = {*HASHED, "rating", "status", "set_aside", "deleted_at", "submitted_at"}
 # The digests of a testimonial's `photo` and `recording`, as far as it has them.
 Digests = Mapping[str, str]
 
@@ -148,6 +149,22 @@ def _are(digests: Digests, entry: Mapping[str, Any], salt: str) -> bool:
     """Tell whether the media of an entry are these, as far as it has some."""
     told = entry.get("media", {})
     return all(hash_told(salt, digests.get(name, "")) == told[name] for name in told)
+
+
+def find_gone(project_id: str) -> dict[str, list[dict[str, Any]]]:
+    """Return the entries of the record, oldest first, of what was set aside and is gone."""
+    of = Event
+    aside = select(of.testimonial_id).where(of.project_id == project_id, of.reason.is_not(None))
+    query = select(of.testimonial_id, of.entry).where(
+        of.project_id == project_id,
+        of.entry.is_not(None),
+        of.testimonial_id.in_(aside),
+        ~exists().where(Testimonial.id == of.testimonial_id),
+    )
+    found: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for id, entry in db.session.execute(query.order_by(of.number)):
+        found[str(id)].append(json.loads(str(entry)))
+    return {id: entries for id, entries in found.items() if "reason" in entries[-1]}
 
 
 # What was there before there was a record, and what comes with an archive.

@@ -1,6 +1,5 @@
 """The case file of a project or of one testimonial: what happened, and how its numbers are made."""
 
-import json
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -9,7 +8,7 @@ from statistics import median
 from typing import IO, Any
 
 from flask import current_app
-from sqlalchemy import case, exists, func, or_, select
+from sqlalchemy import case, func, or_, select
 
 from testimonials import __version__
 from testimonials.collection.models import (
@@ -32,6 +31,7 @@ from testimonials.testimonials.counts import DAY, read_numbers
 from testimonials.testimonials.history import from_json
 from testimonials.testimonials.models import KeptRating, Testimonial
 from testimonials.testimonials.moderation import SET_ASIDE, find_testimonial
+from testimonials.testimonials.record import find_gone
 from testimonials.transfer.archives.format import FORM, PROJECT, SAVED_WIDGET
 from testimonials.transfer.archives.writing import describe_all, write_members
 from testimonials.transfer.tables.export import (
@@ -118,7 +118,7 @@ def _describe(project: Project, testimonial_id: str | None) -> Members:
     yield "notes", NOTES | {"kept": kept}
     yield "numbers", _describe_numbers(project)
     yield "keptRatings", _describe_kept(project)
-    gone = {} if testimonial_id else _find_gone(project)
+    gone = {} if testimonial_id else find_gone(project.id)
     yield "byStars", _describe_stars(project, testimonial_id, gone)
     yield "settings", PROJECT.write(project)
     yield "forms", describe_all(FORM, project)
@@ -203,22 +203,6 @@ def _describe_star(stars: int, found: Counter[str], waits: Sequence[int]) -> Row
         "setAsideShare": sum(found.values()) / total,
         "medianHoursToDecision": round(median(waits) / 3_600_000, 2) if waits else None,
     }
-
-
-def _find_gone(project: Project) -> dict[str, list[Row]]:
-    """Return the entries of the record, oldest first, of what was set aside and is gone."""
-    of = Event
-    aside = select(of.testimonial_id).where(of.project_id == project.id, of.reason.is_not(None))
-    query = select(of.testimonial_id, of.entry).where(
-        of.project_id == project.id,
-        of.entry.is_not(None),
-        of.testimonial_id.in_(aside),
-        ~exists().where(Testimonial.id == of.testimonial_id),
-    )
-    found: dict[str, list[Row]] = defaultdict(list)
-    for id, entry in db.session.execute(query.order_by(of.number)):
-        found[str(id)].append(json.loads(str(entry)))
-    return {id: entries for id, entries in found.items() if "reason" in entries[-1]}
 
 
 def _describe_gone(gone: Mapping[str, Sequence[Row]]) -> Iterator[Row]:

@@ -30,14 +30,15 @@ from testimonials.core.jobs import run_due
 from testimonials.projects.models import CustomDomain, Project
 from testimonials.testimonials import models
 from testimonials.testimonials.models import RecordHead
-from testimonials.testimonials.record import begin_all, write_entry
+from testimonials.testimonials.record import begin_all, note, write_entry
 from testimonials.testimonials.record_heads import add_up, sign_heads
+from tests.auth.browsers import open_browser
 from tests.auth.tokens import give_token
 from tests.collection.authors.authors import WORDS, Visitor
 from tests.conftest import Caller, MakeApp, MovableClock
 from tests.contracts.documents import DOCS
 from tests.support.racing import at_once
-from tests.support.rows import add_testimonial, change_project
+from tests.support.rows import add_testimonial, change_project, read_testimonials
 from tests.support.sampling import rounds
 from tests.testimonials.moderation.test_setting_aside import decide
 
@@ -318,6 +319,43 @@ def test_an_archive_brings_the_head_along(
     first, second = read_log(get_log(client, copy)).entries
     assert (first["kind"], first["head"], first["key"]) == ("continued", head["head"], head["key"])
     assert (second["kind"], second["backfilled"]) == ("received", True)
+    said = "It was there before this record began"
+    assert said in client.get(f"/oat-2/{second['testimonial']}/record").text
+    (original,) = (row.id for row in read_testimonials(app, project))
+    assert said not in client.get(f"/oat/{original}/record").text
+
+
+def test_another_day_leaves_an_entry(
+    app: Flask, client: FlaskClient, owner: Caller, project: str
+) -> None:
+    """A bad one that is said to be old stands far below, but not unnoticed."""
+    one, browser = add_testimonial(app, project, rating=1), open_browser(app, owner)
+    path = f"/dashboard/projects/{project}/testimonials/{one}"
+    form = {"author_name": "Noor", "text": "Stale.", "submitted_on": "2019-01-01"}
+    assert browser.post(path, data=form).status_code == 303
+    assert browser.post(path, data=form | {"submitted_on": "2018-01-01"}).status_code == 303
+    entries = read_log(get_log(client, project)).entries
+    assert [each["kind"] for each in entries][-2:] == ["changed", "changed"]
+    assert "words" not in entries[-1]
+
+
+def test_an_order_that_the_business_listed_is_told_apart(
+    app: Flask, client: FlaskClient, project: str
+) -> None:
+    one = add_testimonial(app, project, purchase_verified_at=clock.now())
+    with app.app_context(), write():
+        row = db.session.get_one(models.Testimonial, one)
+        note(row.project, row, "received", hashes={})
+    by_shop = "The shop’s own system said that the author bought something."
+    assert f"✓ {by_shop}" in client.get(f"/oat/{one}/record").text
+    with app.app_context(), write():
+        row = db.session.get_one(models.Testimonial, one)
+        told = {"testimonial_id": one, "type": "", "before": None, "created_at": clock.now()}
+        entry = told | write_entry(row, "received", "request")
+        record_changes(row.project, [entry], batch_id=new_identifier())
+    page = client.get(f"/oat/{one}/record").text
+    assert by_shop not in page
+    assert "✓ The business mailed its request to this author about their order." in page
 
 
 def test_of_old_events_of_what_was_deleted_only_the_entry_stays(
