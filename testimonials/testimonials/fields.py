@@ -34,7 +34,7 @@ RATING_RANGE = (1, 5)
 HANDLE_LENGTH = 15
 EARLIEST_DAY = date(1990, 1, 1)
 DAY_LENGTH = len("2024-12-31")
-_LANGUAGE = re.compile("[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8}){0,3}")
+_LANGUAGE = "[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8}){0,3}"
 # A day, perhaps with a time and its zone; versions of Python read different further forms.
 _MOMENT = re.compile(
     "[0-9]{4}-[0-9]{2}-[0-9]{2}"
@@ -112,12 +112,13 @@ class LanguageTag(RuleField, fields.String):
     """A language, as web pages name it; an empty one is None."""
 
     rule = "Must be a language such as pl or pt-BR."
+    about: ClassVar[Mapping[str, Any]] = {"pattern": f"^(?:{_LANGUAGE})?$"}
     form_messages: ClassVar[dict[str, str]] = {
         "invalid": gettext_noop("Write a language such as pl or pt-BR.")
     }
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
-        if not isinstance(value, str) or (value and not _LANGUAGE.fullmatch(value)):
+        if not isinstance(value, str) or (value and not re.fullmatch(_LANGUAGE, value)):
             raise self.make_error("invalid")
         return value or None
 

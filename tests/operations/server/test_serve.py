@@ -76,7 +76,7 @@ def test_starts_on_an_empty_folder_and_keeps_its_secret_to_itself(service: Servi
     kept = {path.name for path in folder.iterdir() if not path.name.startswith(".unfinished-")}
     assert kept <= {
         "instance.lock", "secret_key", "testimonials.db", "testimonials.db-wal",
-        "testimonials.db-shm", "backups",
+        "testimonials.db-shm", "backups", "templates",
     }  # fmt: skip
     log = "".join(service.output)
     assert "database upgraded from empty to" in log
