@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from email.utils import parseaddr
-from enum import StrEnum
 from urllib.parse import unquote, urlsplit
 
 from sqlalchemy import select
@@ -37,19 +36,8 @@ MAX_LINES = 200
 PATIENCE_WITH_MAIL = 6
 
 
-class Step(StrEnum):
-    """How far a conversation got; a failure belongs to the step in which it happened."""
-
-    BEGIN = "begin"
-    LOGIN = "login"
-    SENDER = "sender"
-    RECIPIENT = "recipient"
-    DATA = "data"
-    LEAVE = "leave"
-
-
-# The commands that begin a step; the caller begins LOGIN.
-STEPS = {"mail": Step.SENDER, "rcpt": Step.RECIPIENT, "data": Step.DATA, "quit": Step.LEAVE}
+# The commands that begin a step, to which a failure belongs; the caller begins LOGIN.
+STEPS, LOGIN = ("mail", "rcpt", "data", "quit"), "login"
 
 
 class Dialogue:
@@ -57,7 +45,7 @@ class Dialogue:
 
     def __init__(self) -> None:
         self.lines: list[str] = []
-        self.step = Step.BEGIN
+        self.step = ""
         self.is_encrypted = False
 
     def add(self, side: str, text: str) -> None:
@@ -78,9 +66,10 @@ class Connection(smtplib.SMTP):
 
     def putcmd(self, cmd: str, args: str = "") -> None:
         """Send a command; neither user nor password is recorded."""
-        self.dialogue.step = STEPS.get(cmd.lower(), self.dialogue.step)
+        if cmd.lower() in STEPS:
+            self.dialogue.step = cmd.lower()
         words = f"{cmd} {args}".strip()
-        if self.dialogue.step is Step.LOGIN:
+        if self.dialogue.step == LOGIN:
             # The answers to AUTH are sent as commands of their own, which are secret as a whole.
             words = f"AUTH {args.split(' ')[0]} {HIDDEN}" if cmd.upper() == "AUTH" else HIDDEN
         self.dialogue.add("C:", words)
@@ -216,7 +205,7 @@ class SmtpTransport:
             server.note_encryption()
             server.ehlo_or_helo_if_needed()
         if self.user:
-            self.dialogue.step = Step.LOGIN
+            self.dialogue.step = LOGIN
             if not (self.user + self.password).isascii():
                 raise smtplib.SMTPException("The user and password may only have ASCII letters.")
             server.login(self.user, self.password)
@@ -232,12 +221,12 @@ class SmtpTransport:
         else:
             words = " ".join(str(error).split())[:500] or type(error).__name__
             problem = f"{self.host}:{self.port}: {words}"
-            if step is Step.DATA:
+            if step == "data":
                 problem += " (while sending the mail, which may arrive twice)"
             return DeliveryFailed(problem, is_outage=True)
         text = answer.decode("utf-8", "replace") if isinstance(answer, bytes) else answer
         # Anything else is about the settings or the server, and would stop every mail.
-        is_about_mail = step in (Step.RECIPIENT, Step.DATA) and code not in SETTINGS_CODES
+        is_about_mail = step in ("rcpt", "data") and code not in SETTINGS_CODES
         return DeliveryFailed(
             f"{code} {' '.join(text.split())}"[:500],
             is_permanent=is_about_mail and code >= 500,
