@@ -9,14 +9,7 @@ from flask import redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from werkzeug import Response
 
-from testimonials.auth import events
-from testimonials.auth.accounts import (
-    DisplayNameForm,
-    delete_account,
-    get_account,
-    replace_key,
-    set_display_name,
-)
+from testimonials.auth import accounts, events
 from testimonials.auth.cookies import clear_session_cookie, replace_session_cookie
 from testimonials.auth.email_change import make_change_link
 from testimonials.auth.emails import send_email_change_mail, send_security_mail
@@ -124,12 +117,12 @@ name = AccountPage(account, "/dashboard/account/name", "account/name.html")
 
 @name.show
 def show_name(owner: SignedIn) -> Values:
-    return {"typed": {"display_name": get_account(owner.account_id).display_name}}
+    return {"typed": {"display_name": accounts.get_account(owner.account_id).display_name}}
 
 
-@name.save(DisplayNameForm)
+@name.save(accounts.DisplayNameForm)
 def change_name(owner: SignedIn, display_name: str | None) -> Done:
-    if set_display_name(lock_owner(owner), display_name):
+    if accounts.set_display_name(lock_owner(owner), display_name):
         record(events.NAME_CHANGED, owner.account_id, name=display_name or "none")
     return Done(_("Saved"), url_for(".show_account"))
 
@@ -162,7 +155,10 @@ language = AccountPage(account, "/dashboard/account/language", "account/language
 
 @language.show
 def show_language(owner: SignedIn) -> Values:
-    return {"choices": DASHBOARD_LANGUAGES, "chosen": get_account(owner.account_id).language or ""}
+    return {
+        "choices": DASHBOARD_LANGUAGES,
+        "chosen": accounts.get_account(owner.account_id).language or "",
+    }
 
 
 @language.save({"language": Text(35, load_default="")})
@@ -181,7 +177,7 @@ key = AccountPage(account, "/dashboard/account/key", "account/key.html")
 
 @key.show
 def show_key(owner: SignedIn) -> Values:
-    found = get_account(owner.account_id)
+    found = accounts.get_account(owner.account_id)
     return {"account": found, "key_since": clock.day(found.key_created_at), "new_key": None}
 
 
@@ -190,7 +186,7 @@ def replace_key_here(owner: SignedIn) -> Done:
     """Replace the API key and show the new one once."""
     changed = lock_owner(owner)
     became = events.KEY_REPLACED if changed.has_key else events.KEY_ISSUED
-    new_key = replace_key(changed)
+    new_key = accounts.replace_key(changed)
     send_security_mail(owner.email, "The API key of your account was replaced.")
     record(became, owner.account_id)
     return Done(page=key, shown={"new_key": new_key})
@@ -204,7 +200,7 @@ projects = AccountPage(account, "/dashboard/account/projects", "account/projects
 @projects.show
 def show_storage(owner: SignedIn) -> Values:
     return {
-        "limit": describe_plan(get_account(owner.account_id)),
+        "limit": describe_plan(accounts.get_account(owner.account_id)),
         "recordings": find_account_share(owner.account_id),
     }
 
@@ -223,7 +219,7 @@ def show_data(owner: SignedIn) -> Values:
 @require_proof("download all of your data", DATA, is_download=True)
 def export_everything(owner: SignedIn) -> ResponseReturnValue:
     with reading_one_moment():
-        file = spool(partial(write_account_archive, get_account(owner.account_id)))
+        file = spool(partial(write_account_archive, accounts.get_account(owner.account_id)))
     with write():
         record(events.ACCOUNT_EXPORTED, owner.account_id)
     return send_download(file, "testimonials-account", "zip", "application/zip")
@@ -263,7 +259,7 @@ def delete_here(owner: SignedIn, confirm: str) -> Done:
         record(MEMBER_LEFT, project)
     for workspace in list_workspaces(owner.account_id):
         record(MEMBER_LEFT, workspace.owner_id)
-    delete_account(lock_owner(owner))
+    accounts.delete_account(lock_owner(owner))
     record(events.ACCOUNT_DELETED, None, account=owner.account_id)
     return Done(to=url_for("auth.show_declined"), finish=clear_session_cookie)
 

@@ -7,19 +7,9 @@ from typing import Any
 from flask import Response, request, send_file, url_for
 
 from testimonials.auth.email_addresses import Email
+from testimonials.collection import requests
 from testimonials.collection.events import REQUESTS_CANCELLED, REQUESTS_SENT
 from testimonials.collection.models import REQUEST_STATES, MailedRequest
-from testimonials.collection.requests import (
-    GRACE,
-    PAGE_SIZE,
-    AskedPerson,
-    cancel_waiting,
-    correct_address,
-    find_asked,
-    list_asked,
-    list_everybody,
-    remove_asked,
-)
 from testimonials.core import clock
 from testimonials.core.audit import record
 from testimonials.core.http.blueprints import collect
@@ -70,7 +60,8 @@ correct_page = ProjectPage(collect, "collect/asked/<asked_id>", "collect/correct
 def show_asked(access: Access) -> Values:
     query = AskedQuery().read(request.args).values
     state = query.get("state")
-    people, page, counts = list_asked(access.project, state, min(query.get("page") or 1, 10**6))
+    wanted = min(query.get("page") or 1, 10**6)
+    people, page, counts = requests.list_asked(access.project, state, wanted)
     return {
         "counts": counts,
         "states": [
@@ -87,7 +78,7 @@ def show_asked(access: Access) -> Values:
 @asked_page.save(at="/cancel")
 def cancel_requests(access: Access) -> Done:
     """Delete the requests that weren't sent yet."""
-    count = cancel_waiting(access.project)
+    count = requests.cancel_waiting(access.project)
     record(REQUESTS_CANCELLED, access.project, count=count)
     return Done(ngettext("One request is cancelled", "%(num)s requests are cancelled", count))
 
@@ -95,21 +86,21 @@ def cancel_requests(access: Access) -> Done:
 @asked_page.save({"id": Text(40, load_default="")}, at="/remove")
 def remove_request(access: Access, id: str) -> Done:
     """Delete one person from the list; whoever waits gets no mail."""
-    is_waiting = find_asked(access.project, id).state == "waiting"
-    remove_asked(access.project, id)
+    is_waiting = requests.find_asked(access.project, id).state == "waiting"
+    requests.remove_asked(access.project, id)
     return Done(_("Nothing was sent.") if is_waiting else _("Deleted from the list"))
 
 
 @correct_page.show
 def show_correction(access: Access, asked_id: str) -> Values:
-    person = find_asked(access.project, asked_id)
+    person = requests.find_asked(access.project, asked_id)
     return {"person": describe_person(person), "typed": {"email": person.request.email}}
 
 
 @correct_page.save({"email": Email(required=True)}, lock_first=lock_account_first)
 def correct_request(access: Access, asked_id: str, email: str) -> Done:
     """Ask somebody at another address, whose mail was not delivered."""
-    correct_address(access.project, asked_id, email)
+    requests.correct_address(access.project, asked_id, email)
     record(REQUESTS_SENT, access.project, count=1)
     return Done(
         ngettext("%(num)s mail goes out in 30 seconds", "%(num)s mails go out in 30 seconds", 1),
@@ -123,7 +114,7 @@ def download_requests(access: Access) -> Response:
     """Send the list of who was asked, as a table."""
     out = io.BytesIO()
     headings = ["email", "name", "company", "order", "state", *_COLUMNS]
-    write_csv(headings, map(_to_cells, list_everybody(access.project)), out)
+    write_csv(headings, map(_to_cells, requests.list_everybody(access.project)), out)
     out.seek(0)
     name = f"{access.project.slug}-requests-{clock.now().date().isoformat()}.csv"
     return send_file(out, "text/csv", as_attachment=True, download_name=name, max_age=0)
@@ -133,12 +124,12 @@ def download_requests(access: Access) -> Response:
 
 
 def describe_pager(page: int, total: int) -> Values:
-    first, last = (page - 1) * PAGE_SIZE + 1, min(page * PAGE_SIZE, total)
+    first, last = (page - 1) * requests.PAGE_SIZE + 1, min(page * requests.PAGE_SIZE, total)
     said = _("%(first)s to %(last)s of %(total)s", first=first, last=last, total=total)
     return {"page": page, "has_more": last < total, "shown": said}
 
 
-def describe_person(person: AskedPerson) -> dict[str, Any]:
+def describe_person(person: requests.AskedPerson) -> dict[str, Any]:
     row, state = person.request, person.state
     name = row.name or row.email
     return {
@@ -161,11 +152,13 @@ def count_seconds(row: MailedRequest) -> int | None:
         return None
     left = row.next_mail_at - clock.now()
     return (
-        max(1, round(left.total_seconds())) if left <= GRACE and left.total_seconds() > 0 else None
+        max(1, round(left.total_seconds()))
+        if left <= requests.GRACE and left.total_seconds() > 0
+        else None
     )
 
 
-def tell_state(person: AskedPerson) -> str:
+def tell_state(person: requests.AskedPerson) -> str:
     """Return what came of a request, and when."""
     row = person.request
     if person.state == "waiting":
@@ -204,7 +197,7 @@ _COLUMNS = ("sent", "reminded", "opened", "started", "answered", "said no", "uns
 _STATES = LABELS | {"answered": "Answered", "unsubscribed": "Unsubscribed"}
 
 
-def _to_cells(person: AskedPerson) -> list[str | None]:
+def _to_cells(person: requests.AskedPerson) -> list[str | None]:
     row = person.request
     has_left = person.state not in ("waiting", "printed")
     times: list[datetime | None] = [

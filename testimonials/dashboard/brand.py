@@ -15,14 +15,8 @@ from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.http.static import compress
 from testimonials.core.http.urls import collection_page_url, face_url, wall_url
+from testimonials.core.images import uploads
 from testimonials.core.images.colors import TEXTS, derive_colours, find_text, from_hex
-from testimonials.core.images.uploads import (
-    LOGO,
-    UPLOAD_FORM_BYTES,
-    Image,
-    ImageRefused,
-    read_image,
-)
 from testimonials.core.mail.look import FONTS, PLAIN
 from testimonials.dashboard.framework import Done, ProjectPage, Values, require_role
 from testimonials.projects import brand as brands
@@ -239,22 +233,22 @@ def choose(values: Values, shown: Brand) -> dict[str, str]:
     return {name: each for name, each in found.items() if each not in (None, getattr(shown, name))}
 
 
-def read_logo() -> Image | None:
+def read_logo() -> uploads.Image | None:
     """Return the logo that a form has beside its fields, if any; raise `ValidationFailed`."""
     file = request.files.get("logo")
     try:
-        return read_image(file.stream, LOGO) if file and file.filename else None
-    except ImageRefused as error:
+        return uploads.read_image(file.stream, uploads.LOGO) if file and file.filename else None
+    except uploads.ImageRefused as error:
         raise ValidationFailed.of({"logo": [error.shown]}) from None
 
 
-def _read_logo(access: Access, **_sent: Any) -> Image:
+def _read_logo(access: Access, **_sent: Any) -> uploads.Image:
     file = request.files.get("logo")
-    return read_image(file.stream if file else io.BytesIO(), LOGO)
+    return uploads.read_image(file.stream if file else io.BytesIO(), uploads.LOGO)
 
 
-@screen.save(at="/logo", prepare=_read_logo, takes=UPLOAD_FORM_BYTES)
-def save_logo(access: Access, prepared: Image) -> Done:
+@screen.save(at="/logo", prepare=_read_logo, takes=uploads.UPLOAD_FORM_BYTES)
+def save_logo(access: Access, prepared: uploads.Image) -> Done:
     _set_logo(access.project, prepared)
     return Done(_("Saved"))
 
@@ -265,7 +259,7 @@ def remove_logo(access: Access) -> Done:
     return Done(_("Saved"))
 
 
-def _set_logo(project: Project, image: Image | None) -> None:
+def _set_logo(project: Project, image: uploads.Image | None) -> None:
     brands.set_brand_logo(project, image)
     record(PROJECT_CHANGED, project)
 

@@ -12,37 +12,9 @@ from flask import Response, jsonify, make_response, redirect, render_template, r
 from flask.typing import ResponseReturnValue
 from marshmallow import fields
 
-from testimonials.auth.accounts import (
-    claim_account,
-    delete_account,
-    drop_key,
-    find_key_problem,
-    replace_key,
-    require_passwords,
-)
-from testimonials.auth.cookies import (
-    ARRIVAL,
-    describe_visitor,
-    read_cookie,
-    set_session_cookie,
-    sign_browser_in,
-)
+from testimonials.auth import accounts, cookies, events, magic_links
 from testimonials.auth.credentials import judge_password
-from testimonials.auth.events import (
-    ACCOUNT_CLAIMED,
-    ACCOUNT_DELETED,
-    COMPANY_LINKED,
-    KEY_DROPPED,
-    KEY_REPLACED,
-)
 from testimonials.auth.lockout import CLAIM_PER_ADDRESS
-from testimonials.auth.magic_links import (
-    LinkInvalid,
-    LinkPurpose,
-    find_account_of_key,
-    find_account_of_link,
-    request_link,
-)
 from testimonials.auth.models import Account
 from testimonials.auth.oidc.accounts import (
     claim_for,
@@ -77,15 +49,7 @@ from testimonials.dashboard.brand import (
     read_logo,
 )
 from testimonials.dashboard.framework import CORRECTABLE, Values
-from testimonials.projects.brand import (
-    FONTS,
-    TRADES,
-    Brand,
-    FoundSchema,
-    find_brand,
-    guess_trade,
-    set_brand_logo,
-)
+from testimonials.projects import brand as brands
 from testimonials.projects.events import PROJECT_DELETED
 from testimonials.projects.models import Project
 from testimonials.projects.projects import (
@@ -106,7 +70,7 @@ from testimonials.testimonials.testimonials import (
 
 Errors = dict[str, list[str]]
 # What a project's brand keeps of its website.
-KEPT = tuple(FoundSchema().fields)
+KEPT = tuple(brands.FoundSchema().fields)
 
 # What whoever takes over an account decides about what an agent made of it.
 
@@ -122,7 +86,7 @@ class KeyForm(FormSchema):
 
 def find_key_errors(account: Account, other: str, values: Values) -> Errors:
     """Return an error unless the form keeps the key that the agent holds, or does the `other`."""
-    problem = find_key_problem(account, values["key"], other, values["key_seen"])
+    problem = accounts.find_key_problem(account, values["key"], other, values["key_seen"])
     return {"key": [problem]} if problem else {}
 
 
@@ -132,8 +96,8 @@ def drop_what_is_unwanted(account: Account, values: Values) -> None:
         for gone in delete_projects(account.id):
             record(PROJECT_DELETED, gone, name=gone.name)
     if values["key"] == "drop" and account.has_key:
-        drop_key(account)
-        record(KEY_DROPPED, account.id)
+        accounts.drop_key(account)
+        record(events.KEY_DROPPED, account.id)
     mark_added(account.id)
 
 
@@ -161,7 +125,7 @@ class Begun:
 
     account: Account
     project: Project | None
-    brand: Brand
+    brand: brands.Brand
     # Of the website of the address's own domain.
     read: Values
 
@@ -177,15 +141,15 @@ class Begun:
 
 def _look(account: Account) -> Begun:
     if projects := list_projects(account.id):
-        return Begun(account, projects[-1], find_brand(projects[-1]), {})
+        return Begun(account, projects[-1], brands.find_brand(projects[-1]), {})
     read = account.website_read or {}
-    trade = read.get("trade") or guess_trade(read.get("name", ""))
-    brand = Brand(
+    trade = read.get("trade") or brands.guess_trade(read.get("name", ""))
+    brand = brands.Brand(
         name=read.get("name", ""),
         website=own_domain(account.email),
         logo_url=image_url(next(iter(read.get("logos", [])), None)),
-        color=read.get("color") or TRADES[trade],
-        font=FONTS[0],
+        color=read.get("color") or brands.TRADES[trade],
+        font=brands.FONTS[0],
         trade=trade,
         site_typeface=read.get("typeface") or "plain",
     )
@@ -202,11 +166,11 @@ class Proof:
 
 
 def _by_link(token: str) -> Proof:
-    return Proof(partial(find_account_of_link, token))
+    return Proof(partial(magic_links.find_account_of_link, token))
 
 
 def _by_company() -> Proof:
-    person, target = read_claim_token(read_cookie(ARRIVAL))
+    person, target = read_claim_token(cookies.read_cookie(cookies.ARRIVAL))
     return Proof(partial(lock_waiting, person), person, target)
 
 
@@ -241,17 +205,17 @@ def claim_with_company() -> ResponseReturnValue:
 @limiter.per_address(CLAIM_PER_ADDRESS)
 def begin_claim_by_passkey(token: str) -> ResponseReturnValue:
     """Return what the browser makes a passkey of."""
-    account = find_account_of_link(token)
-    require_passwords()
+    account = magic_links.find_account_of_link(token)
+    accounts.require_passwords()
     return jsonify(offer_passkey(account.id, account.email, account.email, account.id))
 
 
 @auth.get("/claim/<token>/address")
 def show_next_address(token: str) -> ResponseReturnValue:
     """Return the address and the trade for the name that is being typed (``?name=``)."""
-    find_account_of_link(token)
+    magic_links.find_account_of_link(token)
     name = request.args.get("name", "")
-    found = {"address": next_address(name), "trade": guess_trade(name)}
+    found = {"address": next_address(name), "trade": brands.guess_trade(name)}
     return answer_privately(make_response(found))
 
 
@@ -282,14 +246,14 @@ def _redeem(proof: Proof) -> ResponseReturnValue:
             project = None if values["drop"] else _keep_project(begun, values, logo)
             cookie = _sign_in(account, proof, by_passkey=bool(values["passkey"]))
             has_proposals = project is not None and count_waiting(project.id) > 0
-    except LinkInvalid:
+    except magic_links.LinkInvalid:
         raise
     except ServiceError as error:
         if error.status not in CORRECTABLE:
             raise
         return _show(proof, sent, to_form_errors(error, "password"))
     response = make_response(_lead_on(account, new_key, project, proof.target, has_proposals))
-    set_session_cookie(response, account, cookie)
+    cookies.set_session_cookie(response, account, cookie)
     return response
 
 
@@ -297,7 +261,7 @@ def _find_password_problem(account: Account, values: Values, proof: Proof) -> Er
     """Return what is wrong with the password, before anybody waits; raises `PasswordsOff`."""
     if proof.person is not None:
         return {}
-    require_passwords()
+    accounts.require_passwords()
     is_needed = not values["passkey"]
     problem = judge_password(values["password"], account.email) if is_needed else None
     return {"password": [problem]} if problem else {}
@@ -317,21 +281,23 @@ def _claim(
     account: Account, values: Values, password_hash: str | None, person: CompanyPerson | None
 ) -> str | None:
     """Claim the locked account as the form says; return its new key, if it gets one."""
-    new_key = replace_key(account) if account.has_key and values["key"] == "replace" else None
+    new_key = (
+        accounts.replace_key(account) if account.has_key and values["key"] == "replace" else None
+    )
     act_as(ActorKind.PERSON, account.id)
     drop_what_is_unwanted(account, values)
     if person is not None:
         claim_for(account, person)
-        record(COMPANY_LINKED, account.id, who=person.email)
+        record(events.COMPANY_LINKED, account.id, who=person.email)
         signed_in.send(account.id, who=account.email, groups=person.groups)
     else:
-        claim_account(account, password_hash)
+        accounts.claim_account(account, password_hash)
     if values["passkey"]:
         name = translate_browser(describe_browser(request.user_agent.string))
         add_passkey(account, account.id, values, name)
-    record(ACCOUNT_CLAIMED, account.id)
+    record(events.ACCOUNT_CLAIMED, account.id)
     if new_key is not None:
-        record(KEY_REPLACED, account.id)
+        record(events.KEY_REPLACED, account.id)
     return new_key
 
 
@@ -353,16 +319,16 @@ def _keep_project(begun: Begun, values: Values, logo: Image | None) -> Project |
         if not found or complete_website(brand.website) != project.page_config["website"]:
             read_later(project)
     if project is not None and logo is not None:
-        set_brand_logo(project, logo)
+        brands.set_brand_logo(project, logo)
     return project
 
 
 def _sign_in(account: Account, proof: Proof, *, by_passkey: bool) -> str:
     if proof.person is not None:
         means = current_settings().company_name
-        return sign_browser_in(account, SignInMethod.COMPANY, means, is_proved=False)
+        return cookies.sign_browser_in(account, SignInMethod.COMPANY, means, is_proved=False)
     how = SignInMethod.PASSKEY if by_passkey else SignInMethod.LINK
-    return sign_browser_in(account, how, "claim link")
+    return cookies.sign_browser_in(account, how, "claim link")
 
 
 def _lead_on(
@@ -425,7 +391,7 @@ def _show(proof: Proof, sent: SentForm | None = None, errors: Errors | None = No
 @auth.get("/claim/<token>/decline")
 def show_decline(token: str) -> ResponseReturnValue:
     """Show what removing the unclaimed account would remove."""
-    account = find_account_of_link(token)
+    account = magic_links.find_account_of_link(token)
     projects = summarize_projects(account.id)
     return answer_privately(
         render_template("auth/decline.html", email=account.email, projects=projects)
@@ -436,9 +402,9 @@ def show_decline(token: str) -> ResponseReturnValue:
 @limiter.per_address(CLAIM_PER_ADDRESS)
 def decline_claim(token: str) -> ResponseReturnValue:
     """Delete an account that its owner never asked for."""
-    with write(partial(find_account_of_link, token)) as account:
-        delete_account(account)
-        record(ACCOUNT_DELETED, None, account=account.id)
+    with write(partial(magic_links.find_account_of_link, token)) as account:
+        accounts.delete_account(account)
+        record(events.ACCOUNT_DELETED, None, account=account.id)
     return redirect(url_for(".show_declined"), 303)
 
 
@@ -450,7 +416,7 @@ def show_declined() -> ResponseReturnValue:
 @auth.get("/not-me/<token>")
 def show_not_me(token: str) -> ResponseReturnValue:
     """Ask whoever got the mail about a new key whether to revoke it."""
-    account = find_account_of_key(token)
+    account = magic_links.find_account_of_key(token)
     shown = {"email": account.email, "issued": describe_issued(account.id)[:1]}
     return answer_privately(render_template("auth/not_me.html", **shown))
 
@@ -459,10 +425,10 @@ def show_not_me(token: str) -> ResponseReturnValue:
 @limiter.per_address(CLAIM_PER_ADDRESS)
 def revoke_key(token: str) -> ResponseReturnValue:
     """Revoke the key of an unclaimed account; delete nothing."""
-    with write(partial(find_account_of_key, token)) as account:
-        drop_key(account)
+    with write(partial(magic_links.find_account_of_key, token)) as account:
+        accounts.drop_key(account)
         act_as(ActorKind.PERSON, account.id)
-        record(KEY_DROPPED, account.id)
+        record(events.KEY_DROPPED, account.id)
     return redirect(url_for(".show_revoked"), 303)
 
 
@@ -486,12 +452,12 @@ def send_new_link() -> ResponseReturnValue:
     if sent.errors:
         return _link_problem("invalid", sent.typed["email"], sent.errors), 422
     email = sent.values["email"]
-    request_link(LinkPurpose.CLAIM, email, describe_visitor(email))
+    magic_links.request_link(magic_links.LinkPurpose.CLAIM, email, cookies.describe_visitor(email))
     return render_template("auth/sign_in/link_sent.html", email=email)
 
 
-@auth.errorhandler(LinkInvalid)
-def show_link_problem(error: LinkInvalid) -> ResponseReturnValue:
+@auth.errorhandler(magic_links.LinkInvalid)
+def show_link_problem(error: magic_links.LinkInvalid) -> ResponseReturnValue:
     status = {"expired": 410, "used": 200}.get(error.reason, 404)
     return answer_privately(_link_problem(error.reason), status)
 

@@ -12,6 +12,7 @@ from werkzeug.exceptions import RequestEntityTooLarge
 
 from testimonials.analytics.reports import count_visitors
 from testimonials.auth.models import Account
+from testimonials.collection import requests
 from testimonials.collection.address_lists import (
     MAX_FILE_BYTES,
     MAX_PEOPLE,
@@ -25,21 +26,6 @@ from testimonials.collection.events import REQUESTS_CANCELLED, REQUESTS_SENT
 from testimonials.collection.forms import list_forms
 from testimonials.collection.models import MailedRequest, RequestBatch
 from testimonials.collection.request_mail import SUBJECT_LENGTH, fill_fields, suggest_texts
-from testimonials.collection.requests import (
-    GRACE,
-    MESSAGE_LENGTH,
-    REMINDERS,
-    UNSUBSCRIBED,
-    WAITS,
-    LeftOut,
-    ask_people,
-    cancel_sending,
-    choose_people,
-    count_room,
-    find_batch,
-    list_asked,
-    sort_people,
-)
 from testimonials.core.audit import record
 from testimonials.core.csv_rows import TableUnreadable
 from testimonials.core.extensions import db
@@ -122,15 +108,17 @@ class AskForm(ListForm):
     """Whom to ask, and the mail that they get."""
 
     subject = Text(SUBJECT_LENGTH, one_line=True, missing=gettext_noop("Write a subject."))
-    message = Text(MESSAGE_LENGTH, missing=gettext_noop("Write a few words."))
+    message = Text(requests.MESSAGE_LENGTH, missing=gettext_noop("Write a few words."))
     language = Choice(
         *(language.code for language in LANGUAGES),
         missing=gettext_noop("Choose one of the languages."),
     )
     form = Text(SLUG_LENGTH, one_line=True, load_default="")
-    wait = Choice(*map(str, WAITS), load_default=NOW)
+    wait = Choice(*map(str, requests.WAITS), load_default=NOW)
     reminder = Choice(
-        NEVER, *map(str, REMINDERS), missing=gettext_noop("Choose after how many days, or never.")
+        NEVER,
+        *map(str, requests.REMINDERS),
+        missing=gettext_noop("Choose after how many days, or never."),
     )
 
 
@@ -152,7 +140,7 @@ file_page = ProjectPage(collect, "", "collect/file.html")
 @collect_page.show
 def show_collect(access: Access) -> Values:
     project = access.project
-    people, _page, counts = list_asked(project, None, 1, NEWEST)
+    people, _page, counts = requests.list_asked(project, None, 1, NEWEST)
     g.has_preview = True
     return {
         "typed": suggest_values(access),
@@ -170,7 +158,9 @@ def send_requests(access: Access, **values: Any) -> Done:
     """Ask everybody on the list, once, unless it is taken back in 30 seconds."""
     project, listed, wait = access.project, values["people"], int(values["wait"])
     batch = make_batch(access, values)
-    count = ask_people(project, batch, listed, access.user.email, wait, grace=GRACE)
+    count = requests.ask_people(
+        project, batch, listed, access.user.email, wait, grace=requests.GRACE
+    )
     record(REQUESTS_SENT, project, count=count)
     undo, undo_url = batch.id, url_for(".undo_sending")
     return Done(tell_sent(count, wait), to=url_for(".show_asked"), undo=undo, undo_url=undo_url)
@@ -179,11 +169,11 @@ def send_requests(access: Access, **values: Any) -> Done:
 @collect_page.save(UndoForm, at="/undo")
 def undo_sending(access: Access, undo: str) -> Done:
     """Take back what hasn't gone, and fill the form in with it."""
-    people, gone = cancel_sending(access.project, undo)
+    people, gone = requests.cancel_sending(access.project, undo)
     if people:
         record(REQUESTS_CANCELLED, access.project, count=len(people))
     typed = suggest_values(access) | {"people": write_table(people) if people else ""}
-    if (batch := find_batch(access.project, undo)) is not None:
+    if (batch := requests.find_batch(access.project, undo)) is not None:
         reminder = batch.remind_after_days
         typed |= {"subject": batch.subject, "message": batch.message, "language": batch.language}
         typed |= {"reminder": NEVER if reminder is None else str(reminder)}
@@ -196,7 +186,7 @@ def preview_requests(access: Access, **values: Any) -> Done:
     """Show who would get what, before anything is sent: without script, and for a file."""
     project, lists = access.project, [values["people"], read_table(read_file())]
     batch = make_batch(access, values)
-    people, left_out = choose_people(project, lists)
+    people, left_out = requests.choose_people(project, lists)
     shown = {
         "people": people,
         "listed": LISTED,
@@ -218,7 +208,7 @@ def show_file(access: Access, people: AddressList, **chosen: int | None) -> Done
     except ValidationFailed:
         # Without a column of addresses that we know, somebody chooses one.
         uploaded = read_table(content, {"email": 0})
-    fresh, left_out = sort_people(access.project, uploaded.people)
+    fresh, left_out = requests.sort_people(access.project, uploaded.people)
     columns = {
         name: (translate(label), uploaded.columns.get(name)) for name, label in COLUMNS.items()
     }
@@ -245,12 +235,13 @@ def check_people(access: Access) -> ResponseReturnValue:
 def describe_choices(project: Project) -> Values:
     """Return what "Change" offers, and what keeps somebody from asking."""
     days = [
-        (str(each), ngettext("After %(num)s day", "After %(num)s days", each)) for each in REMINDERS
+        (str(each), ngettext("After %(num)s day", "After %(num)s days", each))
+        for each in requests.REMINDERS
     ]
-    room = count_room(project.account_id)
+    room = requests.count_room(project.account_id)
     return {
         "languages": [(each.code, each.name) for each in LANGUAGES],
-        "waits": [(str(each), name_wait(each)) for each in WAITS],
+        "waits": [(str(each), name_wait(each)) for each in requests.WAITS],
         "reminders": [*days, (NEVER, _("Never"))],
         "forms": [
             ("", _("The project’s page")),
@@ -297,7 +288,7 @@ def describe_mail(project: Project, person: Person | None = None) -> Values:
     }
 
 
-def describe_list(lists: Sequence[AddressList], left_out: Sequence[LeftOut]) -> Values:
+def describe_list(lists: Sequence[AddressList], left_out: Sequence[requests.LeftOut]) -> Values:
     """Return the lines of lists that can't be used, and who is left out."""
     line = gettext_noop("Line %(line)s")
     of_file = gettext_noop("Line of the file %(line)s") if lists[0].wrong else line
@@ -314,7 +305,7 @@ def describe_list(lists: Sequence[AddressList], left_out: Sequence[LeftOut]) -> 
 
 def describe_chips(project: Project, listed: AddressList) -> list[Values]:
     """Return everybody on a list, and the lines that name nobody."""
-    fresh, left_out = sort_people(project, listed.people)
+    fresh, left_out = requests.sort_people(project, listed.people)
     return [
         *(describe_chip(each) for each in fresh),
         *(describe_chip(each.person, tell_left_out(each)) for each in left_out),
@@ -339,8 +330,8 @@ def describe_chip(person: Person, reason: str = "") -> Values:
     }
 
 
-def tell_left_out(each: LeftOut) -> str:
-    if each.reason == UNSUBSCRIBED or each.has_declined:
+def tell_left_out(each: requests.LeftOut) -> str:
+    if each.reason == requests.UNSUBSCRIBED or each.has_declined:
         return _("said no")
     if each.asked_at is not None:
         return _("asked on %(day)s", day=format_day(each.asked_at, "long", has_year=False))

@@ -5,27 +5,13 @@ from typing import Any
 from flask import render_template, request
 from marshmallow import fields
 
+from testimonials.collection import verified_purchases
 from testimonials.collection.events import PURCHASES_CHANGED
-from testimonials.collection.verified_purchases import (
-    count_verified,
-    end_old_secret,
-    find_old_secret,
-    make_secret,
-)
 from testimonials.core.audit import record
+from testimonials.core.http import urls
 from testimonials.core.http.blueprints import settings
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.i18n import gettext_noop
-from testimonials.core.http.urls import (
-    agent_guide_url,
-    base_url,
-    collection_page_url,
-    fragment_url,
-    json_feed_url,
-    mcp_url,
-    newsletter_url,
-    origin_of,
-)
 from testimonials.dashboard.activity import describe_activity, describe_newest, read_search
 from testimonials.dashboard.formatting import highlight
 from testimonials.dashboard.framework import Done, ProjectPage, Values
@@ -81,7 +67,12 @@ def show_agents(access: Access) -> Values:
 
 
 def _describe_clients(project: Project, current: str) -> list[dict[str, Any]]:
-    values = {"base": base_url(), "mcp": mcp_url(), "guide": agent_guide_url(), "project": project}
+    values = {
+        "base": urls.base_url(),
+        "mcp": urls.mcp_url(),
+        "guide": urls.agent_guide_url(),
+        "project": project,
+    }
     return [
         {
             "key": key,
@@ -103,11 +94,11 @@ feeds = ProjectPage(settings, "settings/developers/feeds", "settings/developers/
 
 @feeds.show
 def show_feeds(access: Access) -> Values:
-    project_id, origin = access.project.id, origin_of(base_url())
+    project_id, origin = access.project.id, urls.origin_of(urls.base_url())
     return {
-        "json_feed_url": json_feed_url(project_id),
-        "fragment_url": fragment_url(project_id),
-        "newsletter_url": newsletter_url(project_id),
+        "json_feed_url": urls.json_feed_url(project_id),
+        "fragment_url": urls.fragment_url(project_id),
+        "newsletter_url": urls.newsletter_url(project_id),
         "policy": "\n".join(f"{name} {origin};" for name in SOURCES),
     }
 
@@ -124,9 +115,11 @@ def show_purchases(access: Access) -> Values:
     project = access.project
     return {
         "last_four": (project.purchase_secret or "")[-4:],
-        "old_until": project.old_purchase_secret_until if find_old_secret(project) else None,
-        "verified": count_verified(project),
-        "link": collection_page_url(project.slug, project.own_host),
+        "old_until": project.old_purchase_secret_until
+        if verified_purchases.find_old_secret(project)
+        else None,
+        "verified": verified_purchases.count_verified(project),
+        "link": urls.collection_page_url(project.slug, project.own_host),
     }
 
 
@@ -137,7 +130,7 @@ def replace_secret(access: Access, last_four: str) -> Done:
     """Make a secret, or replace the one that the form was about, and show it, once."""
     if last_four != (access.project.purchase_secret or "")[-4:]:
         return Done(_("This secret was replaced already. The new one was shown once."))
-    secret = make_secret(access.project)
+    secret = verified_purchases.make_secret(access.project)
     record(PURCHASES_CHANGED, access.project)
     return Done(page=purchases, shown={"new_secret": secret})
 
@@ -146,7 +139,7 @@ def replace_secret(access: Access, last_four: str) -> Done:
 def switch_off(access: Access) -> Done:
     """Forget the secret: links that were signed with it open the plain form."""
     access.project.purchase_secret = None
-    end_old_secret(access.project)
+    verified_purchases.end_old_secret(access.project)
     record(PURCHASES_CHANGED, access.project)
     return Done(_("These links open the plain form from now on."))
 
@@ -154,7 +147,7 @@ def switch_off(access: Access) -> Done:
 @purchases.save(at="/end-old")
 def end_old(access: Access) -> Done:
     """End the former owner's secret at once."""
-    end_old_secret(access.project)
+    verified_purchases.end_old_secret(access.project)
     record(PURCHASES_CHANGED, access.project)
     return Done(_("The former owner’s secret has ended."))
 

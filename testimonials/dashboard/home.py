@@ -15,17 +15,11 @@ from testimonials.core.http.fields import Choice, Text
 from testimonials.core.http.forms import FormSchema
 from testimonials.core.http.i18n import format_day, gettext_noop
 from testimonials.core.http.i18n import gettext as _
+from testimonials.dashboard import shell
 from testimonials.dashboard.brand import next_address
 from testimonials.dashboard.formatting import describe_plan
 from testimonials.dashboard.framework import AccountPage, Done, Values, require_session
 from testimonials.dashboard.inbox_data import read_page
-from testimonials.dashboard.shell import (
-    SWITCHED,
-    THEMES,
-    YEAR_SECONDS,
-    describe_project,
-    list_switched,
-)
 from testimonials.projects.access import search_shared
 from testimonials.projects.defaults import BUSINESS_NAME_LENGTH, WEBSITE_LENGTH
 from testimonials.projects.events import PROJECT_RESTORED
@@ -44,8 +38,8 @@ MAX_SEARCH = 100
 @require_session
 def show_start(owner: SignedIn) -> ResponseReturnValue:
     """Go to the inbox of the project that was opened last; of many, to their list."""
-    projects = list_switched(owner, None)
-    if len(projects) > SWITCHED:
+    projects = shell.list_switched(owner, None)
+    if len(projects) > shell.SWITCHED:
         return redirect(url_for(".show_projects"), 303)
     if not projects:
         return redirect(url_for(".show_new_project"), 303)
@@ -83,7 +77,7 @@ def _describe(owner: SignedIn, shown: Sequence[Project]) -> list[dict[str, Any]]
     memberships = list_memberships(owner.account_id, shown)
     counts = count_tabs(*(project.id for project in shown))
     return [
-        describe_project(project)
+        shell.describe_project(project)
         | {
             "slug": project.slug,
             "is_active": project.is_active,
@@ -96,7 +90,7 @@ def _describe(owner: SignedIn, shown: Sequence[Project]) -> list[dict[str, Any]]
 
 def _describe_deleted(owner: SignedIn) -> list[dict[str, Any]]:
     return [
-        describe_project(each) | {"id": each.id, "until": format_day(each.deleted_at + GRACE)}
+        shell.describe_project(each) | {"id": each.id, "until": format_day(each.deleted_at + GRACE)}
         for each in list_deleted(owner.account_id)
         if each.deleted_at is not None
     ]
@@ -154,6 +148,6 @@ def create_project_here(owner: SignedIn, **values: Any) -> Done:
 theme = AccountPage(home, "/dashboard/theme", "", part_of="dashboard.account.show_account")
 
 
-@theme.save({"theme": Choice(*THEMES, required=True)})
+@theme.save({"theme": Choice(*shell.THEMES, required=True)})
 def choose_theme(owner: SignedIn, theme: str) -> Done:
-    return Done(finish=lambda answer: set_cookie(answer, THEME, theme, YEAR_SECONDS))
+    return Done(finish=lambda answer: set_cookie(answer, THEME, theme, shell.YEAR_SECONDS))

@@ -29,18 +29,7 @@ from testimonials.projects.brand import find_brand
 from testimonials.projects.defaults import SLUG_LENGTH
 from testimonials.projects.models import Project
 from testimonials.projects.projects import make_slug
-from testimonials.testimonials.inbox import (
-    ASIDE,
-    KINDS,
-    PAGE_SIZE,
-    TABS,
-    InboxFilter,
-    Total,
-    find_words,
-    list_inbox,
-    match_filter,
-)
-from testimonials.testimonials.inbox import SOURCES as FILTERED_SOURCES
+from testimonials.testimonials import inbox
 from testimonials.testimonials.media.playback import load_recordings
 from testimonials.testimonials.models import REASONS, Testimonial
 from testimonials.testimonials.moderation import ACTIONS, SET_ASIDE
@@ -93,7 +82,7 @@ TAB_NAMES = {
     "all": gettext_noop("All"),
     "trash": gettext_noop("Trash"),
     "spam": gettext_noop("Spam"),
-    ASIDE: gettext_noop("Set aside"),
+    inbox.ASIDE: gettext_noop("Set aside"),
 }
 NOBODY = (
     gettext_noop("Nobody has written yet"),
@@ -121,28 +110,28 @@ EMPTY = {
         gettext_noop("No spam here"),
         gettext_noop("What looks like spam is held here."),
     ),
-    ASIDE: (
+    inbox.ASIDE: (
         gettext_noop("Nothing is set aside"),
         gettext_noop("Every rating that you received counts."),
     ),
 }
 
 
-def read_filter(values: Any) -> InboxFilter:
+def read_filter(values: Any) -> inbox.InboxFilter:
     """Return the filter in a URL or form, ignoring values that make no sense."""
     tab, rating, source = values.get("status"), values.get("rating"), values.get("source", "")
-    return InboxFilter(
-        tab=tab if tab in TABS else "pending",
+    return inbox.InboxFilter(
+        tab=tab if tab in inbox.TABS else "pending",
         q=values.get("q", "").replace("\0", "").strip()[:MAX_SEARCH],
         rating=int(rating) if rating in ("1", "2", "3", "4", "5") else None,
-        source=source if source in FILTERED_SOURCES else "",
+        source=source if source in inbox.SOURCES else "",
         tag=values.get("tag", "").replace("\0", "").strip()[:TAG_LENGTH],
         form=make_slug(values.get("form", "")[:SLUG_LENGTH]),
-        kind=values["kind"] if values.get("kind") in KINDS else "",
+        kind=values["kind"] if values.get("kind") in inbox.KINDS else "",
     )
 
 
-def read_spelled_filter(project: Project) -> InboxFilter:
+def read_spelled_filter(project: Project) -> inbox.InboxFilter:
     """Return the filter in this request's address, with its tag as the project spells it."""
     wanted = read_filter(request.args)
     if not wanted.tag:
@@ -151,16 +140,16 @@ def read_spelled_filter(project: Project) -> InboxFilter:
 
 
 def describe_inbox(
-    project: Project, wanted: InboxFilter, page: int, counts: dict[str, int]
+    project: Project, wanted: inbox.InboxFilter, page: int, counts: dict[str, int]
 ) -> dict[str, Any]:
     """Return what a page of the inbox shows; `counts` are those of the tabs (`count_tabs`)."""
-    rows, page, total = list_inbox(project.id, wanted, page, counts)
+    rows, page, total = inbox.list_inbox(project.id, wanted, page, counts)
     # Of a search that found too many, these are all that are listed.
     is_all = total.is_whole or not wanted.q
     total = total._replace(is_whole=True) if wanted.q else total
     forms = {form.name: form.title for form in list_forms(project)}
     # Where everything is decided, the newest that people see stand behind the words.
-    is_done = wanted == InboxFilter() and not rows and counts["approved"] > 0
+    is_done = wanted == inbox.InboxFilter() and not rows and counts["approved"] > 0
     return {
         "tabs": [(tab, translate(TAB_NAMES[tab])) for tab in MAIN_TABS],
         "tab_names": {tab: translate(name) for tab, name in TAB_NAMES.items()},
@@ -184,7 +173,7 @@ def describe_inbox(
 
 
 def _describe_rows(
-    project: Project, rows: Sequence[Testimonial], wanted: InboxFilter
+    project: Project, rows: Sequence[Testimonial], wanted: inbox.InboxFilter
 ) -> list[dict[str, Any]]:
     load_recordings(rows)
     invited = find_asked_emails(row.id for row in rows)
@@ -201,7 +190,7 @@ def _describe_rows(
     ]
 
 
-def read_query(wanted: InboxFilter, page: int = 1) -> dict[str, Any]:
+def read_query(wanted: inbox.InboxFilter, page: int = 1) -> dict[str, Any]:
     """Return a filter and page as they stand in an address."""
     values = {
         "status": wanted.tab,
@@ -216,22 +205,22 @@ def read_query(wanted: InboxFilter, page: int = 1) -> dict[str, Any]:
     return {name: text for name, text in values.items() if text}
 
 
-def describe_address(wanted: InboxFilter, page: int = 1) -> str:
+def describe_address(wanted: inbox.InboxFilter, page: int = 1) -> str:
     return url_for("dashboard.inbox.show_inbox", **read_query(wanted, page))
 
 
 def _list_choices(
-    project: Project, wanted: InboxFilter, forms: dict[str, str]
+    project: Project, wanted: inbox.InboxFilter, forms: dict[str, str]
 ) -> list[tuple[str, str, str, list[tuple[str, str]]]]:
     """Return what to filter by: name, label, what is chosen, and the options."""
     # A bookmarked address may name a tag that is no longer used.
     tags = list(dict.fromkeys([*(tag.name for tag in list_project_tags(project.id)), wanted.tag]))
     in_tabs = "" if wanted.tab in MAIN_TABS else wanted.tab
     places = [(wanted.tab if not in_tabs else "pending", _("Inbox"))]
-    places += [(tab, translate(TAB_NAMES[tab])) for tab in ("spam", "trash", ASIDE)]
+    places += [(tab, translate(TAB_NAMES[tab])) for tab in ("spam", "trash", inbox.ASIDE)]
     stars = [(str(n), ngettext("%(num)s star", "%(num)s stars", n)) for n in (5, 4, 3, 2, 1)]
-    sources = [(each, translate(SOURCE_NAMES[each])) for each in FILTERED_SOURCES]
-    kinds = [(each, translate(KIND_NAMES[each])) for each in KINDS]
+    sources = [(each, translate(SOURCE_NAMES[each])) for each in inbox.SOURCES]
+    kinds = [(each, translate(KIND_NAMES[each])) for each in inbox.KINDS]
     named = [(name, name) for name in tags if name]
     found = [
         ("status", _("Folder"), wanted.tab, places),
@@ -244,7 +233,7 @@ def _list_choices(
     return [each for each in found if len(each[3]) > 1]
 
 
-def _list_chips(wanted: InboxFilter, forms: dict[str, str]) -> list[tuple[str, str]]:
+def _list_chips(wanted: inbox.InboxFilter, forms: dict[str, str]) -> list[tuple[str, str]]:
     """Return what is on, in words, each with the address without it."""
     stars = wanted.rating or 0
     on: tuple[tuple[str, Any, Any], ...] = (
@@ -263,8 +252,8 @@ def _list_chips(wanted: InboxFilter, forms: dict[str, str]) -> list[tuple[str, s
     ]
 
 
-def _describe_pager(wanted: InboxFilter, page: int, total: Total) -> dict[str, Any]:
-    first, last = (page - 1) * PAGE_SIZE + 1, min(page * PAGE_SIZE, total.number)
+def _describe_pager(wanted: inbox.InboxFilter, page: int, total: inbox.Total) -> dict[str, Any]:
+    first, last = (page - 1) * inbox.PAGE_SIZE + 1, min(page * inbox.PAGE_SIZE, total.number)
     has_next = last < total.number or not total.is_whole
     return {
         "prev_url": describe_address(wanted, page - 1) if page > 1 else None,
@@ -279,7 +268,7 @@ def _describe_decided(project: Project, count: int) -> dict[str, Any]:
     """Return what "All decided" says, and what stands behind it: the newest of so many."""
     rows = db.session.scalars(
         select(Testimonial)
-        .where(match_filter(project.id, InboxFilter("approved")))
+        .where(inbox.match_filter(project.id, inbox.InboxFilter("approved")))
         .order_by(Testimonial.created_at.desc(), Testimonial.id.desc())
         .limit(CARDS_SHOWN)
     ).all()
@@ -291,7 +280,7 @@ def _describe_decided(project: Project, count: int) -> dict[str, Any]:
 
 
 def _describe_empty(
-    project: Project, wanted: InboxFilter, counts: dict[str, int]
+    project: Project, wanted: inbox.InboxFilter, counts: dict[str, int]
 ) -> dict[str, Any]:
     """Return what is missing, why, and what to do about it: (address, label)s."""
     if wanted.is_narrowed:
@@ -307,13 +296,13 @@ def _describe_empty(
     }
 
 
-def _describe_nothing_found(project: Project, wanted: InboxFilter) -> dict[str, Any]:
+def _describe_nothing_found(project: Project, wanted: inbox.InboxFilter) -> dict[str, Any]:
     clear = (url_for("dashboard.inbox.show_inbox", status=wanted.tab), _("Clear"))
     title = _("No “%(words)s” in here", words=wanted.q) if wanted.q else _("Nothing found")
     elsewhere = []
     for tab, label in (("all", _("Search all")), ("trash", _("Look in the trash"))):
         there = replace(wanted, tab=tab)
-        if wanted.q and tab != wanted.tab and find_words(project.id, there).ids:
+        if wanted.q and tab != wanted.tab and inbox.find_words(project.id, there).ids:
             elsewhere.append((describe_address(there), label))
     return {
         "title": title,

@@ -15,14 +15,9 @@ from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.dashboard.framework import Done, ProjectPage, Values
 from testimonials.integrations.webhooks.endpoints import list_endpoints
+from testimonials.projects import events
 from testimonials.projects.access import Access, Role
 from testimonials.projects.emails import send_handed_over_mail, send_offer_mail
-from testimonials.projects.events import (
-    OWNERSHIP_DECLINED,
-    OWNERSHIP_OFFERED,
-    OWNERSHIP_TAKEN,
-    OWNERSHIP_WITHDRAWN,
-)
 from testimonials.projects.invitations import INVITE_PER_ACCOUNT
 from testimonials.projects.projects import lock_account
 from testimonials.projects.team import list_members
@@ -61,14 +56,14 @@ def offer_project_here(access: Access, receiver: str, keeps_team: bool, prepared
     made = ownership.offer_project(access, receiver, keeps_team=keeps_team)
     email = get_account(made.receiver_id).email
     send_offer_mail(access.project, made, email, access.user.email)
-    record(OWNERSHIP_OFFERED, access.project, name=access.project.name, email=email)
+    record(events.OWNERSHIP_OFFERED, access.project, name=access.project.name, email=email)
     return Done(_("The offer is on its way."))
 
 
 @handing_over.save(at="/withdraw")
 def withdraw_offer_here(access: Access) -> Done:
     ownership.withdraw_offer(access.project)
-    record(OWNERSHIP_WITHDRAWN, access.project, name=access.project.name)
+    record(events.OWNERSHIP_WITHDRAWN, access.project, name=access.project.name)
     return Done(_("The offer is withdrawn."))
 
 
@@ -110,7 +105,7 @@ def accept_offer_here(access: Access) -> Done:
 def decline_offer(access: Access) -> Done:
     if ownership.find_own_offer(access) is not None:
         ownership.withdraw_offer(access.project)
-        record(OWNERSHIP_DECLINED, access.project, name=access.project.name)
+        record(events.OWNERSHIP_DECLINED, access.project, name=access.project.name)
     return Done(to=url_for(".show_people"))
 
 
@@ -120,5 +115,5 @@ def _record_taken(access: Access, former: Account) -> None:
     is_in = any(each.account_id == former.id for each in list_members(project))
     send_handed_over_mail(project, former.email, user.email, is_in=is_in)
     details = {"name": project.name, "old": former.email, "email": user.email}
-    record(OWNERSHIP_TAKEN, former.id, **details)
-    record(OWNERSHIP_TAKEN, project, **details)
+    record(events.OWNERSHIP_TAKEN, former.id, **details)
+    record(events.OWNERSHIP_TAKEN, project, **details)

@@ -10,17 +10,9 @@ from typing import Any
 
 from flask import Response, g, make_response, render_template, request, url_for
 
+from testimonials.collection import forms
 from testimonials.collection.context import make_context
 from testimonials.collection.events import FORM_ADDED, FORM_CHANGED, FORM_DELETED
-from testimonials.collection.forms import (
-    change_form,
-    create_form,
-    delete_form,
-    find_form,
-    find_shown_form,
-    list_forms,
-    read_form_design,
-)
 from testimonials.collection.models import CollectionForm
 from testimonials.collection.page_data import describe_form, describe_thanks
 from testimonials.collection.schemas import NAME_LENGTH, TITLE_LENGTH
@@ -129,8 +121,8 @@ def save_page(access: Access, before: Values | None = None, do: str = "", **sent
 @editor.save({"open": Switch(load_default=False)}, at="/forms/<form_name>/state")
 def set_open(access: Access, form_name: str, open: bool) -> Done:
     """Open or close another page."""
-    form = find_form(access.project, form_name)
-    change_form(access.project, form, {"is_open": open})
+    form = forms.find_form(access.project, form_name)
+    forms.change_form(access.project, form, {"is_open": open})
     record(FORM_CHANGED, access.project, form=form.title)
     text = _("%(title)s is open") if open else _("%(title)s is closed")
     return Done(text % {"title": form.title}, to=editor_url(form))
@@ -188,20 +180,20 @@ def save_name(access: Access, title: str, name: str) -> Done:
     """Add a page, or call it something else."""
     project, form = access.project, find_named(access.project)
     if form is None:
-        form = create_form(project, {"title": title})
+        form = forms.create_form(project, {"title": title})
         record(FORM_ADDED, project, form=form.title)
         return Done(_("Added"), to=editor_url(form))
-    if change_form(project, form, {"title": title, "name": name}):
+    if forms.change_form(project, form, {"title": title, "name": name}):
         record(FORM_CHANGED, project, form=form.title)
     return Done(_("Saved"), to=editor_url(form))
 
 
 @editor.save(at="/forms/<form_name>/delete")
 def remove_form(access: Access, form_name: str) -> Done:
-    project, form = access.project, find_form(access.project, form_name)
+    project, form = access.project, forms.find_form(access.project, form_name)
     values = {name: getattr(form, name) for name in ("name", "title", "is_open")} | form.design
     undo = keep_removed(project, "page", since=form.created_at.isoformat(), **values)
-    delete_form(project, form)
+    forms.delete_form(project, form)
     record(FORM_DELETED, project, form=form.title)
     text = _("Deleted %(title)s. What was sent by it stays.", title=form.title)
     return Done(text, editor_url(None), undo=undo, undo_url=url_for(".bring_form_back"))
@@ -210,7 +202,7 @@ def remove_form(access: Access, form_name: str) -> Done:
 @editor.save(UndoForm, at="/deleted/undo")
 def bring_form_back(access: Access, undo: str) -> Done:
     values = take_removed(access.project, "page", undo)
-    form = create_form(access.project, values)
+    form = forms.create_form(access.project, values)
     form.created_at = datetime.fromisoformat(values["since"])
     record(FORM_ADDED, access.project, form=form.title)
     return Done(_("It’s back"), to=editor_url(form))
@@ -222,7 +214,7 @@ def name_in_address() -> str:
 
 def find_named(project: Project) -> CollectionForm | None:
     """Return the page that the address names, None for the project's own; raise `NotFound`."""
-    return find_shown_form(project, name_in_address())
+    return forms.find_shown_form(project, name_in_address())
 
 
 def editor_url(form: CollectionForm | None, *, open: str = "") -> str:
@@ -262,7 +254,7 @@ def describe_frame(project: Project, form: CollectionForm | None) -> Values:
     g.has_preview = True
     return {
         "form": form,
-        "forms": list_forms(project),
+        "forms": forms.list_forms(project),
         "limits": LIMITS,
         "is_active": project.is_active,
         "page_url": form_url(project.slug, form.name if form else None, project.own_host),
@@ -272,7 +264,7 @@ def describe_frame(project: Project, form: CollectionForm | None) -> Values:
 def describe_rows(project: Project, form: CollectionForm | None) -> dict[str, str]:
     """Return the value that each row shows while it is closed."""
     values = read_values(project, form)
-    design = read_form_design(form) if form else project.whole_page_design
+    design = forms.read_form_design(form) if form else project.whole_page_design
     rows = {
         "headline": values["headline"] or project.page_config["headline"],
         "text": format_figure(len(values["prompts"])),

@@ -24,16 +24,9 @@ from testimonials.core.images.colors import colour_of
 from testimonials.dashboard.framework import AccountPage, Done, ProjectPage, Values
 from testimonials.dashboard.removed import UNDO, UndoForm
 from testimonials.integrations.webhooks.endpoints import list_endpoints
-from testimonials.projects import team
+from testimonials.projects import events, team
 from testimonials.projects.access import ROLE_LABELS, ROLES, Access, Role
 from testimonials.projects.emails import send_invitation_mail, send_workspace_invitation_mail
-from testimonials.projects.events import (
-    INVITATION_SENT,
-    INVITATION_WITHDRAWN,
-    MEMBER_CHANGED,
-    MEMBER_LEFT,
-    MEMBER_REMOVED,
-)
 from testimonials.projects.invitations import (
     INVITE_PER_ACCOUNT,
     INVITE_PER_EMAIL,
@@ -88,7 +81,7 @@ def _count_mail(who: SignedIn | Access, email: str, **_values: object) -> None:
 def _send(project: Project, user: SignedIn, new: NewInvitation) -> None:
     invitation = new.invitation
     send_invitation_mail(project, invitation, new.link, user.email)
-    record(INVITATION_SENT, project, email=invitation.email, role=invitation.role)
+    record(events.INVITATION_SENT, project, email=invitation.email, role=invitation.role)
 
 
 @project_people.save(InviteForm, prepare=_count_mail)
@@ -110,7 +103,7 @@ def resend(access: Access, email: str, prepared: None) -> Done:
 @project_people.save(AddressForm, at="/invitations/withdraw")
 def withdraw(access: Access, email: str) -> Done:
     revoke_invitation(access.project, access.role, email)
-    record(INVITATION_WITHDRAWN, access.project, email=email)
+    record(events.INVITATION_WITHDRAWN, access.project, email=email)
     return Done(_("The invitation is withdrawn."))
 
 
@@ -118,7 +111,7 @@ def withdraw(access: Access, email: str) -> Done:
 def give_role(access: Access, account_id: str, role: str) -> Done:
     member = team.change_role(access, account_id, role)
     details = {"email": member.email, "member": account_id, "role": role}
-    record(MEMBER_CHANGED, access.project, **details)
+    record(events.MEMBER_CHANGED, access.project, **details)
     return Done(_("The role is changed."))
 
 
@@ -144,7 +137,7 @@ def remove(access: Access, account_id: str, is_sure: bool) -> Done:
         return Done(page=removal)
     member = team.remove_member(access, account_id)
     role = member.here.name.lower() if member.here else ""
-    record(MEMBER_REMOVED, project, email=member.email, member=account_id, role=role)
+    record(events.MEMBER_REMOVED, project, email=member.email, member=account_id, role=role)
     people_url, text = url_for(".show_people"), _("Removed from the project.")
     if is_sure or not role:
         return Done(text, people_url)
@@ -158,14 +151,14 @@ def undo_removal(access: Access, undo: str) -> Done:
         raise ValidationFailed.of({"form": [_("This can no longer be undone. Invite them again.")]})
     member = team.bring_back(access, undo, removal.details["role"])
     removal.undone_at = clock.now()
-    record(MEMBER_CHANGED, access.project, **removal.details | {"email": member.email})
+    record(events.MEMBER_CHANGED, access.project, **removal.details | {"email": member.email})
     return Done(_("They are in the project again."))
 
 
 def _find_removal(access: Access, account_id: str) -> Event | None:
     query = select(Event).where(
         Event.project_id == access.project.id,
-        Event.type == MEMBER_REMOVED,
+        Event.type == events.MEMBER_REMOVED,
         Event.actor_name == access.user.account_id,
         Event.created_at > clock.now() - UNDO,
         Event.undone_at.is_(None),
@@ -187,7 +180,7 @@ def show_leaving(access: Access) -> Values | Response:
 @leaving.save()
 def leave(access: Access) -> Done:
     team.leave_project(access)
-    record(MEMBER_LEFT, access.project, email=access.user.email)
+    record(events.MEMBER_LEFT, access.project, email=access.user.email)
     return Done(to=url_for("dashboard.home.show_projects"))
 
 
@@ -222,7 +215,7 @@ def _send_to_all(owner: SignedIn, new: NewInvitation) -> None:
     invitation = new.invitation
     names = name_invited(invitation)
     send_workspace_invitation_mail(invitation, new.link, owner.email, names)
-    record(INVITATION_SENT, owner.account_id, email=invitation.email, role=invitation.role)
+    record(events.INVITATION_SENT, owner.account_id, email=invitation.email, role=invitation.role)
 
 
 @all_people.save(InviteToAllForm, step_up="invite a colleague", prepare=_count_mail)
@@ -246,7 +239,7 @@ def resend_to_all(owner: SignedIn, email: str, prepared: None) -> Done:
 @all_people.save(AddressForm, at="/invitations/withdraw")
 def withdraw_from_all(owner: SignedIn, email: str) -> Done:
     revoke_invitation(lock_account(owner.account_id), Role.OWNER, email)
-    record(INVITATION_WITHDRAWN, owner.account_id, email=email)
+    record(events.INVITATION_WITHDRAWN, owner.account_id, email=email)
     return Done(_("The invitation is withdrawn."))
 
 
@@ -254,7 +247,7 @@ def withdraw_from_all(owner: SignedIn, email: str) -> Done:
 def give_role_in_all(owner: SignedIn, account_id: str, role: str) -> Done:
     member = team.change_colleague(owner.account_id, account_id, role)
     details = {"email": member.email, "member": account_id, "role": role}
-    record(MEMBER_CHANGED, owner.account_id, **details)
+    record(events.MEMBER_CHANGED, owner.account_id, **details)
     return Done(_("The role is changed."))
 
 
@@ -276,7 +269,7 @@ def show_removal_from_all(owner: SignedIn, account_id: str) -> Values:
 def remove_from_all(owner: SignedIn, account_id: str) -> Done:
     """End somebody's roles in all of the owner's projects."""
     email = team.remove_colleague(owner.account_id, account_id).email
-    record(MEMBER_REMOVED, owner.account_id, email=email, member=account_id)
+    record(events.MEMBER_REMOVED, owner.account_id, email=email, member=account_id)
     return Done(_("Removed from all of your projects."), url_for(".show_all_people"))
 
 
@@ -299,7 +292,7 @@ def leave_workspace(owner: SignedIn, owner_id: str) -> Done:
     """Leave all of somebody else's projects; roles in single ones stay."""
     left = team.find_workspace(owner.account_id, owner_id)
     team.set_role(lock_account(left.owner_id), owner.account_id, None)
-    record(MEMBER_LEFT, left.owner_id, email=owner.email)
+    record(events.MEMBER_LEFT, left.owner_id, email=owner.email)
     return Done(_("You have left their projects."), url_for(".show_all_people"))
 
 

@@ -9,14 +9,8 @@ from flask import render_template, url_for
 from flask.typing import ResponseReturnValue
 from werkzeug import Response
 
+from testimonials.auth import step_up
 from testimonials.auth.sessions import PROOF_LIFETIME, SignedIn, has_fresh_proof
-from testimonials.auth.step_up import (
-    WaysIn,
-    describe_proof,
-    find_proofs,
-    take_proof,
-    was_proof_sent,
-)
 from testimonials.core.http.errors import Errors
 from testimonials.core.http.i18n import translate
 from testimonials.core.http.resource import View
@@ -59,20 +53,20 @@ def prove(
     `changes_ways_in`. A proof counts for as long as it `lasts`.
     """
     errors: Errors = {}
-    ways = find_proofs(owner, changes_ways_in=changes_ways_in)
+    ways = step_up.find_proofs(owner, changes_ways_in=changes_ways_in)
     is_enough = ways.has_password or owner.is_strong or not ways.is_any
     is_proved = has_fresh_proof(owner, lasts) and is_enough
-    if not is_proved and was_proof_sent():
-        owner, errors = take_proof(owner, ways)
+    if not is_proved and step_up.was_proof_sent():
+        owner, errors = step_up.take_proof(owner, ways)
         is_proved = not errors
-    if is_proved and not (is_download and was_proof_sent()):
+    if is_proved and not (is_download and step_up.was_proof_sent()):
         return owner, None
     page = _proof_page(owner, purpose, back_url, errors, None if is_proved else ways)
     return owner, answer_privately(page, 200 if is_proved else 422 if errors else 401)
 
 
 def _proof_page(
-    owner: SignedIn, purpose: str, back_url: str, errors: Errors, ways: WaysIn | None
+    owner: SignedIn, purpose: str, back_url: str, errors: Errors, ways: step_up.WaysIn | None
 ) -> str:
     return render_template(
         "dashboard/proof.html",
@@ -83,5 +77,5 @@ def _proof_page(
         errors=errors,
         ways=ways,
         is_proved=ways is None,
-        **describe_proof(owner),
+        **step_up.describe_proof(owner),
     )

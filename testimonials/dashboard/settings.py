@@ -17,16 +17,9 @@ from testimonials.core.http.urls import collection_page_url, wall_url
 from testimonials.core.images.colors import colour_of
 from testimonials.dashboard.formatting import describe_modes
 from testimonials.dashboard.framework import Done, ProjectPage, Values
-from testimonials.projects import domains
+from testimonials.projects import domains, events
 from testimonials.projects.access import Access, Right, Role
 from testimonials.projects.defaults import RATED_KINDS, RATED_NAME_LENGTH, SLUG_LENGTH
-from testimonials.projects.events import (
-    PROJECT_CHANGED,
-    PROJECT_DELETED,
-    PROJECT_PAUSED,
-    PROJECT_RENAMED,
-    PROJECT_RESUMED,
-)
 from testimonials.projects.notifications import MODES, find_choice, set_decides_by_mail, set_mode
 from testimonials.projects.projects import SlugTaken, find_free_slug
 from testimonials.projects.settings import move_to_trash, rename_slug, set_active
@@ -78,7 +71,7 @@ def _name_people(others: list[str]) -> str:
 def switch_live(access: Access, live: bool) -> Done:
     """Open the page and the widget, or close both."""
     set_active(access.project, is_active=live)
-    record(PROJECT_RESUMED if live else PROJECT_PAUSED, access.project)
+    record(events.PROJECT_RESUMED if live else events.PROJECT_PAUSED, access.project)
     return Done(_("Your page is open.") if live else _("Your page is closed, the widget is empty."))
 
 
@@ -109,7 +102,7 @@ def change_address(access: Access, slug: str) -> Done:
         free = _("This address is taken; %(address)s is free.", address=find_free_slug(slug))
         raise SlugTaken(free, errors={"slug": [free]}) from taken
     if project.slug != old:
-        record(PROJECT_RENAMED, project, old=old, slug=project.slug)
+        record(events.PROJECT_RENAMED, project, old=old, slug=project.slug)
     return Done(_("The address is changed."))
 
 
@@ -198,7 +191,7 @@ def save_stars(access: Access, kind: str | None, name: str | None) -> Done:
     if kind and not name:
         raise ValidationFailed.of({"name": [_("Write the name of what is rated.")]})
     change_rated(access.project, {"kind": kind, "name": name} if kind and name else None)
-    record(PROJECT_CHANGED, access.project)
+    record(events.PROJECT_CHANGED, access.project)
     return Done(_("Your choice is saved."))
 
 
@@ -246,5 +239,5 @@ def delete_project(access: Access, confirm: str) -> Done:
         wrong = _("Type %(slug)s to delete this project.", slug=project.slug)
         raise ValidationFailed.of({"confirm": [wrong]})
     move_to_trash(project)
-    record(PROJECT_DELETED, project, name=project.name)
+    record(events.PROJECT_DELETED, project, name=project.name)
     return Done(to=url_for("dashboard.home.show_projects"))

@@ -23,14 +23,7 @@ from testimonials.core.http.i18n import gettext_noop, ngettext, translate
 from testimonials.core.http.resource import load
 from testimonials.core.http.security import answer_as
 from testimonials.core.http.urls import current_path, testimonial_url
-from testimonials.core.images.uploads import (
-    AVATAR,
-    UPLOAD_FORM_BYTES,
-    Image,
-    ImageBusy,
-    ImageRefused,
-    read_image,
-)
+from testimonials.core.images import uploads
 from testimonials.dashboard.formatting import (
     describe_change,
     describe_hands,
@@ -47,20 +40,7 @@ from testimonials.dashboard.inbox_data import (
 )
 from testimonials.projects.access import Access, Right
 from testimonials.projects.models import Project
-from testimonials.testimonials.fields import (
-    REPLY_LENGTH,
-    TEXT_LENGTH,
-    AuthorLine,
-    AuthorName,
-    Handle,
-    LanguageTag,
-    Rating,
-    Reply,
-    SaidOn,
-    Tags,
-    Transcript,
-    Words,
-)
+from testimonials.testimonials import fields, moderation
 from testimonials.testimonials.highlights import Ranges, add_highlight
 from testimonials.testimonials.history import list_history
 from testimonials.testimonials.media.playback import (
@@ -70,15 +50,6 @@ from testimonials.testimonials.media.playback import (
 )
 from testimonials.testimonials.media.removal import remove_recording
 from testimonials.testimonials.models import Testimonial
-from testimonials.testimonials.moderation import (
-    ActionRefused,
-    add_testimonial,
-    apply_action,
-    edit_testimonial,
-    find_testimonial,
-    set_highlights,
-    set_reply,
-)
 from testimonials.testimonials.tags import list_project_tags
 
 # What the page sends: the card, words to highlight, a reply, a transcript.
@@ -91,10 +62,10 @@ OWN_SOURCES = ("manual", "import")
 class TestimonialForm(FormSchema):
     """The card, and what only the owner sees of it. With a recording no words are needed."""
 
-    text = Words(required=False, load_default="")
-    author_name = AuthorName(missing=gettext_noop("Add the author’s name."))
-    author_role = AuthorLine(load_default="")
-    author_company = AuthorLine()
+    text = fields.Words(required=False, load_default="")
+    author_name = fields.AuthorName(missing=gettext_noop("Add the author’s name."))
+    author_role = fields.AuthorLine(load_default="")
+    author_company = fields.AuthorLine()
     # Nothing is mailed to it, so a disposable one will do.
     author_email = Email(
         is_lasting=False,
@@ -102,48 +73,48 @@ class TestimonialForm(FormSchema):
             "malformed": gettext_noop("Write the address like name@example.com, or leave it empty.")
         },
     )
-    rating = Rating()
-    submitted_on = SaidOn(attribute="submitted_at", required=True)
-    twitter_handle = Handle(attribute="twitter")
-    translated_from = LanguageTag(load_default=None)
-    tags = Tags(load_default=list)
+    rating = fields.Rating()
+    submitted_on = fields.SaidOn(attribute="submitted_at", required=True)
+    twitter_handle = fields.Handle(attribute="twitter")
+    translated_from = fields.LanguageTag(load_default=None)
+    tags = fields.Tags(load_default=list)
     remove_avatar = Switch(load_default=False)
 
 
 class HighlightForm(FormSchema):
     """Words to highlight and, where a script saw them selected, their place; or one to remove."""
 
-    words = Text(TEXT_LENGTH, load_default="")
+    words = Text(fields.TEXT_LENGTH, load_default="")
     start = QueryCount(0)
     # The start of a highlight.
     remove = QueryCount(0)
 
 
 class ReplyForm(FormSchema):
-    reply = Reply(load_default="")
+    reply = fields.Reply(load_default="")
     remove = Switch(load_default=False)
 
 
 class TranscriptForm(FormSchema):
     """What is said, and whether the card shows it."""
 
-    transcript = Transcript(load_default="")
+    transcript = fields.Transcript(load_default="")
     shows_transcript = Switch(load_default=False)
     remove_captions = Switch(load_default=False)
 
 
-def read_photo(_access: Access, **_sent: Any) -> Image | None:
+def read_photo(_access: Access, **_sent: Any) -> uploads.Image | None:
     """Return the picture that was chosen, decoded, but not stored."""
     file = request.files.get("avatar")
     if file is None or not file.filename:
         return None
     try:
-        return read_image(file.stream, AVATAR)
-    except (ImageRefused, ImageBusy) as error:
+        return uploads.read_image(file.stream, uploads.AVATAR)
+    except (uploads.ImageRefused, uploads.ImageBusy) as error:
         raise ValidationFailed.of({"avatar": [error.shown]}) from None
 
 
-def to_columns(sent: dict[str, Any], picture: Image | None, row: Testimonial | None) -> Any:
+def to_columns(sent: dict[str, Any], picture: uploads.Image | None, row: Testimonial | None) -> Any:
     """Return the columns that the form sets, of a new one or of the locked `row`.
 
     What the form shows only part of is kept: the time of day, the rest of a handle.
@@ -194,9 +165,9 @@ def read_captions(_access: Access, *, remove_captions: bool, **_sent: Any) -> di
             )
         return {"captions": clean_captions(text)}
     except UnicodeDecodeError:
-        raise ActionRefused(_("The captions are not text in UTF-8.")) from None
+        raise moderation.ActionRefused(_("The captions are not text in UTF-8.")) from None
     except CaptionsRefused as error:
-        raise ActionRefused(translate(str(error))) from None
+        raise moderation.ActionRefused(translate(str(error))) from None
 
 
 def read_values(row: Testimonial) -> dict[str, str]:
@@ -235,17 +206,17 @@ def show_new(access: Access) -> Values:
     return _describe(access.project) | {"values": {"submitted_on": today}}
 
 
-@new.save(TestimonialForm, takes=UPLOAD_FORM_BYTES, prepare=read_photo)
-def add_by_hand(access: Access, *, prepared: Image | None, **sent: Any) -> Done:
+@new.save(TestimonialForm, takes=uploads.UPLOAD_FORM_BYTES, prepare=read_photo)
+def add_by_hand(access: Access, *, prepared: uploads.Image | None, **sent: Any) -> Done:
     columns = to_columns(sent, prepared, None)
-    row = add_testimonial(access.project, columns, access.user.email)
+    row = moderation.add_testimonial(access.project, columns, access.user.email)
     to = url_for(".show_inbox", status="approved")
     return Done(_("%(name)s is on your site", name=row.author_name), to)
 
 
 @one.show
 def show_testimonial(access: Access, testimonial_id: str) -> Values:
-    row = find_testimonial(access.project, testimonial_id)
+    row = moderation.find_testimonial(access.project, testimonial_id)
     history = list_history(row.id)
     people = find_display_names(each.actor for each in history)
     return _describe(access.project) | {
@@ -267,19 +238,21 @@ def _describe(project: Project) -> Values:
         "has_stars": True,
         "reason_names": list_reasons(),
         "known_tags": [tag.name for tag in list_project_tags(project.id)],
-        "text_length": TEXT_LENGTH,
-        "reply_length": REPLY_LENGTH,
+        "text_length": fields.TEXT_LENGTH,
+        "reply_length": fields.REPLY_LENGTH,
         "thanks_length": THANKS_LENGTH,
     }
 
 
-@one.save(TestimonialForm, takes=UPLOAD_FORM_BYTES, role=Right.DECIDE, prepare=read_photo)
-def edit(access: Access, testimonial_id: str, *, prepared: Image | None, **sent: Any) -> Done:
+@one.save(TestimonialForm, takes=uploads.UPLOAD_FORM_BYTES, role=Right.DECIDE, prepare=read_photo)
+def edit(
+    access: Access, testimonial_id: str, *, prepared: uploads.Image | None, **sent: Any
+) -> Done:
     """Change a testimonial; its original text is kept, and highlights follow their words."""
-    row = find_testimonial(access.project, testimonial_id)
+    row = moderation.find_testimonial(access.project, testimonial_id)
     marked = len(row.highlights or [])
     columns = to_columns(sent, prepared, row)
-    batch = edit_testimonial(access.project, row, columns, access.user.email)
+    batch = moderation.edit_testimonial(access.project, row, columns, access.user.email)
     return _tell(access, row, _tell_saved(marked - len(row.highlights or [])), batch)
 
 
@@ -287,11 +260,13 @@ def edit(access: Access, testimonial_id: str, *, prepared: Image | None, **sent:
 def decide(
     access: Access, testimonial_id: str, *, action: str, reason: str, return_to: str
 ) -> Done:
-    row = find_testimonial(access.project, testimonial_id)
+    row = moderation.find_testimonial(access.project, testimonial_id)
     was = row.status
-    batch, count = apply_action(access.project, [row], action, access.user.email, reason=reason)
+    batch, count = moderation.apply_action(
+        access.project, [row], action, access.user.email, reason=reason
+    )
     if not count:
-        raise ActionRefused(_explain(row))
+        raise moderation.ActionRefused(_explain(row))
     said = report_action(action, was, row.author_name)
     if action == "approve":
         said = _("%(name)s is on your site", name=row.author_name)
@@ -302,18 +277,18 @@ def decide(
 def highlight(
     access: Access, testimonial_id: str, *, words: str, start: int | None, remove: int | None
 ) -> Done:
-    row = find_testimonial(access.project, testimonial_id)
+    row = moderation.find_testimonial(access.project, testimonial_id)
     ranges = read_ranges(row, words, start, remove)
-    batch = set_highlights(access.project, row, ranges, access.user.email)
+    batch = moderation.set_highlights(access.project, row, ranges, access.user.email)
     said = _("Highlighted") if remove is None else _("Highlight removed")
     return _tell(access, row, said, batch)
 
 
 @one.save(ReplyForm, at="/reply", role=Right.DECIDE)
 def reply(access: Access, testimonial_id: str, *, reply: str, remove: bool) -> Done:
-    row = find_testimonial(access.project, testimonial_id)
+    row = moderation.find_testimonial(access.project, testimonial_id)
     text = "" if remove else reply
-    batch = set_reply(access.project, row, text, access.user.email)
+    batch = moderation.set_reply(access.project, row, text, access.user.email)
     return _tell(access, row, _("Reply saved") if text else _("Reply removed"), batch, "reply")
 
 
@@ -324,7 +299,7 @@ def reply(access: Access, testimonial_id: str, *, reply: str, remove: bool) -> D
 )
 def thank(access: Access, testimonial_id: str, *, thanks: str) -> Done:
     """Mail a line to the author, once."""
-    row = find_testimonial(access.project, testimonial_id)
+    row = moderation.find_testimonial(access.project, testimonial_id)
     thank_author(access.project, row, thanks, access.user.email)
     return Done(_("A mail to %(name)s is on its way", name=row.author_name))
 
@@ -332,7 +307,7 @@ def thank(access: Access, testimonial_id: str, *, thanks: str) -> Done:
 @one.save(
     TranscriptForm,
     at="/transcript",
-    takes=UPLOAD_FORM_BYTES,
+    takes=uploads.UPLOAD_FORM_BYTES,
     role=Right.DECIDE,
     prepare=read_captions,
 )
@@ -340,15 +315,15 @@ def save_transcript(
     access: Access, testimonial_id: str, *, prepared: Values, remove_captions: bool, **sent: Any
 ) -> Done:
     """Save the transcript, and captions if a file came with it."""
-    row = find_testimonial(access.project, testimonial_id)
-    edit_testimonial(access.project, row, sent | prepared, access.user.email)
+    row = moderation.find_testimonial(access.project, testimonial_id)
+    moderation.edit_testimonial(access.project, row, sent | prepared, access.user.email)
     return Done(_("Saved"), shown={"text": row.text, "hasCaptions": bool(row.captions)})
 
 
 @one.save(ReturnForm, at="/recording/remove", role=Right.DECIDE)
 def discard_recording(access: Access, testimonial_id: str, *, return_to: str) -> Done:
     """Remove the recording for good; its words stay."""
-    row = find_testimonial(access.project, testimonial_id)
+    row = moderation.find_testimonial(access.project, testimonial_id)
     remove_recording(access.project, row, access.user.email)
     return Done(_("Recording removed"))
 
@@ -432,6 +407,6 @@ def get_picture(access: Access, testimonial_id: str) -> Response:
 
 
 def _read_wanted(access: Access, testimonial_id: str) -> pictures.Wanted:
-    row = find_testimonial(access.project, testimonial_id)
+    row = moderation.find_testimonial(access.project, testimonial_id)
     chosen = {name: request.args[name] for name in ("look", "size") if name in request.args}
     return pictures.describe_picture(access.project, row, **load(_QUERY, chosen))

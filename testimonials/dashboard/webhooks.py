@@ -18,14 +18,7 @@ from testimonials.core.http.i18n import gettext_noop
 from testimonials.dashboard.formatting import describe_time, highlight
 from testimonials.dashboard.framework import Done, ProjectPage, Values
 from testimonials.dashboard.removed import UndoForm, keep_removed, take_removed
-from testimonials.integrations.webhooks import endpoints
-from testimonials.integrations.webhooks.log import (
-    KEPT,
-    find_delivery,
-    list_deliveries,
-    redeliver,
-    send_test,
-)
+from testimonials.integrations.webhooks import endpoints, log
 from testimonials.integrations.webhooks.models import (
     BUILD,
     EVENT,
@@ -126,8 +119,10 @@ def show_webhook(access: Access, webhook_id: str) -> Values:
     found = endpoints.find_endpoint(access.project, webhook_id)
     start = found.failing_since or clock.now() - timedelta(days=1)
     return describe_endpoint(found) | {
-        "deliveries": [describe_delivery(row) for row in list_deliveries(found, KEPT).items],
-        "kept": KEPT,
+        "deliveries": [
+            describe_delivery(row) for row in log.list_deliveries(found, log.KEPT).items
+        ],
+        "kept": log.KEPT,
         "typed": {"since": f"{start:%Y-%m-%dT%H:%M}"},
     }
 
@@ -143,14 +138,16 @@ def switch_webhook(access: Access, webhook_id: str, is_active: bool) -> Done:
 @endpoint.save(at="/test")
 def test_webhook(access: Access, webhook_id: str) -> Done:
     """Send a test, and show the outcome."""
-    row = send_test(endpoints.find_endpoint(access.project, webhook_id))
+    row = log.send_test(endpoints.find_endpoint(access.project, webhook_id))
     return Done(to=url_for(".show_delivery", webhook_id=webhook_id, delivery_id=row.id))
 
 
 @endpoint.save(SinceForm, at="/again")
 def redeliver_since(access: Access, webhook_id: str, since: datetime) -> Done:
     """Send again everything that has happened since a time."""
-    redeliver(endpoints.find_endpoint(access.project, webhook_id), since=since.replace(tzinfo=UTC))
+    log.redeliver(
+        endpoints.find_endpoint(access.project, webhook_id), since=since.replace(tzinfo=UTC)
+    )
     return Done(_("Everything since then is on its way again, oldest first."))
 
 
@@ -232,12 +229,12 @@ delivery = ProjectPage(
 @delivery.show
 def show_delivery(access: Access, webhook_id: str, delivery_id: str) -> Values:
     found = endpoints.find_endpoint(access.project, webhook_id)
-    return describe_message(found, find_delivery(found, delivery_id))
+    return describe_message(found, log.find_delivery(found, delivery_id))
 
 
 @delivery.save()
 def redeliver_one(access: Access, webhook_id: str, delivery_id: str) -> Done:
-    redeliver(endpoints.find_endpoint(access.project, webhook_id), delivery_id)
+    log.redeliver(endpoints.find_endpoint(access.project, webhook_id), delivery_id)
     return _lead_back(webhook_id, _("It is on its way again."))
 
 

@@ -17,39 +17,15 @@ from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.urls import collection_page_url, wall_url, widget_page_url
 from testimonials.core.mail.look import FONTS
 from testimonials.core.text import TAG_LENGTH
+from testimonials.dashboard import widget_controls as controls
 from testimonials.dashboard.framework import Done, ProjectPage, Values, require_role
-from testimonials.dashboard.widget_controls import (
-    PALETTES,
-    WidgetForm,
-    apply_changes,
-    describe_choices,
-    find_changes,
-    name_look,
-    name_order,
-    name_widget,
-    to_controls,
-)
 from testimonials.projects import defaults
 from testimonials.projects.access import Access, Role
 from testimonials.projects.brand import find_brand
 from testimonials.projects.models import Project
 from testimonials.testimonials.tags import list_project_tags
+from testimonials.widget import drafts
 from testimonials.widget.colors import choose_brand
-from testimonials.widget.drafts import (
-    CTA_LABEL,
-    LOOKS,
-    Settings,
-    Widget,
-    change_draft,
-    discard_draft,
-    find_nearest_look,
-    may_undo,
-    publish_draft,
-    read_cta,
-    read_draft,
-    read_published,
-    undo_draft,
-)
 from testimonials.widget.events import WIDGET_CHANGED
 from testimonials.widget.models import SavedWidget
 from testimonials.widget.script import choose_draw
@@ -75,16 +51,18 @@ def show_editor(access: Access) -> Values:
     return _describe_state(project, widget) | _describe_form(project, widget)
 
 
-@editor.save(WidgetForm)
+@editor.save(controls.WidgetForm)
 def save_widget(access: Access, before: Values, publish: str | None, **sent: Any) -> Done:
     """Change in the draft what differs from what the form showed; publish it if that is asked."""
     project, widget = access.project, find_named(access.project)
-    if changes := find_changes(before, sent):
+    if changes := controls.find_changes(before, sent):
         step = "+".join(sorted(changes))[:TAG_LENGTH]
-        change_draft(widget, apply_changes(read_draft(widget), changes), step=step)
+        drafts.change_draft(
+            widget, controls.apply_changes(drafts.read_draft(widget), changes), step=step
+        )
     if not publish:
         return answer_draft(project, widget, _("Draft saved"))
-    if publish_draft(project, widget):
+    if drafts.publish_draft(project, widget):
         record(WIDGET_CHANGED, project)
     return answer_draft(project, widget, _("Published. Visitors see it now."))
 
@@ -93,14 +71,14 @@ def save_widget(access: Access, before: Values, publish: str | None, **sent: Any
 def discard_changes(access: Access) -> Done:
     """Go back to what visitors see."""
     widget = find_named(access.project)
-    discard_draft(widget)
+    drafts.discard_draft(widget)
     return answer_draft(access.project, widget, _("The changes are discarded"))
 
 
 @editor.save(at="/undo")
 def undo(access: Access) -> Done:
     widget = find_named(access.project)
-    undo_draft(widget)
+    drafts.undo_draft(widget)
     return answer_draft(access.project, widget)
 
 
@@ -114,7 +92,7 @@ def show_preview(access: Access) -> ResponseReturnValue:
         "dashboard/widget/preview.html",
         project_id=project.id,
         widget=name_in_address(),
-        feed=describe_preview(project, widget, read_draft(widget)),
+        feed=describe_preview(project, widget, drafts.read_draft(widget)),
         page={
             "colour": project.brand.get("read", {}).get("ground", ""),
             "font": FONTS.get(find_brand(project).site_typeface, ""),
@@ -126,59 +104,64 @@ def name_in_address() -> str:
     return request.args.get("widget", "")
 
 
-def find_named(project: Project) -> Widget:
+def find_named(project: Project) -> drafts.Widget:
     """Return the widget that the address names; raise `NotFound`."""
     return find_widget(project, name_in_address())
 
 
-def answer_draft(project: Project, widget: Widget, notice: str = "", *, to: str = "") -> Done:
+def answer_draft(
+    project: Project, widget: drafts.Widget, notice: str = "", *, to: str = ""
+) -> Done:
     """Lead back to the editor, or `to`; or tell the editor's script what there is now."""
     here = to or url_for("dashboard.widget.show_editor", widget=name_in_address() or None)
     if not is_from_script():
         return Done(notice, to=here)
-    draft = read_draft(widget)
+    draft = drafts.read_draft(widget)
     shown = {
-        "values": to_controls(draft),
+        "values": controls.to_controls(draft),
         "color": choose_brand(*in_effect(project, draft)),
         "feed": describe_preview(project, widget, draft),
     }
     return Done(notice, to=here, shown=_describe_state(project, widget) | shown)
 
 
-def _describe_state(project: Project, widget: Widget) -> Values:
+def _describe_state(project: Project, widget: drafts.Widget) -> Values:
     """Return what the head of the page says of the draft."""
-    draft = read_draft(widget)
-    now, published = to_controls(draft), to_controls(read_published(widget))
+    draft = drafts.read_draft(widget)
+    now, published = (
+        controls.to_controls(draft),
+        controls.to_controls(drafts.read_published(widget)),
+    )
     count = sum(now[name] != published[name] for name in now)
     count += _has_other_order(widget)
-    nearest = find_nearest_look(draft["config"], draft["design"])
+    nearest = drafts.find_nearest_look(draft["config"], draft["design"])
     return {
         "changed": ngettext(
             "%(num)s change, not on your site yet", "%(num)s changes, not on your site yet", count
         )
         if count
         else "",
-        "look": name_look(draft),
-        "back": _("Back to “%(look)s”", look=translate(LOOKS[nearest].title)),
-        "order": name_order(draft["design"]),
-        "may_undo": may_undo(widget),
+        "look": controls.name_look(draft),
+        "back": _("Back to “%(look)s”", look=translate(drafts.LOOKS[nearest].title)),
+        "order": controls.name_order(draft["design"]),
+        "may_undo": drafts.may_undo(widget),
     }
 
 
-def _has_other_order(widget: Widget) -> bool:
-    draft, published = read_draft(widget)["design"], read_published(widget)["design"]
+def _has_other_order(widget: drafts.Widget) -> bool:
+    draft, published = drafts.read_draft(widget)["design"], drafts.read_published(widget)["design"]
     return any(draft[name] != published[name] for name in ("order", "chosen"))
 
 
-def _describe_form(project: Project, widget: Widget) -> Values:
-    draft = read_draft(widget)
-    values, brand = to_controls(draft), find_brand(project)
-    choices = describe_choices(is_saved=isinstance(widget, SavedWidget))
+def _describe_form(project: Project, widget: drafts.Widget) -> Values:
+    draft = drafts.read_draft(widget)
+    values, brand = controls.to_controls(draft), find_brand(project)
+    choices = controls.describe_choices(is_saved=isinstance(widget, SavedWidget))
     if (number := count_shown(project, EVERYTHING)[0]) > 1:
         choices["show"][0] = ("all", _("All %(num)s approved", num=format_number(number)))
     return {
         "widget": name_in_address(),
-        "title": name_widget(widget),
+        "title": controls.name_widget(widget),
         "widgets": [
             _describe_other(project, widget),
             *(_describe_other(each, widget) for each in list_saved(project)),
@@ -186,41 +169,44 @@ def _describe_form(project: Project, widget: Widget) -> Values:
         "values": values,
         "color": choose_brand(*in_effect(project, draft)),
         "brand_color": brand.color,
-        "palettes": PALETTES,
+        "palettes": controls.PALETTES,
         "choices": choices,
         "tags": list(
             dict.fromkeys([*(tag.name for tag in list_project_tags(project.id)), *values["tags"]])
         ),
         # What the button has if its fields are empty, which a saved widget doesn't have.
-        "default_cta": read_cta(project)
+        "default_cta": drafts.read_cta(project)
         if isinstance(widget, SavedWidget)
-        else {"label": CTA_LABEL, "url": collection_page_url(project.slug, project.own_host)},
+        else {
+            "label": drafts.CTA_LABEL,
+            "url": collection_page_url(project.slug, project.own_host),
+        },
         "wall_url": wall_url(project.slug, project.own_host),
         "page_url": widget_page_url(project.id, name_in_address()),
         "is_active": project.is_active,
     }
 
 
-def _describe_other(widget: Widget, current: Widget) -> Values:
+def _describe_other(widget: drafts.Widget, current: drafts.Widget) -> Values:
     settings = read_settings(widget)
-    look = name_look({"config": settings.config, "design": settings.design})
+    look = controls.name_look({"config": settings.config, "design": settings.design})
     if tags := settings.design["tags"]:
         look = _("%(look)s, “%(tags)s”", look=look, tags=", ".join(tags))
     return {
         "name": settings.name,
-        "title": name_widget(widget),
+        "title": controls.name_widget(widget),
         "look": look,
         "is_current": widget is current,
     }
 
 
-def in_effect(project: Project, settings: Settings) -> tuple[Values, Values]:
+def in_effect(project: Project, settings: drafts.Settings) -> tuple[Values, Values]:
     """Return the settings with what the brand says where they have nothing of their own."""
     shown = in_brand(project, WidgetSettings("", settings["config"], settings["design"]))
     return shown.config, shown.design
 
 
-def describe_preview(project: Project, widget: Widget, settings: Settings) -> Values:
+def describe_preview(project: Project, widget: drafts.Widget, settings: drafts.Settings) -> Values:
     """Return the widget's data with these settings, as many testimonials as any setting shows."""
     config, design = in_effect(project, settings)
     name = widget.name if isinstance(widget, SavedWidget) else ""

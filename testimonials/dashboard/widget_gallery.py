@@ -31,31 +31,10 @@ from testimonials.projects.models import Project
 from testimonials.projects.projects import make_slug
 from testimonials.projects.widget_design import trim_design
 from testimonials.testimonials.samples import PEOPLE, ROLE, SAMPLES
-from testimonials.widget.drafts import (
-    LOOKS,
-    Widget,
-    apply_look,
-    change_draft,
-    find_nearest_look,
-    read_draft,
-    read_published,
-    theme_before,
-)
+from testimonials.widget import drafts, settings
 from testimonials.widget.events import WIDGET_DELETED, WIDGET_RENAMED, WIDGET_SAVED
 from testimonials.widget.models import SavedWidget
 from testimonials.widget.script import choose_draw
-from testimonials.widget.settings import (
-    MAX_FACES,
-    WidgetSettings,
-    delete_widget,
-    describe_feed,
-    describe_header,
-    describe_look,
-    find_widget,
-    list_saved,
-    rename_widget,
-    save_widget,
-)
 from testimonials.widget.words import write_words
 
 # What a saved widget has beside its name.
@@ -72,7 +51,7 @@ naming = ProjectPage(widget_pages, "widgets/<widget_name>", "widget/name.html")
 class LookForm(FormSchema):
     """A look, or something small; without one it is that which the widget began with."""
 
-    look = Choice(*LOOKS, *SHAPES)
+    look = Choice(*drafts.LOOKS, *SHAPES)
 
 
 @gallery.show
@@ -84,10 +63,12 @@ def show_looks(access: Access) -> Values:
 def put_on_look(access: Access, look: str | None) -> Done:
     """Put a look on the draft, or the one back on with which it began."""
     widget = find_named(access.project)
-    draft = read_draft(widget)
-    look = look or find_nearest_look(draft["config"], draft["design"])
-    config, design = apply_look(look, draft["config"], draft["design"], theme_before(widget))
-    change_draft(widget, draft | {"config": config, "design": design}, step=f"look {look}")
+    draft = drafts.read_draft(widget)
+    look = look or drafts.find_nearest_look(draft["config"], draft["design"])
+    config, design = drafts.apply_look(
+        look, draft["config"], draft["design"], drafts.theme_before(widget)
+    )
+    drafts.change_draft(widget, draft | {"config": config, "design": design}, step=f"look {look}")
     return answer_draft(access.project, widget)
 
 
@@ -100,10 +81,12 @@ def show_beginning(access: Access) -> Values:
 def add_widget(access: Access, look: str | None) -> Done:
     """Save another widget: what the one of the address shows, in this look."""
     project, source = access.project, find_named(access.project)
-    published = read_published(source)
-    look = look or find_nearest_look(published["config"], published["design"])
-    widget = save_widget(project, _choose_name(project, look), name_in_address())
-    config, design = apply_look(look, widget.config, widget.design, theme_before(source))
+    published = drafts.read_published(source)
+    look = look or drafts.find_nearest_look(published["config"], published["design"])
+    widget = settings.save_widget(project, _choose_name(project, look), name_in_address())
+    config, design = drafts.apply_look(
+        look, widget.config, widget.design, drafts.theme_before(source)
+    )
     # Nobody shows it yet, so there is nothing to publish.
     widget.config, widget.design = config, trim_design(design)
     record(WIDGET_SAVED, project, widget=widget.name)
@@ -112,9 +95,9 @@ def add_widget(access: Access, look: str | None) -> Done:
 
 def _choose_name(project: Project, look: str) -> str:
     """Return the name of its look; a number follows where that is taken."""
-    title = LOOKS[look].title if look in LOOKS else SMALL[look]
+    title = drafts.LOOKS[look].title if look in drafts.LOOKS else SMALL[look]
     name = make_slug(translate(title)) or look
-    taken = {each.name for each in list_saved(project)}
+    taken = {each.name for each in settings.list_saved(project)}
     names = (f"{name}-{number}" if number > 1 else name for number in count(1))
     return next(each for each in names if each not in taken)
 
@@ -127,7 +110,7 @@ def show_name(access: Access, widget_name: str) -> Values:
 @naming.save({"name": Text(200, one_line=True, load_default="")})
 def change_name(access: Access, widget_name: str, name: str) -> Done:
     widget = _find_saved(access.project, widget_name)
-    rename_widget(access.project, widget, name)
+    settings.rename_widget(access.project, widget, name)
     here = url_for(".show_editor", widget=widget.name)
     if widget.name == widget_name:
         return Done(to=here)
@@ -140,7 +123,7 @@ def remove_widget(access: Access, widget_name: str) -> Done:
     project, widget = access.project, _find_saved(access.project, widget_name)
     values = {name: getattr(widget, name) for name in ("name", *SETTINGS)}
     undo = keep_removed(project, "widget", since=widget.created_at.isoformat(), **values)
-    delete_widget(project, widget)
+    settings.delete_widget(project, widget)
     record(WIDGET_DELETED, project, widget=widget.name)
     text = _("Deleted the widget %(name)s", name=widget.name)
     return Done(text, url_for(".show_editor"), undo=undo, undo_url=url_for(".bring_widget_back"))
@@ -149,7 +132,7 @@ def remove_widget(access: Access, widget_name: str) -> Done:
 @editor.save(UndoForm, at="/deleted/undo")
 def bring_widget_back(access: Access, undo: str) -> Done:
     values = take_removed(access.project, "widget", undo)
-    widget = save_widget(access.project, values["name"])
+    widget = settings.save_widget(access.project, values["name"])
     for name in SETTINGS:
         setattr(widget, name, values[name])
     widget.created_at = datetime.fromisoformat(values["since"])
@@ -158,7 +141,7 @@ def bring_widget_back(access: Access, undo: str) -> Done:
 
 
 def _find_saved(project: Project, name: str) -> SavedWidget:
-    widget = find_widget(project, name)
+    widget = settings.find_widget(project, name)
     if not isinstance(widget, SavedWidget):
         raise NotFound
     return widget
@@ -167,14 +150,14 @@ def _find_saved(project: Project, name: str) -> SavedWidget:
 def _describe_gallery(project: Project) -> Values:
     """Describe each look as it would be of the widget that the address names."""
     widget = find_named(project)
-    draft = read_draft(widget)
+    draft = drafts.read_draft(widget)
     design = draft["design"] | {"shape": ""}
-    shown = WidgetSettings("", *in_effect(project, draft | {"design": design}))
-    feed = describe_feed(project, None, limit=CARDS, settings=shown)
+    shown = settings.WidgetSettings("", *in_effect(project, draft | {"design": design}))
+    feed = settings.describe_feed(project, None, limit=CARDS, settings=shown)
     feed["items"] = _fill_up(project, feed["items"])
     # Even where nothing is pinned, a look says what it does with the first one.
     feed["items"][0]["pinned"] = True
-    header = feed.get("header") or describe_header(project)
+    header = feed.get("header") or settings.describe_header(project)
     if not header["count"]:
         header = _count(feed["items"])
     feed |= {
@@ -189,22 +172,24 @@ def _describe_gallery(project: Project) -> Values:
         "words": write_words(design["labels"], header, name=project.name),
     }
     return {
-        "looks": LOOKS,
+        "looks": drafts.LOOKS,
         "small": {name: SMALL[name] for name in SHAPES},
-        "chosen": draft["design"]["shape"] or find_nearest_look(draft["config"], design),
+        "chosen": draft["design"]["shape"] or drafts.find_nearest_look(draft["config"], design),
         "feed": feed,
-        "drawn": {name: _draw(project, widget, feed, name) for name in (*LOOKS, *SHAPES)},
+        "drawn": {name: _draw(project, widget, feed, name) for name in (*drafts.LOOKS, *SHAPES)},
         "ground": project.brand.get("read", {}).get("ground", ""),
         "widget": name_in_address() or None,
     }
 
 
-def _draw(project: Project, widget: Widget, feed: Values, look: str) -> Values:
+def _draw(project: Project, widget: drafts.Widget, feed: Values, look: str) -> Values:
     """Return how the widget would be in a look, as its feed says it."""
-    draft = read_draft(widget)
-    config, design = apply_look(look, draft["config"], draft["design"], theme_before(widget))
+    draft = drafts.read_draft(widget)
+    config, design = drafts.apply_look(
+        look, draft["config"], draft["design"], drafts.theme_before(widget)
+    )
     config, design = in_effect(project, {"config": config, "design": design, "cta": {}})
-    drawn = describe_look(config, design) | ({"shape": look} if look in SHAPES else {})
+    drawn = settings.describe_look(config, design) | ({"shape": look} if look in SHAPES else {})
     return drawn | {"draw": choose_draw(feed | drawn | {"total": len(feed["items"])})}
 
 
@@ -233,4 +218,4 @@ def _count(items: list[Values]) -> Values:
     faces = [{"face": each["face"], "avatar": each.get("authorAvatar")} for each in items]
     average = round(sum(ratings) / len(ratings), 1) if ratings else 0
     count = {"count": len(ratings), "people": len(items), "all": True}
-    return count | {"average": average, "faces": faces[:MAX_FACES]}
+    return count | {"average": average, "faces": faces[: settings.MAX_FACES]}

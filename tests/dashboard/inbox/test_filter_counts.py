@@ -81,7 +81,6 @@ def test_nothing_is_counted_by_its_rows(inbox: Inbox) -> None:
 def test_what_no_count_has_is_counted_so_far(inbox: Inbox, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("testimonials.testimonials.inbox.MOST_COUNTED", 3)
     monkeypatch.setattr("testimonials.testimonials.inbox.PAGE_SIZE", 2)
-    monkeypatch.setattr("testimonials.dashboard.inbox_data.PAGE_SIZE", 2)
     names = inbox.receive(*(f"Zelda {number}" for number in range(5)), rating=5.0)
     with inbox.app.app_context():
         for each in names:
