@@ -31,7 +31,7 @@ from tools.bench_paths import (
 )
 from tools.bench_webhooks import measure_webhooks
 from tools.bench_widget import measure_widget
-from tools.bench_workers import measure_start, measure_workers
+from tools.bench_workers import measure_start, measure_workers, read_megabytes
 
 VISITORS = 2000
 
@@ -45,7 +45,8 @@ def main() -> None:
             measure_telling(sites[-1], folder)
             service, headers = sites[0].service, sites[0].headers
             (worker,) = service.workers
-            print(f"memory of a worker: {resident_megabytes(worker):.0f} MB")
+            own = read_megabytes(worker, "Private_")
+            print(f"memory of a worker: {resident_megabytes(worker):.0f} MB, its own {own:.0f} MB")
             measure_workers(
                 service, folder, sites[0].cases, lambda case: measure(case, SECONDS, folder)
             )

@@ -2,6 +2,8 @@
 
 import re
 import statistics
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -10,6 +12,8 @@ from typing import Any
 
 from tests.support.process import COMMAND, Service, start_service
 
+# What no start can do without.
+IMPORTS = "import flask, flask_sqlalchemy, sqlalchemy.orm"
 BINARY = Path(__file__).parents[2] / "dist" / "testimonials"
 
 
@@ -33,7 +37,7 @@ def measure_workers(
             ratio = rates[1] / rates[0]
             print(f"{case.name:32} {rates[1]:10,.0f} req/s  {ratio:6.2f} x one worker")
         print(f"memory of two workers and their parent: {_describe_memory(pair)}")
-        own = [f"{_read_megabytes(pid, 'Private_'):.0f}" for pid in pair.workers]
+        own = [f"{read_megabytes(pid, 'Private_'):.0f}" for pid in pair.workers]
         print(f"of which the workers' own: {' + '.join(own)} MB")
     finally:
         pair.kill()
@@ -42,10 +46,11 @@ def measure_workers(
 def _describe_memory(service: Service) -> str:
     pids = [service.process.pid, *service.workers]
     # Shared pages are counted once in all: each process has its part of them.
-    return " + ".join(f"{_read_megabytes(pid, 'Pss:'):.0f}" for pid in pids) + " MB"
+    return " + ".join(f"{read_megabytes(pid, 'Pss:'):.0f}" for pid in pids) + " MB"
 
 
-def _read_megabytes(pid: int, kind: str) -> float:
+def read_megabytes(pid: int, kind: str) -> float:
+    """Return what the lines of `smaps_rollup` that begin like this add up to."""
     text = Path(f"/proc/{pid}/smaps_rollup").read_text()
     found = re.findall(rf"^{kind}\w*:?\s+(\d+) kB", text, re.MULTILINE)
     return sum(map(int, found)) / 1024
@@ -60,6 +65,12 @@ def measure_start(folder: Path, rounds: int) -> None:
             f"start to first page, {name}: {statistics.median(later) * 1000:.0f} ms, "
             f"the very first {statistics.median(first) * 1000:.0f} ms"
         )
+    times = []
+    for _ in range(rounds):
+        begun = time.perf_counter()
+        subprocess.run([sys.executable, "-c", IMPORTS], check=True)
+        times.append(time.perf_counter() - begun)
+    print(f"importing Flask and SQLAlchemy alone: {statistics.median(times) * 1000:.0f} ms")
     print(f"size of the one file: {BINARY.stat().st_size / 1e6:.1f} MB")
 
 
