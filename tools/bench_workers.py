@@ -14,7 +14,7 @@ from tests.support.process import COMMAND, Service, start_service
 
 # What no start can do without.
 IMPORTS = "import flask, flask_sqlalchemy, sqlalchemy.orm"
-BINARY = Path(__file__).parents[2] / "dist" / "testimonials"
+BINARY = Path(__file__).parents[1] / "dist" / "testimonials"
 
 
 def measure_workers(

@@ -81,9 +81,9 @@ def find_program(name: str) -> str | None:
 
 
 class PostgresServer:
-    """A PostgreSQL cluster of its own in a temporary folder."""
+    """A PostgreSQL cluster of its own in a temporary folder, which waits for the disk or not."""
 
-    def __init__(self) -> None:
+    def __init__(self, fsync: str = "off") -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="testimonials-pg-"))
         self.port = free_port()
         # PostgreSQL refuses to run as root.
@@ -94,7 +94,7 @@ class PostgresServer:
         data = self.folder / "data"
         self._run("initdb", "-D", data, "-U", "tests", "-A", "trust", "-E", "UTF8", "--no-sync")
         options = (
-            f"-c port={self.port} -c listen_addresses=127.0.0.1 -c fsync=off "
+            f"-c port={self.port} -c listen_addresses=127.0.0.1 -c fsync={fsync} "
             f"-c max_connections=200 -c unix_socket_directories={self.folder}"
         )
         log = self.folder / "log"
