@@ -221,7 +221,7 @@ def _(attacked: Attacked) -> Parser:
                 )
             except ServiceError:
                 continue
-            plan_import(project_id, reading.table, reading.options)
+            plan_import(project_id, reading)
 
     return Parser(
         [table, table.encode("utf-16"), {"data": {"items": items}}, items, to_json(items)],

@@ -200,7 +200,7 @@ def _(attacked: Attacked) -> Parser:
             fetch_picture(url, lambda *_: True, 2)
         line._failed_at = float("-inf")
         with suppress(ProviderAway, ProviderRefused):
-            line.get(url)
+            line.ask(url, {})
 
     head = b"HTTP/1.1 %b\r\nContent-Type: application/json\r\n"
     retry = (
