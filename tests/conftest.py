@@ -121,10 +121,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "backend" not in metafunc.fixturenames:
         return
     option = metafunc.config.option
-    mark = metafunc.definition.get_closest_marker("postgres")
-    is_alone = mark is not None and mark.kwargs.get("alone") and not option.deep
-    backends = [] if option.postgres or (option.all and is_alone) else ["sqlite"]
-    if mark is not None and (option.all or option.postgres):
+    is_for_both = metafunc.definition.get_closest_marker("postgres") is not None
+    backends = [] if option.postgres else ["sqlite"]
+    if is_for_both and (option.all or option.postgres):
         backends.append("postgresql")
     metafunc.parametrize("backend", backends or ["sqlite"])
 

@@ -201,7 +201,7 @@ def do_at_random(
 
 
 @pytest.mark.parametrize(
-    "times", [60, pytest.param(300, marks=pytest.mark.thorough)], ids=["few", "many"]
+    "times", [60, pytest.param(2_000, marks=pytest.mark.thorough)], ids=["few", "many"]
 )
 def test_no_step_is_larger_than_the_one_before(
     app: Flask, project: str, moved_clock: MovableClock, times: int

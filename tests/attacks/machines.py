@@ -1,13 +1,16 @@
-"""Addresses and teams beside simple models of what they should be.
+"""Accounts, testimonials, addresses and teams beside simple models of what they should be.
 
 Hypothesis makes up what people do, through the doors, and after each step the service must show
 what the model says. The suite tries a few short stories, `scripts/soak` thousands.
 """
 
 import itertools
+import re
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from flask import Flask
+from flask.testing import FlaskClient
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
@@ -16,15 +19,25 @@ from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from testimonials.core.http.rate_limits import RateLimitCounter
 from testimonials.operations.expiry import sweep
-from tests.auth.browsers import mailed_path, open_browser
+from tests.auth.browsers import mailed_path, open_browser, sign_in
+from tests.auth.links import init
+from tests.collection.authors.authors import Visitor
 from tests.conftest import PASSWORD, Caller, MovableClock, start_caller
 
 SIZE = settings(
     stateful_step_count=20, deadline=None, database=None, suppress_health_check=list(HealthCheck)
 )
+PASSWORDS = (PASSWORD, "four grey elephants", "nine quiet harbours")
+JSON = {"Accept": "application/json"}
 few = st.integers(0, 4)
 
 numbers = itertools.count(1)
+
+
+def next_address() -> str:
+    """Return an address from which nobody has come yet, so that no limit is met."""
+    number = next(numbers)
+    return f"10.{number >> 16 & 255}.{number >> 8 & 255}.{number & 255}"
 
 
 class Machine(RuleBasedStateMachine):
@@ -44,6 +57,147 @@ class Machine(RuleBasedStateMachine):
 
     def choose(self, items: list[Any], index: int) -> Any:
         return items[index % len(items)]
+
+
+# Reasons to set one aside.
+ASIDE = ("off_topic", "spam")
+
+
+@dataclass
+class Words:
+    """A testimonial as the model knows it."""
+
+    text: str
+    status: str
+    is_pinned: bool = False
+    is_deleted: bool = False
+    # Its date is before all others'.
+    is_old: bool = False
+    is_aside: bool = False
+
+    @property
+    def is_visible(self) -> bool:
+        return self.status == "approved" and not self.is_deleted
+
+
+class Testimonials(Machine):
+    """Sent, added, decided on, edited and undone; beside a dictionary."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.owner = self.make_owner()
+        self.project = self.owner.create_project()
+        self.id = self.project["_id"]
+        self.browser = open_browser(self.app, self.owner)
+        self.base = f"/dashboard/projects/{self.id}"
+        self.rows: dict[str, Words] = {}
+        # What undoes each change: its token, the row, and how the row was. The last of each counts.
+        self.undoing: list[tuple[str, str, Words, str]] = []
+        self.last: dict[str, str] = {}
+
+    @rule(rating=st.sampled_from([None, 1, 4.5, 5]))
+    def add(self, rating: float | None) -> None:
+        text = f"Words {next(numbers)}"
+        more = {} if rating is None else {"rating": rating}
+        made = self.owner.create_testimonial(self.id, text=text, **more)
+        self.rows[made["_id"]] = Words(text, "approved")
+
+    @rule()
+    def submit(self) -> None:
+        text = f"Words {next(numbers)}"
+        slug = self.project["publicPageConfig"]["slug"]
+        visitor = Visitor(self.app.test_client(), self.id, slug, next_address())
+        visitor.write(text=text, name=text, email="")
+        page = self.browser.get(f"{self.base}/inbox?status=pending&q={text}").text
+        found = re.search(r'id="t-(\w{24})"', page)
+        assert found
+        self.rows[found[1]] = Words(text, "pending")
+
+    @precondition(lambda self: self.rows)
+    @rule(
+        index=few,
+        action=st.sampled_from(
+            ["approve", "reject", "pin", "unpin", "delete", "restore", "release", *ASIDE]
+        ),
+    )
+    def decide(self, index: int, action: str) -> None:
+        key = self.choose(list(self.rows), index)
+        row = self.rows[key]
+        after = {
+            "approve": replace(row, status="approved", is_aside=False),
+            "reject": replace(row, status="rejected", is_aside=False),
+            "pin": replace(row, is_pinned=True), "unpin": replace(row, is_pinned=False),
+            "delete": replace(row, is_deleted=True), "restore": replace(row, is_deleted=False),
+            "off_topic": replace(row, status="rejected", is_aside=True),
+            "spam": replace(row, status="spam", is_aside=True),
+            "release": replace(row, status="pending", is_aside=False),
+        }[action]  # fmt: skip
+        is_aside = action in ASIDE
+        may = after != row and row.is_deleted == (action == "restore")
+        if action in ("approve", "reject"):
+            may = may and row.status in ("pending", "approved", "rejected")
+        elif action == "pin":
+            may = may and row.status == "approved"
+        elif is_aside:
+            may = row.status in ("pending", "approved", "rejected") and not row.is_aside
+        elif action == "release":
+            may = may and row.status == "spam"
+        path = f"{self.base}/testimonials/{key}/action"
+        sent = {"action": "set-aside", "reason": action} if is_aside else {"action": action}
+        answer = self.browser.post(path, data=sent, headers=JSON)
+        assert answer.status_code == (200 if may else 409), answer.text
+        if may:
+            token = answer.get_json()["notice"]["undo_token"]
+            self.undoing.append((token, key, row, self.last.get(key, "")))
+            self.rows[key], self.last[key] = after, token
+
+    @precondition(lambda self: self.rows)
+    @rule(index=few)
+    def edit(self, index: int) -> None:
+        key = self.choose(list(self.rows), index)
+        text = f"Edited {next(numbers)}"
+        form = {"author_name": "Maya", "text": text, "submitted_on": "2024-01-01"}
+        answer = self.browser.post(f"{self.base}/testimonials/{key}", data=form)
+        assert answer.status_code == 303, answer.text
+        self.rows[key] = replace(self.rows[key], text=text, is_old=True)
+        self.last[key] = "edited"
+
+    @precondition(lambda self: self.undoing)
+    @rule(index=few)
+    def undo(self, index: int) -> None:
+        token, key, before, last = self.choose(self.undoing[::-1], index)
+        is_last = self.last[key] == token
+        answer = self.browser.post(f"{self.base}/inbox/undo", data={"undo": token}, headers=JSON)
+        assert answer.status_code == (200 if is_last else 409), answer.text
+        if is_last:
+            self.rows[key], self.last[key] = before, last
+
+    @invariant()
+    def shows_the_same_everywhere(self) -> None:
+        """Compare the API, the widget's data and the counts of the inbox."""
+        newest_first = list(self.rows.values())[::-1]
+        visible = [row for row in newest_first if row.is_visible]
+        listed = self.owner.get(f"/v1/projects/{self.id}/testimonials").get_json()["data"]["items"]
+        assert [item["text"] for item in listed] == [row.text for row in visible]
+        assert [item.get("pinned", False) for item in listed] == [row.is_pinned for row in visible]
+        feed = self.browser.get(f"/widget/{self.id}/feed").get_json()["items"]
+        pinned_first = sorted(visible, key=lambda row: (not row.is_pinned, row.is_old))
+        # It begins with nine.
+        assert [item["text"] for item in feed] == [row.text for row in pinned_first[: len(feed)]]
+        assert len(feed) == min(9, len(visible))
+        page = self.browser.get(f"{self.base}/inbox").text
+        counts = dict(re.findall(r'data-count="(\w+)">(\d+)<', page))
+        kept = [row for row in newest_first if not row.is_deleted]
+        names = {"pending": "waiting", "approved": "approved", "rejected": "rejected"}
+        for status, name in names.items():
+            assert int(counts[name]) == sum(row.status == status for row in kept), status
+        # The filter leads there; a page has at least ten.
+        spam, trash = sum(row.status == "spam" for row in kept), len(newest_first) - len(kept)
+        for status, count in (("spam", spam), ("trash", trash)):
+            listed = self.browser.get(f"{self.base}/inbox?status={status}").text.count(
+                " data-item>"
+            )
+            assert min(listed, 10) == min(count, 10), status
 
 
 class Slugs(Machine):
@@ -266,4 +420,167 @@ class Invitations(Machine):
             assert (f">{email}<" in page) == (email in self.members or email in self.invited)
 
 
-MACHINES = (Slugs, Invitations)
+@dataclass
+class Browser:
+    """Somebody's browser, and whether it should be signed in."""
+
+    client: FlaskClient
+    is_in: bool = True
+
+
+@dataclass
+class Credentials:
+    """What opens an account: its password, its one key, the links in mails, and what was."""
+
+    password: str = ""
+    key: str = ""
+    link: str = ""
+    old_keys: list[str] = field(default_factory=list)
+    old_links: list[str] = field(default_factory=list)
+
+    def replace_key(self, key: str) -> None:
+        self.old_keys += [self.key] if self.key else []
+        self.key = key
+
+    def replace_link(self, link: str) -> None:
+        self.old_links += [self.link] if self.link else []
+        self.link = link
+
+
+class Accounts(Machine):
+    """Begun by an agent, claimed, signed in to, and given other keys and passwords."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.email = f"person{next(numbers)}@example.com"
+        self.account = ""
+        self.has = Credentials()
+        self.browsers: list[Browser] = []
+
+    def find_key(self, page: str) -> str:
+        found = re.search(r"tst_live_\w+", page)
+        assert found
+        return found[0]
+
+    def inside(self, index: int) -> Browser | None:
+        those = [each for each in self.browsers if each.is_in]
+        return self.choose(those, index) if those else None
+
+    @rule()
+    def begin_by_agent(self) -> None:
+        self.forget_limits()
+        answer = init(self.app.test_client(), self.email, next_address())
+        assert answer.status_code == 200
+        data = answer.get_json()["data"]
+        if self.has.password:
+            assert data["accountExists"] is True
+            assert "apiKey" not in data
+            return
+        self.account = data["accountId"]
+        self.has.replace_key(data["apiKey"])
+        self.has.replace_link(mailed_path(self.app, "claim"))
+
+    @precondition(lambda self: self.has.link and not self.has.password)
+    @rule(password=st.sampled_from(PASSWORDS), choice=st.sampled_from(["keep", "replace"]))
+    def claim(self, password: str, choice: str) -> None:
+        client = self.app.test_client()
+        page = client.get(self.has.link).text
+        hidden = dict(re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', page))
+        form = hidden | {"password": password, "key": choice}
+        answer = client.post(self.has.link, data=form, environ_base={"REMOTE_ADDR": next_address()})
+        assert answer.status_code == 200, answer.text
+        self.has.password = password
+        self.has.replace_link("")
+        self.browsers.append(Browser(client))
+        if choice == "replace":
+            self.has.replace_key(self.find_key(answer.text))
+
+    @precondition(lambda self: self.has.old_links)
+    @rule(index=few)
+    def use_an_old_link(self, index: int) -> None:
+        link = self.choose(self.has.old_links, index)
+        form = {"password": PASSWORDS[0], "key": "keep"}
+        answer = self.app.test_client().post(
+            link, data=form, environ_base={"REMOTE_ADDR": next_address()}
+        )
+        # Who has claimed it may come back by the link, and is told so.
+        assert answer.status_code in ((200,) if self.has.password else (404, 410)), answer.text
+        assert "Set-Cookie" not in answer.headers
+        assert "tst_live_" not in answer.text
+
+    @precondition(lambda self: self.has.password)
+    @rule(password=st.sampled_from(PASSWORDS))
+    def sign_in(self, password: str) -> None:
+        client = self.app.test_client()
+        answer = sign_in(client, self.email, password, ip=next_address())
+        is_right = password == self.has.password
+        assert answer.status_code == (303 if is_right else 422)
+        if is_right:
+            self.browsers.append(Browser(client))
+
+    @precondition(lambda self: self.inside(0))
+    @rule(index=few)
+    def sign_out(self, index: int) -> None:
+        browser = self.inside(index)
+        assert browser is not None
+        assert browser.client.post("/logout").status_code == 303
+        browser.is_in = False
+
+    @precondition(lambda self: self.inside(0))
+    @rule(
+        index=few,
+        new=st.sampled_from(PASSWORDS),
+        typed=st.sampled_from(PASSWORDS),
+        key=st.booleans(),
+    )
+    def change_password(self, index: int, new: str, typed: str, key: bool) -> None:
+        browser = self.inside(index)
+        assert browser is not None
+        form = {"current": typed, "password": new} | ({"replace_key": "on"} if key else {})
+        answer = browser.client.post("/dashboard/account/security/password", data=form)
+        assert answer.status_code == (200 if typed == self.has.password else 422), answer.text
+        if typed == self.has.password:
+            self.has.password = new
+            for each in self.browsers:
+                each.is_in = each is browser
+            if key:
+                self.has.replace_key(self.find_key(answer.text))
+
+    @precondition(lambda self: self.inside(0))
+    @rule(index=few)
+    def rotate_key(self, index: int) -> None:
+        browser = self.inside(index)
+        assert browser is not None
+        form = {"proof": self.has.password}
+        answer = browser.client.post("/dashboard/account/key", data=form)
+        assert answer.status_code == 200, answer.text
+        self.has.replace_key(self.find_key(answer.text))
+
+    @precondition(lambda self: self.inside(0))
+    @rule(index=few)
+    def end_every_session(self, index: int) -> None:
+        browser = self.inside(index)
+        assert browser is not None
+        form = {"proof": self.has.password}
+        assert (
+            browser.client.post("/dashboard/account/security/sessions/end", data=form).status_code
+            == 303
+        )
+        for each in self.browsers:
+            each.is_in = False
+
+    @invariant()
+    def opens_to_what_is_valid(self) -> None:
+        """Try every key and every browser there ever was."""
+        for each in self.browsers:
+            status = each.client.get("/dashboard/account").status_code
+            assert status == (200 if each.is_in else 303)
+        client = self.app.test_client()
+        for key in [*self.has.old_keys, self.has.key]:
+            if key:
+                headers = {"x-service-account-id": self.account, "x-api-key": key}
+                answer = client.get("/v1/me", headers=headers)
+                assert answer.status_code == (200 if key == self.has.key else 401)
+
+
+MACHINES = (Accounts, Testimonials, Slugs, Invitations)

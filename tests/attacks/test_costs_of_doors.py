@@ -210,7 +210,7 @@ def unit(watched: Flask, world: World) -> float:
     return min(cost(lambda: page.send({})) for _ in range(20))
 
 
-@pytest.mark.parametrize("count", mostly_thorough([20, 60], 20))
+@pytest.mark.parametrize("count", mostly_thorough([30, 150], 30))
 def test_no_door_works_more_than_in_proportion(
     watched: Flask, world: World, instance: Path, unit: float, count: int
 ) -> None:

@@ -16,8 +16,7 @@ from tests.conftest import MakeApp, MakeCaller
 from tests.support.mutating import mutate
 from tests.support.sampling import rounds
 
-# PostgreSQL refuses more of what it is given than SQLite does.
-pytestmark = [pytest.mark.thorough, pytest.mark.postgres(alone=True)]
+pytestmark = [pytest.mark.thorough, pytest.mark.postgres]
 
 # Once they are read, the table has what is in them.
 READ = (parsers_of_files, parsers_of_messages, parsers_of_proofs)
@@ -34,7 +33,7 @@ def attacked(make_app: MakeApp, make_caller: MakeCaller, tmp_path: Path) -> Atta
 @pytest.mark.parametrize("name", PARSERS)
 def test_damage_is_refused_in_words(attacked: Attacked, name: str) -> None:
     parser, chance, faults = PARSERS[name](attacked), Random(name), {}
-    for number in range(rounds(250, 20_000)):
+    for number in range(rounds(500, 20_000)):
         if number % 10 == 0:
             forget_counts(attacked.app)
         bad = mutate(parser.samples[number % len(parser.samples)], chance)

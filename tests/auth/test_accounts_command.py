@@ -79,6 +79,12 @@ def test_show_finds_by_id_and_by_address_in_any_case(app: Flask, agent: Caller) 
         assert (result.exit_code, "whole number" in result.stderr) == (1, True), limit
 
 
+def test_rotate_key_stops_the_old_key_now(app: Flask, owner: Caller) -> None:
+    record = run_json(app, "rotate-key", owner.email)
+    assert owner.get("/v1/me").status_code == 401
+    assert owner.client.get("/v1/me", headers=headers_of(record)).status_code == 200
+
+
 def test_delete_removes_the_account_and_all(app: Flask, agent: Caller, outsider: Caller) -> None:
     project = agent.create_project(slug="gone")
     agent.create_testimonial(project["_id"])
@@ -93,6 +99,15 @@ def test_delete_removes_the_account_and_all(app: Flask, agent: Caller, outsider:
     assert agent.client.get("/gone").status_code == 404
     assert agent.client.get("/stays").status_code == 200
     assert init(agent.client, agent.email).status_code == 200
+
+
+def test_an_unknown_account_is_one_sentence(app: Flask) -> None:
+    for command in (["show"], ["set-limit"], ["rotate-key"], ["delete", "--yes"]):
+        more = ["5"] if command == ["set-limit"] else []
+        result = run(app, *command, "nobody@example.com", *more)
+        assert result.exit_code == 1
+        expected = "There is no account with the id or e-mail address nobody@example.com."
+        assert result.stderr == f"Error: {expected}\n"
 
 
 def test_set_plan_gives_its_projects_and_takes_them_back(make_app: MakeApp, owner: Caller) -> None:

@@ -74,3 +74,10 @@ def test_members_lists_the_owner_the_colleagues_and_who_is_invited(
     assert run_json(app, "members", project)[-1]["state"] == "expired"
     assert "outsider@example.org" in run(app, "members", "fern").output
     assert run(app, "members", "nothing").exit_code != 0
+
+
+def test_an_unknown_project_is_one_sentence(app: Flask) -> None:
+    for command in (["show"], ["delete", "--yes"]):
+        result = run(app, *command, "nobody")
+        said = "Error: There is no project with the id or slug nobody.\n"
+        assert (result.exit_code, result.stderr) == (1, said), command

@@ -7,6 +7,7 @@ from tests.browser.conftest import OpenPage, Site
 from tests.browser.pages import CLIPBOARD, PAINTED, next_page, send_testimonial
 from tests.support.rows import add_testimonial
 from tests.support.servers import wait_for
+from tests.support.visitors import Visitors, words_of
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
 
@@ -47,6 +48,26 @@ def test_from_the_mail_to_the_website_in_two_taps(site: Site, open_page: OpenPag
     # Undo from the keyboard leads back to it.
     phone.keyboard.press("Control+z")
     expect(phone.get_by_role("listitem").filter(has_text="Hannah Whitlock")).to_be_visible()
+
+
+def test_twenty_decisions_in_twenty_keystrokes(site: Site, open_page: OpenPage) -> None:
+    project = site.create_project()
+    visitors = Visitors(project.page_url, 20, 1)
+    visitors.open_forms()
+    visitors.send_forms()
+    page = open_page(project.page_url)
+    project.sign_in(page)
+    page.goto(f"{site.url}/dashboard")
+    expect(page.get_by_role("listitem").filter(has_text=words_of(19))).to_be_visible()
+    for _ in range(10):
+        page.keyboard.press("a")
+        page.keyboard.press("r")
+    expect(page.get_by_role("heading", name="All decided")).to_be_visible()
+    counts = {
+        status: len([row for row in project.stored() if row["status"] == status])
+        for status in ("approved", "rejected")
+    }
+    assert counts == {"approved": 10, "rejected": 10}
 
 
 def test_undo_outlives_a_page_from_before_it_that_comes_late(

@@ -1,10 +1,15 @@
 """What browsers fill in, and drafts that come back, are no spam."""
 
+import json
+
 import pytest
+from playwright.sync_api import Browser
 
 from tests.browser.conftest import OpenPage, Site
 from tests.browser.pages import open_form
+from tests.conftest import StartService
 from tests.support.sampling import sample
+from tests.support.servers import wait_for
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
 
@@ -55,3 +60,22 @@ def test_a_browser_that_fills_in_what_it_knows_leaves_the_bait_alone(
     page.wait_for_url("**/thanks*")
     (row,) = project.stored()
     assert (row["status"], row["authorEmail"]) == ("pending", "noor@example.com")
+
+
+def test_a_draft_that_came_back_may_be_sent_at_once(browser: Browser, start: StartService) -> None:
+    service = start()
+    body = {"slug": "kiln", "skipDemoTestimonials": True}
+    service.call("POST", "/v1/projects", body, service.sign_up())
+    page = browser.new_page()
+    page.goto(f"{service.url}/kiln")
+    open_form(page)
+    page.locator("#text").fill("Written before.")
+    page.locator("#name").fill("Noor")
+    wait_for(lambda: page.evaluate("localStorage.length"), what="the draft")
+    page.reload()
+    page.locator("#consent").check()
+    page.locator("[data-send]").click()
+    page.wait_for_url("**/thanks*")
+    page.close()
+    found = service.run("testimonials", "list", "kiln", "--json")
+    assert [row["status"] for row in json.loads(found.stdout)] == ["pending"]

@@ -14,6 +14,7 @@ from testimonials.core.http.idempotency import IdempotencyKey
 from testimonials.core.images.uploads import Image
 from testimonials.projects.models import Project
 from testimonials.testimonials import models
+from testimonials.testimonials.counts import read_numbers
 from tests.auth.links import mails
 from tests.collection.authors.authors import WORDS, Visitor
 from tests.conftest import Caller, MovableClock
@@ -306,6 +307,19 @@ def test_deleting_leaves_the_mails_of_others(visitor: Visitor, inbox: Inbox) -> 
     assert [mail.recipient for mail in visitor.mailed()] == ["noor@example.com"]
     assert f"/yours/{path.removeprefix('/yours/')}" not in visitor.mailed()[0].text
     visitor.see(visitor.mailed_path())
+
+
+def count_rated(inbox: Inbox) -> int:
+    with inbox.app.app_context():
+        return read_numbers(db.session.get_one(Project, inbox.project)).number
+
+
+def test_what_its_author_deletes_counts_no_more(visitor: Visitor, inbox: Inbox) -> None:
+    path = visitor.write()
+    inbox.act(visitor.row().id, "approve")
+    assert count_rated(inbox) == 1
+    visitor.post(path + "/delete")
+    assert count_rated(inbox) == 0
 
 
 def test_what_was_set_aside_as_withdrawn_may_be_consented_to_again(

@@ -129,6 +129,15 @@ def test_mails_lose_the_words_whatever_address_the_service_had(app: Flask, inbox
     assert not [row for row in everything(app)["outbox_mail"] if "Words of Ada" in row]
 
 
+def test_words_of_strangers_steer_no_terminal(app: Flask, inbox: Inbox) -> None:
+    inbox.receive("Eve\x9b2J", author_email="eve@example.com", text="\x9b31m\u202eWords\u200d")
+    erased = run_well(app, "authors", "erase", "eve@example.com", "--dry-run")
+    for told in (erased, run_well(app, "testimonials", "list", "fern")):
+        assert "\x9b" not in told
+        assert "\u202e" not in told
+        assert "Words\u200d" in told
+
+
 def test_what_is_asked_stays_out_of_the_answer_in_json(app: Flask, inbox: Inbox) -> None:
     for arguments in (
         ("authors", "erase", EMAIL),

@@ -125,21 +125,25 @@ def test_undo_names_who_was_already_gone(
 
 @pytest.mark.postgres
 def test_one_person_is_cancelled_until_it_goes(
-    app: Flask, browser: FlaskClient, owner: Caller, project: str
+    app: Flask, browser: FlaskClient, project: str
 ) -> None:
     send(browser, project, f"{NOOR}\nli@example.org")
     row = read_requests(app)["noor@example.com"]
-    # Nor by another project, neither alone nor with all that went with it.
-    elsewhere = f"/dashboard/projects/{owner.create_project(slug='other')['_id']}/collect"
-    removed = browser.post(f"{elsewhere}/asked/remove", data={"id": row.id})
-    assert removed.status_code in (404, 422)
-    browser.post(f"{elsewhere}/undo", data={"undo": row.batch_id})
-    assert len(read_requests(app)) == 2
     path = f"/dashboard/projects/{project}/collect/asked/remove"
     answer = browser.post(path, data={"id": row.id})
     assert "Nothing was sent." in browser.get(answer.headers["Location"]).text
     let_go(app)
     assert [mail.recipient for mail in requests_to(app)] == ["li@example.org"]
+
+
+def test_sent_twice_it_goes_out_once(app: Flask, browser: FlaskClient, project: str) -> None:
+    assert send(browser, project, NOOR).status_code == 303
+    for _ in range(2):
+        answer = send(browser, project, NOOR)
+        assert answer.status_code == 422
+        assert "You have asked them already." in answer.text
+    let_go(app)
+    assert len(requests_to(app)) == len(read_requests(app)) == 1
 
 
 def test_without_script_a_preview_comes_first(
@@ -293,6 +297,25 @@ def test_cancelled_ones_never_leave(app: Flask, browser: FlaskClient, project: s
         assert db.session.scalars(select(RequestBatch.size)).all() == [0]
 
 
+def test_a_row_is_deleted_and_nobody_elses(
+    app: Flask, browser: FlaskClient, owner: Caller, outsider: Caller, project: str
+) -> None:
+    ask(browser, project, f"{NOOR}, li@example.org")
+    row = read_requests(app)["noor@example.com"]
+    theirs = outsider.create_project(slug="theirs")["_id"]
+    other = owner.create_project(slug="other")["_id"]
+    for who, where in ((open_browser(app, outsider), theirs), (browser, other)):
+        for each in (row.id, "", "\0", "x" * 24):
+            path = f"/dashboard/projects/{where}/collect/asked/remove"
+            assert who.post(path, data={"id": each}).status_code in (404, 422)
+        path = f"/dashboard/projects/{where}/collect/undo"
+        assert who.post(path, data={"undo": row.batch_id}).status_code == 200
+    assert len(read_requests(app)) == 2
+    path = f"/dashboard/projects/{project}/collect/asked/remove"
+    assert browser.post(path, data={"id": row.id}).status_code == 303
+    assert (list(states(browser, project)), len(requests_to(app))) == (["li@example.org"], 1)
+
+
 PEOPLE = [{"email": "Maya@example.com", "name": "Maya"}, {"email": "ben@example.com"}]
 
 
@@ -335,6 +358,15 @@ def test_the_list_has_states(app: Flask, helper: TokenCaller, owner: Caller, pro
     assert helper.get(one.replace(project, owner.create_project()["_id"])).status_code == 404
     assert helper.delete(one).json["data"] == {"deletedCount": 1}
     assert (helper.delete(one).status_code, len(mails(app))) == (404, 1)
+
+
+def test_the_key_proposes_and_nobody_gets_mail(app: Flask, owner: Caller, project: str) -> None:
+    answer = owner.post(f"/v1/projects/{project}/requests", {"people": PEOPLE})
+    assert (answer.status_code, answer.json["data"]["kind"]) == (202, "request")
+    assert mails(app) == []
+    assert owner.get(f"/v1/projects/{project}/requests").status_code == 403
+    reader = give_token(app, owner, Scope.READ)
+    assert reader.get(f"/v1/projects/{project}/requests").status_code == 403
 
 
 def test_the_limit_is_the_dashboards(make_app: MakeApp, make_caller: MakeCaller) -> None:

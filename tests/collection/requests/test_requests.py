@@ -407,3 +407,14 @@ def test_a_link_outlives_its_project_and_its_account(
     assert (client.get(path).status_code, client.post(path).status_code) == (200, 200)
     assert read_hidden(client.get(path).text)["lang"] == "en"
     assert send(browser, owner.create_project(slug="other")["_id"], NOOR).status_code == 422
+
+
+def test_who_never_answered_is_forgotten_after_a_year(
+    app: Flask, client: FlaskClient, browser: FlaskClient, project: str, moved_clock: MovableClock
+) -> None:
+    ask(browser, project, f"{NOOR}, li@example.org")
+    write(client, form_of(requests_to(app, "noor@example.com")[0]))
+    work(app, moved_clock, days=364)
+    assert len(read_requests(app)) == 2
+    work(app, moved_clock, days=2)
+    assert list(read_requests(app)) == ["noor@example.com"]

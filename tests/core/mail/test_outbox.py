@@ -13,6 +13,7 @@ from testimonials.core import clock
 from testimonials.core.extensions import db
 from testimonials.core.jobs import (
     KINDS,
+    LEASE,
     LONGEST_DELAY,
     OWN_WORK,
     BackgroundWorker,
@@ -162,6 +163,16 @@ def test_a_server_that_is_away_is_given_up_at_last(app: Flask, moved_clock: Mova
         moved_clock.move(hours=6)
     assert only_mail(app).state == MailState.FAILED
     assert deliver(app, url) == 0
+
+
+def test_mail_leased_by_a_worker_that_died_is_freed(
+    app: Flask, smtp: MailSink, moved_clock: MovableClock
+) -> None:
+    put_mail(app)
+    kill_while_sending(app)
+    assert deliver(app, smtp.url) == 0
+    moved_clock.time += LEASE
+    assert deliver(app, smtp.url) == 1
 
 
 def test_without_a_server_mail_is_printed(app: Flask, caplog: pytest.LogCaptureFixture) -> None:

@@ -205,6 +205,30 @@ def test_a_new_password_can_bring_a_new_key(
     assert sign_in(app.test_client(), owner.email, NEW).status_code == 303
 
 
+def test_a_new_password_signs_every_other_browser_out(
+    app: Flask, browser: FlaskClient, owner: Caller, outsider: Caller
+) -> None:
+    others = [open_browser(app, owner), open_browser(app, owner)]
+    strange = open_browser(app, outsider)
+    answer = browser.post(f"{HERE}/security/password", data={"current": PASSWORD, "password": NEW})
+    assert answer.status_code == 200
+    assert NEW not in answer.text
+    assert is_signed_in(browser)
+    assert is_signed_in(strange)
+    assert not any(map(is_signed_in, others))
+    assert sign_in(app.test_client(), owner.email).status_code == 422
+    assert sign_in(app.test_client(), owner.email, NEW).status_code == 303
+    assert purposes(app) == [("security", owner.email)]
+
+
+def test_a_reset_link_from_before_is_used_up_by_a_new_password(
+    app: Flask, client: FlaskClient, browser: FlaskClient, owner: Caller
+) -> None:
+    ask_for_link(client, "/forgot", owner.email)
+    browser.post(f"{HERE}/security/password", data={"current": PASSWORD, "password": NEW})
+    assert client.get(mailed_path(app, "reset")).status_code == 404
+
+
 def test_a_replaced_key_is_shown_once_and_the_old_one_stops_at_once(
     app: Flask, browser: FlaskClient, owner: Caller, outsider: Caller
 ) -> None:
@@ -242,6 +266,15 @@ def test_one_browser_or_every_browser_is_signed_out(
     assert browser.get_cookie(COOKIE) is None
     assert not is_signed_in(other)
     assert (session_ids(app), owner.get("/v1/me").status_code) == ([], 200)
+
+
+def test_nobody_ends_sessions_of_others(app: Flask, browser: FlaskClient, outsider: Caller) -> None:
+    strange = open_browser(app, outsider)
+    (theirs,) = session_ids(app, outsider.account_id)
+    browser.post(f"{HERE}/security/sessions/{theirs}/end")
+    assert is_signed_in(strange)
+    browser.post(f"{HERE}/security/sessions/end")
+    assert is_signed_in(strange)
 
 
 def test_an_account_goes_once_its_address_was_typed(browser: FlaskClient, owner: Caller) -> None:
@@ -291,6 +324,17 @@ def test_a_removed_account_leaves_nothing(
     assert "accountId" in init(app.test_client(), owner.email).json["data"]
     for slug in ("mine", "gone"):
         outsider.create_project(slug=slug)
+
+
+def test_a_removed_account_is_removed_for_whoever_is_at_work(
+    app: Flask, browser: FlaskClient, owner: Caller
+) -> None:
+    other = open_browser(app, owner)
+    browser.post(f"{HERE}/delete", data={"confirm": owner.email})
+    for path in ("key", "security/sessions/end", "security/password", "delete"):
+        answer = other.post(f"{HERE}/{path}", data={"current": PASSWORD, "password": PASSWORD})
+        assert answer.status_code == 303
+        assert answer.headers["Location"].startswith("/login")
 
 
 def test_a_theme_is_kept_and_anything_else_is_none(browser: FlaskClient) -> None:

@@ -10,6 +10,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from testimonials.auth.callers import Scope
+from testimonials.auth.tokens import list_tokens
 from testimonials.cli.main import main
 from testimonials.integrations.mcp.messages import CAPABILITIES_KEY, CURRENT, OLDER, VERSION_KEY
 from testimonials.integrations.mcp.server import MAX_BODY_BYTES
@@ -227,6 +228,15 @@ def test_sent_again_with_its_key_a_call_is_done_once(keyed: Agent, agent: Caller
     sent = {"testimonials": [{"authorName": "Maya", "text": "Good"}], "idempotencyKey": "maya-1"}
     assert keyed.call("add_testimonials", **sent) == keyed.call("add_testimonials", **sent)
     assert len(keyed.call("list_testimonials")["items"]) == 1
+
+
+def test_what_a_token_was_last_used_for_names_the_operation(app: Flask, owner: Caller) -> None:
+    owner.create_project(slug="kiln")
+    connect(app, owner.account_id, Scope.READ).call("list_projects")
+    with app.app_context():
+        (listed,) = list_tokens(owner.account_id)
+    assert listed.last_use is not None
+    assert (listed.last_use.operation, listed.last_use.by) == ("list_projects", "mcp")
 
 
 def test_a_mistake_is_a_result_that_says_how_to_mend_it(keyed: Agent, agent: Caller) -> None:

@@ -10,7 +10,7 @@ from flask.testing import FlaskClient
 
 from testimonials.auth.callers import Scope
 from tests.auth.browsers import open_browser
-from tests.conftest import Caller, MovableClock
+from tests.conftest import PASSWORD, Caller, MovableClock
 from tests.integrations.mcp.talking import Agent
 from tests.integrations.oauth.asking import (
     ISSUER,
@@ -144,6 +144,18 @@ def test_a_code_works_once_in_a_minute(
     assert exchange(client, asked, late).status_code == 400
 
 
+@pytest.mark.parametrize("door", ["sessions/end", "sessions/end/others", "password"])
+def test_a_code_ends_with_the_browsers(
+    app: Flask, browser: FlaskClient, owner: Caller, door: str
+) -> None:
+    asked = ask_to_connect(app.test_client())
+    code = read_code(consent(browser, asked))
+    form = {"current": PASSWORD, "password": "seven green lanterns"}
+    answer = open_browser(app, owner).post(f"/dashboard/account/security/{door}", data=form)
+    assert answer.status_code in (200, 303)
+    assert exchange(app.test_client(), asked, code).status_code == 400
+
+
 @pytest.mark.postgres
 def test_of_many_who_show_a_code_at_once_one_gets_a_token(app: Flask, browser: FlaskClient) -> None:
     asked = ask_to_connect(app.test_client())
@@ -242,6 +254,16 @@ def test_saying_no_is_a_link_and_nobody_frames_the_page(app: Flask, browser: Fla
         "form-action 'self';"
         in browser.get("/dashboard/projects").headers["Content-Security-Policy"]
     )
+
+
+def test_an_old_sign_in_is_not_enough(
+    app: Flask, browser: FlaskClient, moved_clock: MovableClock
+) -> None:
+    asked = ask_to_connect(app.test_client())
+    moved_clock.move(minutes=11)
+    answer = consent(browser, asked)
+    assert answer.status_code == 401
+    assert "Enter your password to connect a program" in answer.text
 
 
 def test_the_link_chooses_neither_projects_nor_days(browser: FlaskClient) -> None:

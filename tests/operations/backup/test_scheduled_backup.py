@@ -6,12 +6,13 @@ import pytest
 from flask import Flask
 
 from testimonials.core.extensions import db
-from testimonials.core.jobs import Job
+from testimonials.core.jobs import Job, take_job
 from testimonials.core.mail.outbox import OutboxMail
 from testimonials.operations.backup.creating import (
     BACKUP_JOB,
     COPY_JOB,
     VERIFY_JOB,
+    is_backup_due,
     run_backup_job,
 )
 from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock, StartService
@@ -41,6 +42,21 @@ def test_one_is_made_when_there_is_something_to_keep_and_then_each_day(
         assert len(names(folder)) == count
     restore_here(folder.parent.parent / "new", folder / names(folder)[1])
     assert emails(folder.parent.parent / "new") == {"owner@example.com"}
+
+
+def test_the_newest_are_kept_and_nothing_else_is_touched(
+    make: Make, folder: Path, owner: Caller, moved_clock: MovableClock
+) -> None:
+    app = make(backup_keep=2, backup_hours=1)
+    others = {"before-0004-20300101T000000Z.tar.gz", "scheduled-notes.txt", "mine.tar.gz"}
+    folder.mkdir()
+    for name in others:
+        (folder / name).write_text("")
+    for _ in range(4):
+        work(app)
+        moved_clock.move(hours=1)
+    kept = {"scheduled-20310505T110000Z.tar.gz", "scheduled-20310505T120000Z.tar.gz"}
+    assert set(names(folder)) == others | kept
 
 
 def test_either_database_is_backed_up_copied_and_verified(
@@ -107,6 +123,27 @@ def test_a_failure_is_noted_and_mailed_once_a_day_until_it_works(
         work(broken)
     assert len(mails(app)) == 3
     assert job_error(app, BACKUP_JOB) is None
+
+
+def test_one_that_was_cut_off_is_made_within_the_hour(
+    make: Make, app: Flask, folder: Path, owner: Caller, moved_clock: MovableClock
+) -> None:
+    work(app)
+    moved_clock.move(hours=24)
+    # It is begun, and dies.
+    with make().app_context():
+        assert take_job(BACKUP_JOB, is_backup_due)
+    moved_clock.move(minutes=59)
+    work(app)
+    assert len(names(folder)) == 1
+    moved_clock.move(minutes=2)
+    work(app)
+    assert len(names(folder)) == 2
+    assert job_error(app, BACKUP_JOB) is None
+    # From here on it is the usual pace again.
+    moved_clock.move(hours=23)
+    work(app)
+    assert len(names(folder)) == 2
 
 
 def test_without_an_operator_only_the_log_says_it(

@@ -31,7 +31,7 @@ from testimonials.operations import expiry
 from testimonials.operations.expiry import sweep
 from testimonials.projects.models import Project
 from testimonials.testimonials import models
-from tests.conftest import Caller, MakeApp, MovableClock
+from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock
 from tests.support.racing import at_once
 from tests.support.rows import add_testimonial, count_rows, read_testimonials
 from tests.support.servers import wait_for
@@ -298,6 +298,20 @@ def test_the_sweep_removes_account_projects_and_testimonials(
     assert _sweep(app) == 0
     moved_clock.move(days=4000)
     assert (_sweep(app), owner.get(f"/v1/projects/{project}").status_code) == (1, 200)
+
+
+def test_the_same_address_can_start_again_with_nothing_left(
+    app: Flask, agent: Caller, make_caller: MakeCaller, moved_clock: MovableClock
+) -> None:
+    agent.create_project(slug="mine", skipDemoTestimonials=False)
+    moved_clock.move(days=8)
+    again = make_caller(agent.email)
+    assert again.account_id != agent.account_id
+    assert again.get("/v1/projects").json["data"] == []
+    # Its project counts as the first again, and the slug is free.
+    first = again.create_project(slug="mine", skipDemoTestimonials=False)
+    assert len(again.get(f"/v1/projects/{first['_id']}/testimonials").json["data"]["items"]) == 6
+    assert agent.get("/v1/me").status_code == 401
 
 
 def test_much_is_removed_in_parts_between_which_others_can_write(

@@ -1,14 +1,17 @@
 """Answering an invitation: with an account, without one, with one that an agent began, or not."""
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
+from testimonials.auth.credentials import find_claimed_account
 from testimonials.auth.models import Account, Session
 from testimonials.core.extensions import db
+from testimonials.dashboard import invitation as pages
 from testimonials.projects.models import Member, TeamInvitation
 from tests.auth.browsers import is_signed_in, mailed_path, open_browser, session_ids, sign_in
 from tests.auth.links import init
@@ -194,6 +197,14 @@ def test_an_invitation_is_declined_or_withdrawn(team: Team, client: FlaskClient,
     assert count_rows(team.app, Account) == 1
 
 
+def test_a_broken_link_says_so(team: Team, client: FlaskClient, link: str) -> None:
+    before = everything(team.app)
+    for broken in (link[:-1], "/invite/%00", link.replace("/invite/", "/invite/a")):
+        for answer in (client.get(broken), accept(client, broken, password=PASSWORD)):
+            assert (answer.status_code, "This link doesn’t work" in answer.text) == (404, True)
+    assert everything(team.app) == before
+
+
 def test_who_took_the_address_keeps_a_role(team: Team, link: str, make_caller: MakeCaller) -> None:
     colleague = make_caller("old@example.com", is_claimed=True)
     with team.app.app_context():
@@ -220,6 +231,14 @@ def race(*jobs: Callable[[], TestResponse]) -> list[int]:
 
 
 @pytest.mark.postgres
+def test_accepting_twice_makes_one_member(team: Team, link: str, make_caller: MakeCaller) -> None:
+    noor = make_caller(NOOR, is_claimed=True)
+    browsers = [open_browser(team.app, noor) for _ in range(2)]
+    answers = race(*(lambda browser=browser: accept(browser, link) for browser in browsers))
+    assert (sorted(answers), members(team.app)) == ([303, 410], {NOOR: "moderator"})
+
+
+@pytest.mark.postgres
 def test_two_new_passwords_at_once_make_one_account(team: Team, link: str) -> None:
     words = ["quiet yellow harbour", "seven paper lanterns"]
     answers = race(
@@ -229,6 +248,21 @@ def test_two_new_passwords_at_once_make_one_account(team: Team, link: str) -> No
     assert count_rows(team.app, Account) == 2
     signed = [sign_in(team.app.test_client(), NOOR, word).status_code for word in words]
     assert sorted(signed) == [303, 422]
+
+
+@pytest.mark.postgres
+def test_a_link_is_used_once(team: Team, link: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def let_another_in(email: str) -> Account | None:
+        """Accept elsewhere, after this request found the invitation and before it goes on."""
+        monkeypatch.undo()
+        with ThreadPoolExecutor(1) as pool:
+            first = pool.submit(accept, team.app.test_client(), link, password=PASSWORD)
+        assert first.result().status_code == 303
+        return find_claimed_account(email)
+
+    monkeypatch.setattr(pages, "find_claimed_account", let_another_in)
+    answer = accept(team.app.test_client(), link, password="seven paper lanterns")
+    assert (answer.status_code, "You are already in" in answer.text) == (410, True)
 
 
 @pytest.mark.postgres

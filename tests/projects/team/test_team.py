@@ -13,12 +13,12 @@ from testimonials.core.extensions import db
 from testimonials.core.http.rate_limits import RateLimitCounter
 from testimonials.operations.expiry import sweep
 from testimonials.projects.invitations import INVITE_PER_ACCOUNT, INVITE_PER_EMAIL, MAX_TEAM
-from testimonials.projects.models import TeamInvitation
+from testimonials.projects.models import Member, TeamInvitation
 from tests.auth.browsers import mailed_path, purposes
 from tests.auth.links import mails
 from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock
 from tests.projects.team.team_page import NOOR, Team, invited, members
-from tests.support.rows import add_member, change_project
+from tests.support.rows import add_member, change_project, count_rows
 
 
 @pytest.fixture
@@ -208,6 +208,37 @@ def test_a_removal_can_be_undone_for_a_moment(
     assert members(team.app) == {}
 
 
+@pytest.mark.parametrize("end", ["removed", "made a moderator", "left", "account deleted"])
+def test_invitations_end_with_the_right_to_invite(team: Team, admin: Caller, end: str) -> None:
+    here = team.seen_by(admin)
+    here.invite("back-door@example.com")
+    link = mailed_path(team.app, "invitation")
+    here.browser.post("/dashboard/account/email", data={"email": "admin-2@example.com"})
+    here.browser.post(mailed_path(team.app, "email-change"))
+    assert "admin-2@example.com" in team.page()
+    team.invite("still@example.com")
+    member = admin.account_id
+    if end == "removed":
+        # What they made ends with their role for good, so the page asks first.
+        asked = team.post(f"{member}/remove")
+        assert (asked.status_code, "invitations that they sent are withdrawn" in asked.text) == (
+            200,
+            True,
+        )
+        assert "admin-2@example.com" in members(team.app)
+        answer = team.post(f"{member}/remove", is_sure="true")
+    elif end == "made a moderator":
+        answer = team.post(f"{member}/role", role="moderator")
+    elif end == "left":
+        answer = here.browser.post(f"/dashboard/projects/{team.project}/people/leave")
+    else:
+        form = {"confirm": "admin-2@example.com"}
+        answer = here.browser.post("/dashboard/account/delete", data=form)
+    assert answer.status_code == 303
+    assert invited(team.app) == {"still@example.com": "moderator"}
+    assert team.app.test_client().get(link).status_code == 410
+
+
 def test_a_member_sees_inbox_and_leaves(team: Team, owner: Caller, moderator: Caller) -> None:
     browser = team.seen_by(moderator).browser
     inbox = f"/dashboard/projects/{team.project}/inbox"
@@ -231,6 +262,34 @@ def test_a_member_sees_inbox_and_leaves(team: Team, owner: Caller, moderator: Ca
     assert members(team.app) == {"moderator@example.com": "moderator"}
     assert [browser.post(leave).status_code for _ in range(2)] == [303, 404]
     assert (members(team.app), browser.get(inbox).status_code) == ({}, 404)
+
+
+def test_a_deleted_project_is_gone_for_members_until_taken_back(team: Team, admin: Caller) -> None:
+    team.invite()
+    link = mailed_path(team.app, "invitation")
+    here, base = team.seen_by(admin), f"/dashboard/projects/{team.project}"
+    assert team.browser.post(f"{base}/settings/delete", data={"confirm": "fern"}).status_code == 303
+    assert here.browser.get(f"{base}/inbox").status_code == 404
+    assert here.browser.post(f"{base}/take-back").status_code == 404
+    page = here.browser.get("/dashboard/projects").text
+    assert "Fern" not in page
+    answer = team.app.test_client().get(link)
+    assert (answer.status_code, "Fern" in answer.text) == (410, False)
+    assert team.browser.post(f"{base}/take-back").status_code == 303
+    assert here.browser.get(f"{base}/inbox").status_code == 200
+    assert team.app.test_client().get(link).status_code == 200
+
+
+def test_deleting_an_account(team: Team, owner: Caller, moderator: Caller, admin: Caller) -> None:
+    leaving = team.seen_by(moderator).browser
+    answer = leaving.post("/dashboard/account/delete", data={"confirm": moderator.email})
+    assert (answer.status_code, members(team.app)) == (303, {"admin@example.com": "admin"})
+    assert "moderator@example.com" not in team.page()
+    staying = team.seen_by(admin).browser
+    answer = team.browser.post("/dashboard/account/delete", data={"confirm": owner.email})
+    assert (answer.status_code, count_rows(team.app, Member)) == (303, 0)
+    page = staying.get("/dashboard/projects")
+    assert (page.status_code, "Fern" in page.text) == (200, False)
 
 
 def test_an_expired_one_is_sent_again(team: Team, owner: Caller, moved_clock: MovableClock) -> None:

@@ -36,7 +36,7 @@ from tests.testimonials.counts.test_numbers import Reader, Said, make_project
 
 STEPS = 14
 # So many projects are a test of their own, so that a thousand can be shared out.
-PART = rounds(20, 50)
+PART = 50
 
 
 @dataclass
