@@ -7,7 +7,6 @@ from typing import Any
 from flask import Flask, current_app, has_request_context, request
 from jinja2 import FileSystemBytecodeCache
 from jinja2.bccache import Bucket
-from jinja2.utils import LRUCache
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from testimonials import __version__
@@ -123,6 +122,8 @@ def build_app(settings: Settings | None = None) -> Flask:
     app.config["PROVIDE_AUTOMATIC_OPTIONS"] = False
     app.config["MAX_CONTENT_LENGTH"] = MAX_FORM_BYTES
     app.extensions[SETTINGS] = settings
+    compiled = CompiledTemplates(str(settings.instance_path / "templates"))
+    app.jinja_options = {"cache_size": MOST_TEMPLATES, "bytecode_cache": compiled}
     app.config["SQLALCHEMY_DATABASE_URI"] = settings.database_url
     app.config["SQLALCHEMY_ENGINE_OPTIONS"] = _engine_options(settings)
     app.json.sort_keys = False  # type: ignore[attr-defined]
@@ -134,8 +135,6 @@ def build_app(settings: Settings | None = None) -> Flask:
     register_access_log(app)
     init_error_reports(app, __version__)
     register_static_files(app)
-    app.jinja_env.bytecode_cache = CompiledTemplates(str(settings.instance_path / "templates"))
-    app.jinja_env.cache = LRUCache(MOST_TEMPLATES)  # type: ignore[assignment]
     register_languages(app)
     app.before_request(refuse_cross_site_requests)
     register_error_handlers(app)

@@ -134,6 +134,7 @@ def init_own_hosts(app: Flask, load: Load) -> None:
             environ["PATH_INFO"] = found.to_inner(environ["PATH_INFO"])
         return inner(environ, start_response)
 
+    # Flask is wrapped by replacing this method, which mypy takes for a mistake.
     app.wsgi_app = answer  # type: ignore[method-assign]
 
 

@@ -243,6 +243,7 @@ def serve_below(app: Flask, base: str) -> None:
         return inner(environ, start_response)
 
     if base:
+        # Flask is wrapped by replacing this method, which mypy takes for a mistake.
         app.wsgi_app = answer  # type: ignore[method-assign]
 
 
