@@ -136,8 +136,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     elif config.option.all:
         is_wanted = _is_for_all
     left_out = [item for item in items if not is_wanted(item)]
-    items[:] = [item for item in items if is_wanted(item)]
+    # What takes long begins first, or one worker has it while the others have nothing left.
+    items[:] = sorted(filter(is_wanted, items), key=_is_short)
     config.hook.pytest_deselected(items=left_out)
+
+
+def _is_short(item: pytest.Item) -> bool:
+    return not {"process", *NOT_PLAIN} & {mark.name for mark in item.iter_markers()}
 
 
 def _runs_on_postgres(item: pytest.Item) -> bool:
@@ -247,8 +252,11 @@ def _migrate(overrides: dict[str, object]) -> None:
 
 @pytest.fixture(scope="session")
 def compiled_templates(tmp_path_factory: pytest.TempPathFactory) -> BytecodeCache:
-    """What templates compile to, which the applications of all tests share."""
-    return FileSystemBytecodeCache(str(tmp_path_factory.mktemp("templates")))
+    """What templates compile to, which the applications of all tests share, in each worker."""
+    folder = tmp_path_factory.getbasetemp()
+    folder = (folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) / "templates"
+    folder.mkdir(exist_ok=True)
+    return FileSystemBytecodeCache(str(folder))
 
 
 @pytest.fixture(scope="session")
