@@ -27,6 +27,7 @@ from testimonials.core.images import uploads
 from testimonials.core.images.colors import from_hex
 from testimonials.core.jobs import enqueue, job
 from testimonials.core.settings.current import current_settings
+from testimonials.core.text import UNUSABLE
 from testimonials.projects.brand import (
     SCHEMA_TRADES,
     brand_logo_id,
@@ -45,6 +46,8 @@ SECONDS, MOST_BYTES = 5.0, 1024 * 1024
 MOST_REDIRECTS, MOST_SHEETS, MOST_LOGOS, MOST_COLORS = 3, 4, 2, 4
 # Pictures that are tried for logos: SVG is none that we can draw, so the next one counts.
 MOST_TRIED = 4
+# Of a style sheet's fonts for the whole page.
+MOST_FONTS = 8
 REDIRECTS = {301, 302, 303, 307, 308}
 # Less colorful than this (in OKLCH) is a grey, and so near to black or white no brand's either.
 GREY, DARKEST, LIGHTEST = 0.04, 0.2, 0.95
@@ -54,7 +57,7 @@ IN_HEAD, IN_NAME, IN_LOGO, IN_BUTTON = 3, 3, 2, 1
 # Each pattern has a bounded length, so that no page takes longer than its letters.
 _TAG = re.compile(r"<(meta|link|img|header|/header|title)\b([^<>]{0,2000})>", re.I)
 _ATTRIBUTE = re.compile(
-    r"""([a-z:-]{1,30})\s{0,3}=\s{0,3}(?:"([^"]{0,1500})"|'([^']{0,1500})')""", re.I
+    r"""(?<![a-z:-])([a-z:-]{1,30})\s{0,3}=\s{0,3}(?:"([^"]{0,1500})"|'([^']{0,1500})')""", re.I
 )
 _TITLE = re.compile(r"<title[^<>]{0,200}>([^<]{1,300})", re.I)
 _LINKED = re.compile(
@@ -212,7 +215,8 @@ def read_page(page: str, url: str) -> Found:
         counted += count_colors(sheet, found)
     named = next((each["name"] for each in linked if isinstance(each.get("name"), str)), "")
     words = _SEPARATOR.split(unescape(title[1]).strip())[0] if title else ""
-    found.name = (named or unescape(found.name) or words).strip()[:120]
+    name = named or unescape(found.name) or words
+    found.name = " ".join(UNUSABLE.sub("", name).split())[:120]
     found.made_with = next((each for each, sign in _MADE_WITH.items() if sign in page), "")
     found.trade = _find_trade(linked, f"{found.name} {title[1] if title else ''}")
     logos = [_find_linked_logo(each) for each in linked] + in_header + icons
@@ -234,7 +238,7 @@ def count_colors(sheet: str, found: Found) -> Counter[str]:
 
     The ground of the whole page is none of them.
     """
-    counted = Counter[str]()
+    counted, fonts = Counter[str](), list[str]()
     # By pieces rather than a pattern over the whole, which a hostile one would make slow.
     for rule in sheet.split("}"):
         selector, _, body = rule.rpartition("{")
@@ -251,7 +255,10 @@ def count_colors(sheet: str, found: Found) -> Counter[str]:
                 elif is_button:
                     counted.update(_list_colors([value], IN_BUTTON))
             elif is_ground and name in ("font", "font-family"):
-                found.typeface = found.typeface or _judge_font(value, sheet)
+                fonts.append(value)
+    # A variable is looked for in the whole sheet.
+    judged = (_judge_font(each, sheet) for each in fonts[:MOST_FONTS])
+    found.typeface = found.typeface or next(filter(None, judged), "")
     return counted
 
 

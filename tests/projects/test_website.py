@@ -217,6 +217,9 @@ def test_who_signs_up_finds_their_brand_filled_in(
         email = f"mira@{site.url.removeprefix('http://')}"
         db.session.execute(update(Account).values(email=email))
     site.pages["/header.png"] = site.pages["/logo.png"]
+    # JSON has letters that no page and no database can have.
+    odd = BAKERY.replace('"Oat & Ember"', r'"Oat \ud83d\u0000\n& Ember"')
+    site.pages["/"] = (200, "text/html", odd.encode())
     link = mailed_path(app, "signup")
     page = client.get(link).text
     assert "We are reading" in page
@@ -280,6 +283,7 @@ def test_a_name_that_nobody_looks_up_takes_no_longer(
         "<meta " * 150_000, "<style>" * 120_000, "<style>" + "a{" * 400_000, "--brand" * 120_000,
         '<script type="application/ld+json">' * 25_000, "<title>" * 120_000, "<img '" * 150_000,
         '<script type="application/ld+json">' + "[" * 900_000, "<style>" + "-" * 900_000,
+        "<style>" + "html{font:var(--x)}" * 50_000, ("<img " + "a" * 1990 + ">") * 500,
     ],
 )  # fmt: skip
 def test_a_hostile_page_takes_no_longer_than_its_letters(page: str) -> None:
