@@ -3,10 +3,10 @@
 import io
 from typing import Any
 
-from flask import Response, request
+from flask import Response, request, url_for
 
 from testimonials.core.audit import record
-from testimonials.core.extensions import limiter
+from testimonials.core.extensions import db, limiter
 from testimonials.core.http.blueprints import settings
 from testimonials.core.http.errors import ValidationFailed
 from testimonials.core.http.fields import Choice, Colour, Text
@@ -19,6 +19,7 @@ from testimonials.core.images import uploads
 from testimonials.core.images.colors import TEXTS, derive_colours, find_text, from_hex
 from testimonials.core.mail.look import FONTS, PLAIN
 from testimonials.dashboard.framework import Done, ProjectPage, Values, require_role
+from testimonials.dashboard.removed import UndoForm, keep_removed, take_removed
 from testimonials.projects import brand as brands
 from testimonials.projects.access import Access, Role
 from testimonials.projects.brand import Brand, find_brand
@@ -255,8 +256,16 @@ def save_logo(access: Access, prepared: uploads.Image) -> Done:
 
 @screen.save(at="/logo/remove")
 def remove_logo(access: Access) -> Done:
+    undo = keep_removed(access.project, "logo", image=brands.brand_logo_id(access.project))
     _set_logo(access.project, None)
-    return Done(_("Saved"))
+    return Done(_("Deleted"), undo=undo, undo_url=url_for(".bring_logo_back"))
+
+
+@screen.save(UndoForm, at="/logo/undo")
+def bring_logo_back(access: Access, undo: str) -> Done:
+    image = take_removed(access.project, "logo", undo)["image"]
+    _set_logo(access.project, image and db.session.get(uploads.Image, image))
+    return Done(_("It’s back"))
 
 
 def _set_logo(project: Project, image: uploads.Image | None) -> None:

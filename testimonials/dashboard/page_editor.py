@@ -20,6 +20,7 @@ from testimonials.collection.submission import Submission, consent_sentence
 from testimonials.core import clock
 from testimonials.core.audit import record
 from testimonials.core.db.identifiers import new_identifier
+from testimonials.core.extensions import db
 from testimonials.core.http.blueprints import collect
 from testimonials.core.http.errors import is_from_script
 from testimonials.core.http.fields import Switch, Text
@@ -140,7 +141,22 @@ def upload_picture(access: Access, picture: str, prepared: Image) -> Done:
 
 @editor.save(at="/<any(cover, portrait):picture>/remove")
 def remove_picture(access: Access, picture: str) -> Done:
-    return _set(access.project, picture, None)
+    project = access.project
+    undo = keep_removed(project, picture, image=getattr(project, f"{picture}_id"))
+    _set(project, picture, None)
+    back = url_for(".bring_picture_back", picture=picture)
+    return Done(_("Deleted"), _picture_url(picture), undo=undo, undo_url=back)
+
+
+@editor.save(UndoForm, at="/<any(cover, portrait):picture>/undo")
+def bring_picture_back(access: Access, picture: str, undo: str) -> Done:
+    image = take_removed(access.project, picture, undo)["image"]
+    _set(access.project, picture, image and db.session.get(Image, image))
+    return Done(_("It’s back"), _picture_url(picture))
+
+
+def _picture_url(picture: str) -> str:
+    return editor_url(None, open="cover" if picture == "cover" else "headline")
 
 
 def _set(project: Project, picture: str, image: Image | None) -> Done:

@@ -141,6 +141,10 @@ def test_a_cover_is_chosen_or_dropped_shown_and_removed(project: Project, page: 
     page.get_by_role("button", name="Remove: Cover").click()
     expect(page.get_by_alt_text("Cover now")).to_have_count(0)
     expect(preview_of(page).locator(".cover")).to_have_count(0)
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_alt_text("Cover now")).to_be_visible()
+    page.get_by_role("button", name="Remove: Cover").click()
+    expect(page.get_by_alt_text("Cover now")).to_have_count(0)
     drop = """(bytes) => {
       const data = new DataTransfer();
       data.items.add(new File([new Uint8Array(bytes)], 'logo.png', { type: 'image/png' }));

@@ -23,6 +23,8 @@ from tests.support.rows import count_for_planner
 JSON = {"Accept": "application/json"}
 # What the form for many sends; its address has the filter.
 SENT = ("ids", "all", "new_tag", "tagging", "reason")
+# What a notice brings back.
+UNDO = re.compile(r'name="undo" value="([^"]+)"')
 
 
 @dataclass

@@ -1,6 +1,5 @@
 """What the owner adds to a testimonial in public: highlighted words, and a reply."""
 
-import re
 from typing import Any
 
 import pytest
@@ -8,7 +7,7 @@ from flask import Flask
 from werkzeug.test import TestResponse
 
 from tests.collection.authors.authors import Visitor
-from tests.dashboard.inbox.inbox import JSON, Inbox
+from tests.dashboard.inbox.inbox import JSON, UNDO, Inbox
 from tests.support.rows import change_testimonial
 
 # The emoji is one code point and two of UTF-16, and the words come twice.
@@ -48,7 +47,7 @@ def marked(inbox: Inbox) -> list[str]:
 
 
 def undo(inbox: Inbox, page: str) -> None:
-    found = re.search(r'name="undo" value="([^"]+)"', page)
+    found = UNDO.search(page)
     inbox.client.post(f"{inbox.base}/inbox/undo", data={"undo": found[1]}, headers=JSON)
 
 

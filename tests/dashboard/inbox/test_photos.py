@@ -1,7 +1,6 @@
 """The photo of an author: chosen by hand, replaced, taken off, undone, swept."""
 
 import io
-import re
 import threading
 
 import pytest
@@ -13,7 +12,7 @@ from testimonials.operations.expiry import sweep
 from testimonials.testimonials import models
 from tests.auth.browsers import open_browser
 from tests.conftest import MovableClock
-from tests.dashboard.inbox.inbox import Inbox
+from tests.dashboard.inbox.inbox import UNDO, Inbox
 from tests.support import pictures
 from tests.support.pictures import photo, to_bytes
 from tests.support.rows import change_project, change_testimonial, count_rows, read_testimonials
@@ -38,7 +37,7 @@ def avatar(inbox: Inbox) -> str | None:
 
 
 def undo(inbox: Inbox, answer: TestResponse) -> None:
-    token = re.search(r'name="undo" value="([^"]+)"', inbox.client.get(answer.location).text)
+    token = UNDO.search(inbox.client.get(answer.location).text)
     assert inbox.client.post(f"{inbox.base}/inbox/undo", data={"undo": token[1]}).status_code == 303
 
 

@@ -9,7 +9,7 @@ from testimonials.core.extensions import db
 from testimonials.testimonials import history, models
 from tests.conftest import Caller, MakeCaller, MovableClock
 from tests.core.events import read_history
-from tests.dashboard.inbox.inbox import Inbox, open_inbox
+from tests.dashboard.inbox.inbox import UNDO, Inbox, open_inbox
 from tests.support.rows import read_project
 
 pytestmark = pytest.mark.recount
@@ -101,7 +101,7 @@ def test_the_form_sets_tags_says_who_did_and_can_be_undone(inbox: Inbox) -> None
     page = inbox.client.get(answer.location).text
     for words in ("Tags changed", "Tags: colour, Wedding", "owner@example.com"):
         assert words in page
-    token = re.search(r'name="undo" value="([^"]+)"', page)
+    token = UNDO.search(page)
     inbox.client.post(f"{inbox.base}/inbox/undo", data={"undo": token[1]})
     assert tags_of(inbox, maya) == "colour, Wedding"
 

@@ -11,6 +11,7 @@ from werkzeug.test import TestResponse
 
 from testimonials.core.images.colors import contrast, find_text
 from tests.conftest import Caller
+from tests.dashboard.inbox.inbox import UNDO
 
 JSON = {"Accept": "application/json"}
 CHANGES = {
@@ -109,9 +110,11 @@ def test_a_cover_is_shown_and_can_be_taken_off(
     assert upload(browser, project, picture()).status_code == 303
     assert 'class="cover"' in client.get("/fern").text
     path = f"/dashboard/projects/{project}/collect/page/cover/remove"
-    answer = browser.post(path, headers=JSON).json
-    assert (answer["url"], answer["rows"]["cover"]) == (None, "None")
+    told = browser.post(path, follow_redirects=True).text
     assert 'class="cover"' not in client.get("/fern").text
+    back = path.replace("remove", "undo")
+    assert browser.post(back, data={"undo": UNDO.findall(told)[0]}).status_code == 303
+    assert 'class="cover"' in client.get("/fern").text
 
 
 def test_a_refused_cover_changes_nothing(

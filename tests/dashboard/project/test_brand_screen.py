@@ -7,6 +7,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from tests.conftest import Caller
+from tests.dashboard.inbox.inbox import UNDO
 from tests.support.pictures import photo, to_bytes
 
 
@@ -76,8 +77,13 @@ def test_a_logo_shows_on_the_page_and_is_taken_off(
     nothing = browser.post(path(project, "/logo"), data={})
     assert nothing.status_code == 422
     assert "The file is empty. Choose another picture." in nothing.text
-    assert browser.post(path(project, "/logo/remove")).status_code == 303
+    told = browser.post(path(project, "/logo/remove"), follow_redirects=True).text
     assert brand_of(owner, project)["logo"] is None
+    undo = UNDO.findall(told)[0]
+    assert browser.post(path(project, "/logo/undo"), data={"undo": undo}).status_code == 303
+    assert brand_of(owner, project)["logo"] == logo
+    # Only once.
+    assert browser.post(path(project, "/logo/undo"), data={"undo": undo}).status_code == 422
 
 
 def test_what_has_its_own_color_says_so_and_takes_the_brand(

@@ -55,11 +55,6 @@ function startPicture(field, onChange) {
   choose.hidden = false;
   choose.addEventListener('click', () => file.click());
   file.addEventListener('change', () => take(file.files[0]));
-  remove.addEventListener('click', (event) => {
-    event.preventDefault();
-    choose.focus();
-    send(remove.getAttribute('formaction'), new FormData());
-  });
 
   const drop = field.querySelector('[data-drop]');
   for (const type of ['dragenter', 'dragover']) {
