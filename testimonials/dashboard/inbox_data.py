@@ -286,12 +286,12 @@ def _describe_empty(
     if wanted.is_narrowed:
         return _describe_nothing_found(project, wanted)
     title, text = EMPTY[wanted.tab]
-    is_start = wanted.tab == "all" or (wanted.tab == "pending" and not counts["all"])
     ask = [(url_for("dashboard.collect.show_collect"), _("Ask three customers"))]
+    is_over = wanted.tab == "pending" and (counts["rejected"] or counts["trash"])
     return {
-        "title": translate(title) if is_start or wanted.tab != "pending" else _("Nothing waits"),
+        "title": _("Nothing waits") if is_over else translate(title),
         "text": _say_for_how_long(wanted.tab) or translate(text),
-        "actions": ask if is_start else [],
+        "actions": ask if wanted.tab in ("all", "pending") else [],
         "drawing": "cards",
     }
 

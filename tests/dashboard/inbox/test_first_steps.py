@@ -26,6 +26,7 @@ def read(inbox: Inbox) -> tuple[str, list[str]]:
 
 def test_each_step_is_done_by_what_happens_until_the_pill_is_gone(inbox: Inbox) -> None:
     assert read(inbox) == ("Three steps", [])
+    assert ">Ask three customers</a>" in inbox.get("inbox").text
     (received,) = inbox.receive("Hannah")
     assert read(inbox) == ("Two steps left", ["Ask three customers"])
     inbox.act(received, "reject")
