@@ -14,6 +14,7 @@ from testimonials.core.http.errors import NotFound, require_found
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.http.rate_limits import Limit
 from testimonials.core.http.urls import image_url, log_url, record_url
+from testimonials.projects.brand import page_logo_id
 from testimonials.projects.models import Project
 from testimonials.projects.projects import find_public_project
 from testimonials.testimonials.media.playback import describe_of
@@ -35,6 +36,7 @@ def show_record(slug: str, testimonial_id: str) -> str:
     return render_template(
         "testimonials/record.html",
         project=project,
+        logo_url=image_url(page_logo_id(project)),
         row=row,
         entries=[_describe_entry(each) for each in entries],
         proofs=entries[-1]["entry"]["proofs"] if entries else [],
