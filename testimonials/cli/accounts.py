@@ -53,7 +53,11 @@ from testimonials.projects.projects import count_projects, project_limit_of
 from testimonials.projects.settings import give_up_projects, restore_account, suspend_account
 from testimonials.testimonials.history import remove_some
 from testimonials.testimonials.media.recordings import find_account_share
-from testimonials.transfer.archives.writing import reading_one_moment, write_account_archive
+from testimonials.transfer.archives.writing import (
+    finish_records,
+    reading_one_moment,
+    write_account_archive,
+)
 
 
 @click.group(cls=Group)
@@ -269,6 +273,7 @@ def export_account(account: str, file: Path, force: bool) -> Said:
     The zip has the account's data, sessions, memberships and activity, and an archive of each
     project that `projects import` can import.
     """
+    finish_records(Project.account_id == get_account(account).id)
     with writing_file(file, is_forced=force) as out, reading_one_moment():
         found = get_account(account)
         write_account_archive(found, out)

@@ -61,7 +61,7 @@ from testimonials.testimonials.history import remove_some
 from testimonials.testimonials.testimonials import count_by_project, count_by_status
 from testimonials.transfer.archives.reading import open_archive, storing_recordings
 from testimonials.transfer.archives.restoring import Restored, restore_project
-from testimonials.transfer.archives.writing import reading_one_moment, write_archive
+from testimonials.transfer.archives.writing import finish_records, reading_one_moment, write_archive
 from testimonials.transfer.case_file import CASE_FILES
 from testimonials.transfer.ownership import hand_over
 from testimonials.transfer.tables.export import write_table
@@ -232,6 +232,7 @@ def export_project(project: str, file: Path, as_csv: bool, samples: bool, force:
 
     The zip has the settings, testimonials, history, consent and pictures.
     """
+    finish_records(Project.id == get_project(project).id)
     with writing_file(file, is_forced=force) as out, reading_one_moment():
         found = get_project(project)
         if as_csv:
@@ -304,6 +305,12 @@ def _tell_restored(restored: Restored, *, resumes: bool) -> Said:
     if restored.erased:
         what = f"{restored.erased} testimonial(s) and request(s)"
         notes.append(f"{what} are left out: they were erased here.")
+    if restored.differing:
+        what = f"{len(restored.differing)} testimonial(s) are not as the archive’s record says"
+        notes.append(f"{what}, and count as imported: {', '.join(restored.differing)}")
+    if restored.missing:
+        what = f"{restored.missing} rating(s) of the archive’s record are not in its rows"
+        notes.append(f"{what}. They still count.")
     if restored.lost_slugs:
         lost = ", ".join(restored.lost_slugs)
         notes.append(f"Former addresses left out because others use them: {lost}")
@@ -321,6 +328,8 @@ def _tell_restored(restored: Restored, *, resumes: bool) -> Said:
         "lostSlugs": restored.lost_slugs,
         "waitingRequests": restored.waiting,
         "erased": restored.erased,
+        "differing": restored.differing,
+        "missing": restored.missing,
     }
     done = f"Imported {project.slug} with {restored.testimonials} testimonial(s)"
     return Said(value, f"{done} and {restored.images} picture(s); its id is {project.id}.", notes)

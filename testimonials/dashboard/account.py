@@ -52,7 +52,12 @@ from testimonials.projects.settings import give_up_projects
 from testimonials.projects.team import list_colleagues, list_memberships, list_workspaces
 from testimonials.testimonials.history import remove_some
 from testimonials.testimonials.media.recordings import find_account_share
-from testimonials.transfer.archives.writing import reading_one_moment, spool, write_account_archive
+from testimonials.transfer.archives.writing import (
+    finish_records,
+    reading_one_moment,
+    spool,
+    write_account_archive,
+)
 from testimonials.transfer.privacy import describe_person
 
 ACCOUNT = "dashboard.account.show_account"
@@ -218,6 +223,7 @@ def show_data(owner: SignedIn) -> Values:
 @require_session
 @require_proof("download all of your data", DATA, is_download=True)
 def export_everything(owner: SignedIn) -> ResponseReturnValue:
+    finish_records(Project.account_id == owner.account_id)
     with reading_one_moment():
         file = spool(partial(write_account_archive, accounts.get_account(owner.account_id)))
     with write():

@@ -38,7 +38,12 @@ from testimonials.projects.models import Project
 from testimonials.projects.projects import SlugReserved, SlugTaken, lock_account, make_slug
 from testimonials.transfer.archives import reading
 from testimonials.transfer.archives.restoring import restore_project
-from testimonials.transfer.archives.writing import reading_one_moment, spool, write_archive
+from testimonials.transfer.archives.writing import (
+    finish_records,
+    reading_one_moment,
+    spool,
+    write_archive,
+)
 from testimonials.transfer.case_file import CASE_FILES
 from testimonials.transfer.tables.export import find_names, write_events, write_json, write_table
 from testimonials.transfer.tables.jobs import list_imports
@@ -124,6 +129,9 @@ def _export(
     ending: str,
     kind: str,
 ) -> Response:
+    if fill is write_archive:
+        found = find_access(owner, project_id, Role.ADMIN).project
+        finish_records(Project.id == found.id)
     with reading_one_moment():
         read = find_access(owner, project_id, Role.ADMIN).project
         slug, file = read.slug, spool(partial(fill, read))
@@ -212,10 +220,10 @@ def import_archive(owner: SignedIn) -> ResponseReturnValue:
     if waiting is None:
         return redirect(url_for(".show_archive"), 303)
     try:
-        target = _import(owner, waiting.content, **sent)
+        target, said = _import(owner, waiting.content, **sent)
     except ServiceError as error:
         return _page(owner, _to_errors(error), sent["slug"]), 422
-    return redirect(add_notice(target, _("The project was imported")), 303)
+    return redirect(add_notice(target, said), 303)
 
 
 @settings.post("/dashboard/projects/import/discard")
@@ -252,8 +260,8 @@ def _opening(content: bytes) -> Iterator[reading.Archive]:
         _reading.release()
 
 
-def _import(owner: SignedIn, content: bytes, slug: str, resume: str | None) -> str:
-    """Import an archive; return the address of the project's inbox."""
+def _import(owner: SignedIn, content: bytes, slug: str, resume: str | None) -> tuple[str, str]:
+    """Import an archive; return the address of the project's inbox, and what to say there."""
     slug = slug.strip()
     if slug and (len(slug) > SLUG_LENGTH or make_slug(slug) != slug):
         made = make_slug(slug) or _("letters and digits")
@@ -271,7 +279,16 @@ def _import(owner: SignedIn, content: bytes, slug: str, resume: str | None) -> s
         project = restored.project
         reading.drop_waiting(owner.account_id)
         record(PROJECT_IMPORTED, project, name=project.name)
-        return url_for("dashboard.inbox.show_inbox", project_id=project.id)
+        return url_for("dashboard.inbox.show_inbox", project_id=project.id), _tell(archive)
+
+
+def _tell(archive: reading.Archive) -> str:
+    if archive.differences.rows or archive.differences.missing:
+        return _(
+            "The project was imported. What isn’t as its record says counts as imported, and "
+            "ratings that were missing still count"
+        )
+    return _("The project was imported")
 
 
 def _to_errors(error: ServiceError) -> Errors:
@@ -291,6 +308,8 @@ def _describe(archive: reading.Archive) -> dict[str, Any]:
             _("Saved widgets"): len(lists["savedWidgets"]),
             _("People asked by mail"): len(lists["invitations"]),
         },
+        "differing": [row["author_name"] for row in archive.differences.rows],
+        "missing": archive.differences.missing,
         "waiting": sum(row["next_mail_at"] is not None for row in lists["invitations"]),
     }
 

@@ -75,6 +75,7 @@ def change_all(
 
 def record_additions(project: Project | Turn, rows: Sequence[Testimonial], actor: str) -> None:
     """Begin the history of testimonials that were added to the project at once."""
+    digests = find_digests(rows)
     entries = [
         {
             "testimonial_id": row.id,
@@ -82,7 +83,7 @@ def record_additions(project: Project | Turn, rows: Sequence[Testimonial], actor
             "before": {},
             "created_at": row.updated_at,
         }
-        | write_entry(row, "received", hashes={})
+        | write_entry(row, "received", hashes=digests[row.id])
         for row in rows
     ]
     record_changes(project, entries, action="add", actor=actor, batch_id=new_identifier())

@@ -59,6 +59,8 @@ def write_entry(
         "stars": int(stars) if stars is not None and stars == int(stars) else stars,
         "proofs": sorted({*proofs, *(name for name, at in known.items() if at is not None)}),
     }
+    day = row.submitted_at.date()
+    entry |= {"day": day.isoformat()} if day != row.created_at.date() else {}
     entry |= {"reason": row.set_aside} if row.set_aside else {}
     entry |= {"deleted": True} if row.deleted_at is not None else {}
     if hashes is None:
@@ -151,6 +153,21 @@ def _are(digests: Digests, entry: Mapping[str, Any], salt: str) -> bool:
     return all(hash_told(salt, digests.get(name, "")) == told[name] for name in told)
 
 
+def group_entries(log: Log) -> dict[str, list[dict[str, Any]]]:
+    """Return the entries of each testimonial of a log, oldest first."""
+    found: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for entry in log.entries:
+        if "testimonial" in entry:
+            found[entry["testimonial"]].append(entry)
+    return found
+
+
+def is_kept(entry: Mapping[str, Any]) -> bool:
+    """Tell whether the rating of a testimonial with this newest entry counts once it is gone."""
+    is_genuine = "reason" not in entry and entry["status"] not in ("withdrawn", "spam")
+    return is_genuine and entry["source"] == "public_page" and entry["stars"] is not None
+
+
 def find_gone(project_id: str) -> dict[str, list[dict[str, Any]]]:
     """Return the entries of the record, oldest first, of what was set aside and is gone."""
     of = Event
@@ -218,10 +235,16 @@ def _set_digest(model: Any, id: str, digest: str) -> None:
         db.session.execute(update(model).where(model.id == id).values(digest=digest))
 
 
-def continue_record(project: Project, log: Log | None) -> None:
-    """Begin the record of a locked project that came from elsewhere, after the head of that one."""
+def continue_record(project: Project, log: Log | None, **more: Any) -> None:
+    """Begin the record of a locked project that came from elsewhere, after the head of that one.
+
+    `more` is what that one doesn't say, as far as there is any.
+    """
+    entry = {name: value for name, value in more.items() if value}
     if log is not None:
-        entry = {"kind": "continued", "by": "service", "head": log.head, "key": log.key}
+        entry |= {"head": log.head, "key": log.key}
+    if entry:
+        entry |= {"kind": "continued", "by": "service"}
         row = {"type": "", "before": None, "created_at": clock.now(), "entry": entry}
         record_changes(project, [row], batch_id=new_identifier())
     enqueue(BEGIN, project_id=project.id)

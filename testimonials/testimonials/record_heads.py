@@ -110,13 +110,25 @@ def find_head(project_id: str) -> RecordHead | None:
         return _sign(project_id, entry) if entry else None
 
 
-def _sign(project_id: str, entry: str) -> RecordHead:
+def read_head(project_id: str) -> RecordHead | None:
+    """Return the same without storing it, for whoever reads what is there at one moment."""
+    entry = db.session.scalar(find_newest_entry(project_id))
+    head = db.session.get(RecordHead, project_id)
+    if entry is None or (head is not None and head.hash == hash_entry(entry)):
+        return head
+    return RecordHead(project_id=project_id, **_make_head(project_id, entry))
+
+
+def _make_head(project_id: str, entry: str) -> dict[str, Any]:
     key, private = _open_key()
     values: dict[str, Any] = {"seq": json.loads(entry)["seq"], "hash": hash_entry(entry)}
     values |= {"time": clock.now(), "key_id": key.id}
     told = describe_head(RecordHead(project_id=project_id, **values))
-    signature = private.sign(write_canonical(told).encode())
-    values["signature"] = signature.hex()
+    return values | {"signature": private.sign(write_canonical(told).encode()).hex()}
+
+
+def _sign(project_id: str, entry: str) -> RecordHead:
+    values = _make_head(project_id, entry)
     insert = insert_into(db.session(), RecordHead).values(project_id=project_id, **values)
     insert = insert.on_conflict_do_update(index_elements=[RecordHead.project_id], set_=values)
     db.session.execute(insert)
@@ -205,7 +217,12 @@ def add_up(log: Log) -> tuple[int, float]:
     waits = clock.iso(long_ago)
     genuine = [each for name, each in newest.items() if _is_genuine(each, since[name] > waits)]
     stars = [round(each["stars"] * BILLION) for each in genuine if each["stars"] is not None]
-    return len(stars), average(sum(stars), len(stars))
+    count, total = len(stars), sum(stars)
+    for entry in log.entries:
+        # Those that an archive brought without their testimonials.
+        for rating, number in entry.get("kept", {}).items():
+            count, total = count + number, total + number * round(float(rating) * BILLION)
+    return count, average(total, count)
 
 
 def _is_genuine(entry: dict[str, Any], is_new: bool) -> bool:

@@ -326,10 +326,11 @@ def leave_out_erased(archive: Archive, stored: Stored) -> int:
     db.session.execute(again)
     kinds = (TESTIMONIAL, PERSON, RECORDING, ADDRESS)
     erased = db.session.scalars(select(Erased).where(Erased.kind.in_(kinds))).all()
-    if not erased:
+    gone = archive.differences.erased
+    if not (erased or gone):
         return 0
     unrecorded = {row.id for row in erased if row.kind == RECORDING}
-    gone = {row.id for row in erased if row.kind == TESTIMONIAL}
+    gone |= {row.id for row in erased if row.kind == TESTIMONIAL}
     gone |= {
         row["id"]
         for row in archive.lists["testimonials"]

@@ -395,6 +395,8 @@ TESTIMONIAL = Part(
             validate=validate.Length(max=MAX_TAGS, error=f"Must be at most {MAX_TAGS}."),
         ),
         "changes": Items(fields.Nested(StrictSchema.from_dict(CHANGE.fields)), required=True),
+        # Of the record's hashes, oldest first.
+        "salts": Items(_matching("[0-9a-f]{32}", "32 hexadecimal digits"), load_default=list),
     },
 )
 KEPT_RATING = Part(KeptRating, {"project_id": _PARENT}, {"rating": Rating(required=True)})
@@ -443,7 +445,9 @@ LISTS = {
 
 
 def _before_schema() -> Schema:
-    remembered = {name: each for name, each in TESTIMONIAL.fields.items() if name != "changes"}
+    remembered = {
+        name: each for name, each in TESTIMONIAL.fields.items() if name not in ("changes", "salts")
+    }
     # What edits change of a recording.
     spoken = ("transcript", "captions", "showsTranscript")
     remembered |= {name: RECORDING.fields[name] for name in spoken}

@@ -1,11 +1,12 @@
 """Opening and checking an archive."""
 
+import hashlib
 import re
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import IO, Any
+from dataclasses import dataclass, field
+from typing import IO, Any, cast
 
 from marshmallow import ValidationError
 from sqlalchemy import PrimaryKeyConstraint, UniqueConstraint, delete, select
@@ -28,6 +29,7 @@ from testimonials.testimonials.media.recordings import (
     keep_file,
     remove_files,
 )
+from testimonials.transfer.archives.comparing import Differences, settle_differences
 from testimonials.transfer.archives.format import CHANGE, FORMAT, LISTS, PROJECT, VERSION, Part, Row
 from testimonials.transfer.archives.writing import JSON_NAME, image_file, recording_file
 from testimonials.transfer.models import WaitingArchive
@@ -61,6 +63,7 @@ class Archive:
     file: zipfile.ZipFile
     # Its public record there, which was checked.
     log: Log | None = None
+    differences: Differences = field(default_factory=Differences)
 
     def read_image(self, image_id: str) -> bytes:
         """Return the bytes of a picture, which were checked when the archive was opened."""
@@ -127,20 +130,32 @@ def _read_archive(file: zipfile.ZipFile, most_text: int) -> Archive:
     for newer in ("savedWidgets", "forms", "keptRatings", "recordings"):
         described.setdefault(newer, [])
     lists = {name: _read_list(described.get(name), name, part) for name, part in LISTS.items()}
-    archive = Archive(project, lists, file, _read_record(described.get("record")))
+    archive = Archive(project, lists, file, _read_record(described.get("record"), project["id"]))
     for name, part in LISTS.items():
         _require_unique(name, part, lists[name])
     _require_unique("changes", CHANGE, archive.changes)
     _check_references(archive)
-    _check_images(archive)
+    digests = _check_images(archive)
     _check_recordings(archive)
+    if archive.log is not None:
+        digests |= _read_digests(archive)
+        with refusing(_refuse_record):
+            archive.differences = settle_differences(lists, archive.log, digests)
     return archive
 
 
-def _read_record(lines: Any) -> Log | None:
-    wrong = ValidationError("Its public record is not what was signed.")
-    with refusing(lambda _fault: wrong, LogWrong):
-        return read_log("".join(f"{line}\n" for line in lines).encode()) if lines else None
+def _refuse_record(_fault: Exception) -> ValidationError:
+    return ValidationError("Its public record is not what was signed.")
+
+
+def _read_record(lines: Any, project_id: str) -> Log | None:
+    if not lines:
+        return None
+    with refusing(_refuse_record, LogWrong):
+        log = read_log("".join(f"{line}\n" for line in lines).encode())
+        if log.head["project"] != project_id:
+            raise ValidationError("Its public record is another project’s.")
+    return log
 
 
 def _require_known_files(file: zipfile.ZipFile) -> None:
@@ -239,14 +254,30 @@ def _check_recordings(archive: Archive) -> None:
             raise ValidationError("recordings: One belongs to no testimonial.")
 
 
-def _check_images(archive: Archive) -> None:
+def _read_digests(archive: Archive) -> dict[str, str]:
+    """Return the digests of recordings by their testimonials."""
+    found = {}
+    for row in archive.lists["recordings"]:
+        with archive.open_recording(row["id"]) as file:
+            found[row["testimonial_id"]] = hashlib.file_digest(
+                cast(Any, file), "sha256"
+            ).hexdigest()
+    return found
+
+
+def _check_images(archive: Archive) -> dict[str, str]:
+    """Return the digests of the pictures by their ids."""
+    found = {}
     for row in archive.lists["images"]:
+        content = archive.read_image(row["id"])
+        found[row["id"]] = hashlib.sha256(content).hexdigest()
         try:
-            size = measure_stored_image(archive.read_image(row["id"]))
+            size = measure_stored_image(content)
         except ImageDamaged as error:
             raise ValidationError(f"{image_file(row['id'])}: {error}") from None
         if size != (row["width"], row["height"]):
             raise ValidationError(f"{image_file(row['id'])}: Its size is not the one in “images”.")
+    return found
 
 
 # The recordings of an archive: stored and checked before its import keeps others from writing.

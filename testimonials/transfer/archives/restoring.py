@@ -1,5 +1,6 @@
 """Putting the archive of a project into the database, whole or not at all."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -33,8 +34,9 @@ from testimonials.testimonials.counts import count_once
 from testimonials.testimonials.history import in_chunks
 from testimonials.testimonials.media.recordings import require_share, size_of
 from testimonials.testimonials.media.uploads import note_contents
-from testimonials.testimonials.models import Recording, Testimonial, TestimonialTag
+from testimonials.testimonials.models import RecordHead, Recording, Testimonial, TestimonialTag
 from testimonials.testimonials.record import continue_record
+from testimonials.testimonials.record_heads import describe_head
 from testimonials.transfer.archives.format import LISTS, Row
 from testimonials.transfer.archives.reading import Archive, Stored
 from testimonials.transfer.erasure import leave_out_erased
@@ -61,6 +63,10 @@ class Restored:
     waiting: int = 0
     # How many testimonials and requests are left out because they were erased here.
     erased: int = 0
+    # The ids of testimonials that aren't as the record says.
+    differing: list[str] = field(default_factory=list)
+    # How many ratings the record has and the archive lacks.
+    missing: int = 0
 
 
 def restore_project(
@@ -80,13 +86,14 @@ def restore_project(
         require_room(account)
     slug = slug or archive.project["slug"]
     _require_free(slug)
-    erased = leave_out_erased(archive, recordings)
+    erased, differences = leave_out_erased(archive, recordings), archive.differences
     ids = _renew_taken_ids(archive)
     project = _insert_project(archive, account, slug, ids)
     own = {"project_id": project.id}
     lists = {name: [_renew(row, ids) | own for row in rows] for name, rows in archive.lists.items()}
     counts = (len(lists["testimonials"]), len(lists["images"]), len(ids))
-    restored = Restored(project, *counts, erased=erased)
+    restored = Restored(project, *counts, erased=erased, missing=differences.missing)
+    restored.differing = [ids.get(id := str(row["id"]), id) for row in differences.rows]
     restored.lost_slugs = _insert_old_slugs(lists["oldSlugs"])
     for row in lists["savedWidgets"]:
         row["design"], row["draft"] = _renew_chosen(row["design"], row["draft"], ids)
@@ -102,9 +109,26 @@ def restore_project(
     )
     account.has_created_project = True
     mark_changed(project)
-    continue_record(project, archive.log)
+    _continue_record(project, archive)
     finish_import(restored.testimonials)
     return restored
+
+
+def _continue_record(project: Project, archive: Archive) -> None:
+    differences, kept, log = archive.differences, Counter[str](), archive.log
+    for row in archive.lists["keptRatings"]:
+        kept[str(row["rating"])] += row["number"]
+    # The last that was signed here, of a project that is back.
+    head = db.session.get(RecordHead, project.id)
+    is_later = head is not None and (log is None or head.hash != log.head["hash"])
+    continue_record(
+        project,
+        log,
+        kept=dict(kept),
+        differing=len(differences.rows),
+        missing=differences.missing,
+        replaced=describe_head(head) if head and is_later else None,
+    )
 
 
 def _require_free(slug: str) -> None:
@@ -242,6 +266,7 @@ def _insert_testimonials(
         # The submission already has a row here, of which this is a copy.
         row["submission_key"] = None if row["submission_key"] in taken else row["submission_key"]
         testimonial_id = row["id"]
+        row.pop("salts")
         for name in dict.fromkeys(row.pop("tags")):
             tags.append(
                 {"testimonial_id": testimonial_id, "name": name, "project_id": row["project_id"]}

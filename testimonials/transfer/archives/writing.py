@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import IO, Any
 
-from sqlalchemy import func, select
+from sqlalchemy import ColumnElement, func, or_, select
 from sqlalchemy.orm import selectinload
 
 from testimonials import __version__
@@ -27,8 +27,9 @@ from testimonials.projects.models import PICTURES, Member, NotificationChoice, P
 from testimonials.projects.team import list_colleagues, list_members
 from testimonials.testimonials.history import from_json
 from testimonials.testimonials.media.recordings import path_of, size_of
-from testimonials.testimonials.models import RecordHead, Recording, Testimonial
-from testimonials.testimonials.record_heads import write_log
+from testimonials.testimonials.models import Recording, Testimonial
+from testimonials.testimonials.record import begin_record
+from testimonials.testimonials.record_heads import find_head, read_head, write_log
 from testimonials.transfer.archives.format import (
     CHANGE,
     FORMAT,
@@ -82,6 +83,13 @@ def spool(write: Callable[[IO[bytes]], None]) -> tempfile.SpooledTemporaryFile[b
         raise
     out.seek(0)
     return out
+
+
+def finish_records(of: ColumnElement[bool]) -> None:
+    """Have the public records of projects say all that is there, before archives carry them."""
+    for project_id in db.session.scalars(select(Project.id).where(of)).all():
+        begin_record(project_id)
+        find_head(project_id)
 
 
 def write_archive(project: Project, out: IO[bytes]) -> None:
@@ -144,7 +152,7 @@ def _describe_project(project: Project, images: set[str | None]) -> Iterator[tup
     for name in ("oldSlugs", "widgetSightings", "savedWidgets", "forms"):
         yield name, describe_all(LISTS[name], project)
     yield "testimonials", _describe_testimonials(project, images)
-    head = db.session.get(RecordHead, project.id)
+    head = read_head(project.id)
     yield "record", write_log(head) if head else []
     yield "keptRatings", describe_all(LISTS["keptRatings"], project)
     yield "recordings", _describe_recordings(project, images)
@@ -171,11 +179,12 @@ def _describe_testimonials(project: Project, images: set[str | None]) -> Iterato
         .execution_options(yield_per=ROWS_AT_ONCE)
     )
     for part in rows.partitions():
-        changes = _describe_changes([row.id for row in part])
+        changes, salts = _describe_changes([row.id for row in part])
         for row in part:
             found = changes[row.id]
             images |= {row.avatar_id, *(change["before"].get("avatarId") for change in found)}
-            yield TESTIMONIAL.write(row) | {"tags": row.tags, "changes": found}
+            beside = {"tags": row.tags, "changes": found, "salts": salts[row.id]}
+            yield TESTIMONIAL.write(row) | beside
 
 
 def _describe_recordings(project: Project, images: set[str | None]) -> Iterator[Row]:
@@ -196,20 +205,27 @@ def _list_recordings(project: Project) -> Iterator[Recording]:
             yield row
 
 
-def _describe_changes(ids: Sequence[str]) -> dict[str, list[Row]]:
-    """Return the history of each testimonial, with the values before as testimonials have them."""
-    changes: dict[str, list[Row]] = defaultdict(list)
+def _describe_changes(ids: Sequence[str]) -> tuple[dict[str, list[Row]], dict[str, list[str]]]:
+    """Return the history of each testimonial, with the values before as testimonials have them.
+
+    And the salts of its entries in the record.
+    """
+    changes, salts = defaultdict[str, list[Row]](list), defaultdict[str, list[str]](list)
     query = (
-        select(Event)
-        .where(Event.testimonial_id.in_(ids), IS_HISTORY)
+        select(Event, IS_HISTORY)
+        .where(Event.testimonial_id.in_(ids), or_(IS_HISTORY, Event.salt.is_not(None)))
         .order_by(Event.created_at, Event.id)
     )
-    for change in db.session.scalars(query):
+    found = db.session.execute(query).all()
+    for change, _ in sorted(found, key=lambda each: each[0].number or 0):
+        if change.salt:
+            salts[change.testimonial_id or ""].append(change.salt)
+    for change in (each for each, is_history in found if is_history):
         before = {
             to_name(name): write_value(from_json(name, old)) for name, old in change.before.items()
         }
         changes[change.testimonial_id or ""].append(CHANGE.write(change) | {"before": before})
-    return changes
+    return changes, salts
 
 
 def _describe_requests(project: Project) -> Iterator[Row]:

@@ -1,6 +1,7 @@
 """Projects and accounts as archives: taking them along, and importing a project."""
 
 import csv
+import html
 import io
 import json
 import re
@@ -19,6 +20,7 @@ from testimonials.transfer.archives.writing import OF_ACCOUNT
 from testimonials.transfer.models import WaitingArchive
 from testimonials.transfer.tables.export import shield, unshield
 from tests.auth.browsers import open_browser
+from tests.collection.authors.authors import Visitor
 from tests.conftest import Caller, MovableClock
 from tests.dashboard.transfer.imports import text_of
 from tests.support.rows import add_member, add_testimonial, count_rows, read_account
@@ -243,3 +245,31 @@ def test_words_of_an_archive_are_text(browser: FlaskClient, tmp_path: Path) -> N
     page = upload(browser, change_json(VERSION_1, change, tmp_path / "evil.zip").read_bytes()).text
     assert "&lt;img src=x" in page
     assert "<img src=x" not in page
+
+
+def test_what_was_edited_is_told_before_and_after(
+    app: Flask, owner: Caller, browser: FlaskClient, tmp_path: Path
+) -> None:
+    project = owner.create_project(slug="oat", skipDemoTestimonials=True)["_id"]
+    for name in ("Ada", "Mia", "Noor"):
+        visitor = Visitor(app.test_client(), project, "oat", f"10.4.{len(name)}.1")
+        visitor.write(name=name, text=f"{name} waited long.", rating="1")
+    path, edited = tmp_path / "oat.zip", tmp_path / "edited.zip"
+    run_well(app, "projects", "export", "oat", str(path))
+
+    def change(described: dict[str, Any]) -> None:
+        rows = sorted(described["testimonials"], key=lambda row: row["authorName"])
+        rows[0]["rating"] = 5
+        described["testimonials"] = rows[:2]
+
+    page = html.unescape(upload(browser, change_json(path, change, edited).read_bytes()).text)
+    said = "1 testimonial isn’t as the project’s public record says. It counts as imported"
+    assert said in page
+    assert "<bdi>Ada</bdi>" in page
+    assert "1 rating of the record isn’t in the archive. It still counts." in page
+    answer = browser.post(f"{PATH}/confirm", data={"slug": "oat-2"})
+    notice = html.unescape(browser.get(answer.headers["Location"]).text)
+    assert "The project was imported. What isn’t as its record says counts as imported" in notice
+    upload(browser, path.read_bytes())
+    page = browser.get(PATH).text
+    assert "public record" not in page

@@ -5,6 +5,7 @@ The model here knows nothing of how the product counts.
 
 import copy
 import html
+import io
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -27,6 +28,13 @@ from testimonials.testimonials.models import OVERDUE_DAYS, REASONS
 from testimonials.testimonials.moderation import empty_trash
 from testimonials.testimonials.new_numbers import mark_overdue
 from testimonials.testimonials.record_heads import add_up
+from testimonials.transfer.archives.comparing import Differences
+from testimonials.transfer.archives.reading import open_archive
+from testimonials.transfer.archives.writing import (
+    finish_records,
+    reading_one_moment,
+    write_archive,
+)
 from tests.auth.tokens import give_token
 from tests.conftest import Caller
 from tests.support.applications import change_settings
@@ -237,6 +245,17 @@ def decide(told: Told, name: str, reason: str) -> None:
             told.reason = reason
 
 
+def find_differences(app: Flask, project_id: str) -> Differences:
+    """Return how an archive of the project differs from the record in it."""
+    out = io.BytesIO()
+    with app.app_context():
+        finish_records(Project.id == project_id)
+        with reading_one_moment():
+            write_archive(db.session.get_one(Project, project_id), out)
+        with open_archive(out) as archive:
+            return archive.differences
+
+
 @pytest.mark.postgres
 @pytest.mark.parametrize("part", range(rounds(1, 20)))
 def test_all_doors_agree_with_what_happened(app: Flask, owner: Caller, part: int) -> None:
@@ -265,6 +284,7 @@ def test_all_doors_agree_with_what_happened(app: Flask, owner: Caller, part: int
         assert not log or {each["testimonial"] for each in log.entries} == set(history.told)
         if log and not any(each.is_overdue for each in history.told.values()):
             assert add_up(log) == (said[1], said[0]), (seed, history.told)
+            assert find_differences(app, history.id) == Differences(), (seed, history.told)
         # What a door keeps in memory must follow each step.
         for _ in range(4):
             history.step()

@@ -50,6 +50,7 @@ def fill_project(app: Flask, owner: Caller) -> str:
     with app.app_context(), VERSION_1.open("rb") as file, open_archive(file) as archive:
         begin_write()
         account = lock_account(owner.account_id)
+        archive.lists["keptRatings"].append({"day": 20_000, "rating": 2.5, "number": 3})
         restored = restore_project(archive, account, {}, slug=None, resumes_requests=True)
         asked = {"purchase_reference": "order-8", "started_at": clock.now()}
         db.session.execute(update(MailedRequest).values(mail_id=new_identifier(), **asked))
@@ -73,7 +74,6 @@ def _add_newer_values(project: Project) -> dict[str, Any]:
     row.form_name, row.purchase_reference = "after-class", "order-7"
     row.purchase_verified_at = row.created_at
     row.translated_from, row.set_aside = "nl", "off_topic"
-    db.session.add(models.KeptRating(project_id=project.id, day=20_000, rating=2.5, number=3))
     row.import_id, row.visit = new_identifier(), "2026-11-25.number"
     row.answers = [
         {

@@ -91,7 +91,7 @@ TOLD_ANEW = {
     "project": {
         "account_id", "feed_version", "last_testimonial_at", "deleted_at", "own_host",
         "purchase_secret", "old_purchase_secret", "old_purchase_secret_until",
-        "old_numbers", "numbers_from",
+        "old_numbers", "numbers_from", "event_number",
     },
     "testimonial": {"import_id", "visit"},
     "event": {"id", "batch_id", "undone_at", "number", "account_id"},

@@ -1,0 +1,253 @@
+"""Archives that somebody edited: what their own record doesn't say is what the owner brought."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from flask import Flask
+from flask.testing import FlaskClient
+
+from testimonials.core import clock
+from testimonials.core.chain import chain, hash_entry, read_log, write_canonical
+from testimonials.core.db.transactions import write
+from testimonials.core.extensions import db
+from testimonials.core.jobs import run_due
+from testimonials.projects.models import Project
+from testimonials.testimonials import models
+from testimonials.testimonials.counts import read_numbers
+from testimonials.testimonials.record import note
+from testimonials.testimonials.record_heads import add_up
+from tests.auth.tokens import give_token
+from tests.collection.authors.authors import Visitor
+from tests.conftest import Caller
+from tests.support.rows import read_testimonials
+from tests.testimonials.moderation.test_setting_aside import decide
+from tests.transfer.archives.projects import change_json, run, run_well
+
+pytestmark = pytest.mark.postgres
+
+Described = dict[str, Any]
+STARS = {"Noor": "5", "Ada": "1", "Mia": "2", "Edit": "4"}
+
+
+@pytest.fixture
+def project(app: Flask, owner: Caller) -> str:
+    """A project with a visitor for each of STARS, of whom one was edited and one proved."""
+    made = owner.create_project(slug="oat", businessName="Oat", skipDemoTestimonials=True)
+    visitor = Visitor(app.test_client(), made["_id"], "oat")
+    for at, (name, stars) in enumerate(STARS.items()):
+        visitor.ip = f"10.3.{at}.1"
+        words = f"{name} says: warm bread, a long queue, and a friendly face."
+        visitor.write(name=name, text=words, rating=stars, email=f"{name.lower()}@example.com")
+    agent = give_token(app, owner)
+    for row in read_testimonials(app, made["_id"]):
+        decide(agent, made["_id"], row.id, decision="approve")
+        path = f"/v1/projects/{made['_id']}/testimonials/{row.id}"
+        if row.author_name == "Edit":
+            assert agent.patch(path, {"text": "Warm bread."}).status_code == 200
+        with app.app_context(), write():
+            found = db.session.get_one(models.Testimonial, row.id)
+            if row.author_name == "Noor":
+                found.purchase_verified_at = clock.now()
+                note(found.project, found, "proven")
+    return str(made["_id"])
+
+
+@pytest.fixture
+def archive(app: Flask, project: str, tmp_path: Path) -> Path:
+    run_well(app, "projects", "export", "oat", str(tmp_path / "oat.zip"))
+    return tmp_path / "oat.zip"
+
+
+def bring(app: Flask, owner: Caller, path: Path) -> Described:
+    told = run_well(
+        app, "projects", "import", str(path), "--account", owner.email, "--slug", "oat-2", "--json"
+    )
+    with app.app_context():
+        run_due("jobs")
+    return dict(json.loads(told))
+
+
+def count(app: Flask, project_id: str) -> list[int]:
+    """Return how many ratings of 1 to 5 stars count."""
+    with app.app_context():
+        return list(read_numbers(db.session.get_one(Project, project_id)).stars)
+
+
+def of(name: str, **values: Any) -> Callable[[Described], object]:
+    def change(described: Described) -> None:
+        find(described, name).update(values)
+
+    return change
+
+
+def find(described: Described, name: str) -> Described:
+    rows: list[Described] = described["testimonials"]
+    return next(row for row in rows if row["authorName"] == name)
+
+
+def remove(name: str) -> Callable[[Described], object]:
+    def change(described: Described) -> None:
+        described["testimonials"].remove(find(described, name))
+
+    return change
+
+
+def test_what_is_as_the_record_says_comes_as_it_is(
+    app: Flask, owner: Caller, client: FlaskClient, archive: Path
+) -> None:
+    told = bring(app, owner, archive)
+    assert (told["differing"], told["missing"]) == ([], 0)
+    rows = read_testimonials(app, told["_id"])
+    assert {row.source for row in rows} == {"public_page"}
+    assert [row.author_name for row in rows if row.purchase_verified_at] == ["Noor"]
+    assert count(app, told["_id"]) == [1, 1, 0, 1, 1]
+    # And from there again.
+    second = archive.parent / "second.zip"
+    run_well(app, "projects", "export", "oat-2", str(second))
+    run_well(app, "projects", "delete", "oat-2", "--yes")
+    told = bring(app, owner, second)
+    assert (told["differing"], told["missing"]) == ([], 0)
+
+
+EDITS: dict[str, tuple[str, Callable[[Described], object]]] = {
+    "one star is five": ("Ada", of("Ada", rating=5.0)),
+    "no stars": ("Ada", of("Ada", rating=None)),
+    "set aside": ("Ada", of("Ada", status="rejected", setAside="not_customer")),
+    "held": ("Ada", of("Ada", status="spam")),
+    "an order": ("Mia", of("Mia", purchaseVerifiedAt="2026-03-12T10:00:00.000Z")),
+    "an address": ("Mia", of("Mia", emailVerifiedAt="2026-03-12T10:00:00.000Z")),
+    "words": ("Mia", of("Mia", text="The best bread in town.")),
+    "a name": ("Mia", of("Mia", authorCompany="Michelin")),
+    "another day": ("Ada", of("Ada", submittedAt="2019-03-12T10:00:00.000Z")),
+    "no salts": ("Mia", of("Mia", salts=[])),
+    "other salts": ("Mia", of("Mia", salts=["0" * 32])),
+    "not edited": ("Edit", of("Edit", originalText=None)),
+    "no history": ("Edit", of("Edit", changes=[])),
+    "brought in before": ("Ada", of("Ada", source="import")),
+}
+
+
+def test_what_differs_is_brought_in_and_the_stars_stay(
+    app: Flask, owner: Caller, client: FlaskClient, archive: Path
+) -> None:
+    for edit, (name, change) in EDITS.items():
+        told = bring(app, owner, change_json(archive, change, archive.parent / "edited.zip"))
+        rows = {row.author_name: row for row in read_testimonials(app, told["_id"])}
+        row = rows[name]
+        assert (told["differing"], told["missing"]) == ([row.id], 0), edit
+        assert (row.source, row.rating, row.consented_at) == ("import", None, None), edit
+        assert (row.purchase_verified_at, row.email_verified_at) == (None, None), edit
+        others = {each.source for each in rows.values() if each is not row}
+        assert others == {"public_page"}, edit
+        assert count(app, told["_id"]) == [1, 1, 0, 1, 1], edit
+        if row.is_visible:
+            assert "Written in by the business" in client.get(f"/oat-2/{row.id}/record").text
+            policy = client.get("/oat-2/how-we-collect").text
+            assert "Imported from elsewhere: 1." in policy, edit
+        log = read_log(client.get(f"/record/{told['_id']}/log").data)
+        assert (add_up(log), log.entries[0]["differing"]) == ((4, 3.0), 1), edit
+        run_well(app, "projects", "delete", "oat-2", "--yes")
+
+
+def test_a_rating_that_was_taken_out_of_the_file_counts(
+    app: Flask, owner: Caller, client: FlaskClient, archive: Path
+) -> None:
+    told = bring(app, owner, change_json(archive, remove("Ada"), archive.parent / "edited.zip"))
+    assert (told["differing"], told["missing"], told["testimonials"]) == ([], 1, 3)
+    assert count(app, told["_id"]) == [1, 1, 0, 1, 1]
+    assert "also of what isn’t shown: 4." in client.get("/oat-2/how-we-collect").text
+    # From there, it can't be left out either.
+    second = archive.parent / "second.zip"
+    run_well(app, "projects", "export", "oat-2", str(second))
+    run_well(app, "projects", "delete", "oat-2", "--yes")
+    without = change_json(second, lambda d: d.update(keptRatings=[]), archive.parent / "3.zip")
+    told = bring(app, owner, without)
+    assert told["missing"] == 1
+    assert count(app, told["_id"]) == [1, 1, 0, 1, 1]
+
+
+def test_made_up_ones_are_brought_in_and_made_up_ratings_are_left_out(
+    app: Flask, owner: Caller, archive: Path
+) -> None:
+    def add(described: Described) -> None:
+        more = {"id": "a" * 24, "authorName": "Nobody", "changes": [], "submissionKey": None}
+        described["testimonials"].append(find(described, "Noor") | more)
+        described["keptRatings"] = [{"day": 20_000, "rating": 5.0, "number": 500}]
+
+    told = bring(app, owner, change_json(archive, add, archive.parent / "edited.zip"))
+    (row,) = (row for row in read_testimonials(app, told["_id"]) if row.author_name == "Nobody")
+    assert (row.source, row.rating, row.purchase_verified_at) == ("import", 5.0, None)
+    assert (told["differing"], told["missing"]) == ([row.id], 0)
+    assert count(app, told["_id"]) == [1, 1, 0, 1, 2]
+
+
+def test_a_log_that_was_cut_broken_or_is_anothers_is_refused(
+    app: Flask, owner: Caller, archive: Path
+) -> None:
+    wrong = {
+        "Its public record is not what was signed.": [
+            lambda d: d["record"].pop(),
+            lambda d: d["record"].pop(-2),
+            lambda d: d["record"].pop(0),
+            lambda d: d["record"].__setitem__(0, d["record"][0].replace('"stars":5', '"stars":4')),
+        ],
+        "Its public record is another project’s.": [lambda d: d["project"].update(id="b" * 24)],
+    }
+    for said, changes in wrong.items():
+        for change in changes:
+            path = change_json(archive, change, archive.parent / "edited.zip")
+            into = ("--account", owner.email, "--slug", "oat-2")
+            assert said in run(app, "projects", "import", str(path), *into).stderr
+
+
+def test_a_log_of_ones_own_names_its_key(
+    app: Flask, owner: Caller, client: FlaskClient, archive: Path
+) -> None:
+    """Nobody can tell it from one of an unknown instance, but for its key, which is published."""
+    key = Ed25519PrivateKey.generate()
+
+    def forge(described: Described) -> None:
+        find(described, "Ada")["rating"] = 5.0
+        *lines, last = described["record"]
+        rows = []
+        for line in lines:
+            entry = json.loads(line)
+            del entry["seq"], entry["prev"]
+            if entry["testimonial"] == find(described, "Ada")["id"]:
+                entry["stars"] = 5
+            rows.append({"entry": entry, "actor_kind": entry["by"], "created_at": clock.now()})
+        chain(None, rows)
+        head = json.loads(last)["head"] | {"hash": hash_entry(rows[-1]["entry"])}
+        signed = {
+            "head": head,
+            "key": key.public_key().public_bytes_raw().hex(),
+            "signature": key.sign(write_canonical(head).encode()).hex(),
+        }
+        described["record"] = [*(row["entry"] for row in rows), write_canonical(signed)]
+
+    told = bring(app, owner, change_json(archive, forge, archive.parent / "forged.zip"))
+    assert told["differing"] == []
+    entry = read_log(client.get(f"/record/{told['_id']}/log").data).entries[0]
+    assert entry["key"] == key.public_key().public_bytes_raw().hex()
+    ours = [each["key"] for each in client.get("/record/keys").json["keys"]]
+    assert entry["key"] not in ours
+
+
+def test_what_was_signed_here_later_is_named(
+    app: Flask, owner: Caller, client: FlaskClient, project: str, archive: Path
+) -> None:
+    """An older archive in place of the project can't undo in silence what came after it."""
+    Visitor(client, project, "oat", "10.9.9.9").write(name="Late", rating="1")
+    head = client.get(f"/record/{project}/head").json
+    run_well(app, "projects", "delete", "oat", "--yes")
+    for change in (lambda _: None, lambda d: d.pop("record")):
+        told = bring(app, owner, change_json(archive, change, archive.parent / "again.zip"))
+        assert told["_id"] == project
+        entry = read_log(client.get(f"/record/{project}/log").data).entries[0]
+        assert (entry["kind"], entry["replaced"]) == ("continued", head["head"])
+        head = client.get(f"/record/{project}/head").json
+        run_well(app, "projects", "delete", "oat-2", "--yes")
