@@ -36,7 +36,7 @@ FILTERS = {
     "full": late("dashboard.formatting:describe_time"),
     "age": late("dashboard.formatting:describe_age"),
     "start_small": late("dashboard.formatting:start_small"),
-    "browser": late("core.event_texts:translate_browser"),
+    "browser": late("core.event_lists:translate_browser"),
 }
 PROVIDED.update(
     caller="auth.api_auth:admit",

@@ -23,8 +23,8 @@ from PIL import Image, ImageDraw
 from playwright.sync_api import Browser, sync_playwright
 
 from testimonials.projects.defaults import CARD_STYLES, PALETTES, THEMES, WIDGET_CONFIG
+from testimonials.widget.container import SHAPES
 from testimonials.widget.drafts import LOOKS
-from testimonials.widget.selection import SHAPES
 from tests.support.process import Service, start_service
 from tools.journey import CHROMIUM, CHROMIUM_FLAGS, TESTIMONIALS, Quiet
 

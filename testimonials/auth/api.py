@@ -13,7 +13,7 @@ from testimonials.auth.lockout import AGENT_INIT_PER_ADDRESS, AGENT_INIT_PER_EMA
 from testimonials.auth.magic_links import make_claim_link
 from testimonials.auth.schemas import AccountSchema, AgentInitSchema, SignUpSchema
 from testimonials.core.audit import ActorKind, act_as, current_network, record
-from testimonials.core.event_texts import describe_program
+from testimonials.core.event_lists import describe_program
 from testimonials.core.extensions import limiter
 from testimonials.core.http.answers import answer
 from testimonials.core.http.blueprints import auth

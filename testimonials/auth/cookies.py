@@ -14,7 +14,7 @@ from testimonials.core.audit import (
     current_network,
     record,
 )
-from testimonials.core.event_texts import describe_browser
+from testimonials.core.event_lists import describe_browser
 from testimonials.core.http.errors import speaks_english
 from testimonials.core.http.i18n import use_language
 from testimonials.core.http.rate_limits import client_key

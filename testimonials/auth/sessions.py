@@ -13,7 +13,7 @@ from testimonials.auth.models import Account, Session
 from testimonials.core import clock
 from testimonials.core.db.identifiers import hash_secret, is_identifier
 from testimonials.core.db.transactions import delete_rows, write
-from testimonials.core.event_texts import describe_browser
+from testimonials.core.event_lists import describe_browser
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import ServiceError
 from testimonials.core.http.i18n import gettext_noop

@@ -26,8 +26,14 @@ from testimonials.operations.backup.offsite import (
     is_copy_wanted,
     list_copies,
 )
-from testimonials.operations.backup.restoring import Restored, restore_backup
-from testimonials.operations.backup.verifying import Verified, VerifyFailed, drop_old, verify
+from testimonials.operations.backup.restoring import (
+    Restored,
+    Verified,
+    VerifyFailed,
+    drop_old,
+    restore_backup,
+    verify,
+)
 
 
 class _BackupGroup(Group):

@@ -14,9 +14,8 @@ from testimonials.collection.models import CollectionForm
 from testimonials.collection.requests import AskedPerson, find_asked, read_asked, remove_asked
 from testimonials.collection.verified_purchases import is_used, make_purchase_url
 from testimonials.core import clock
-from testimonials.core.http.answers import Answer
+from testimonials.core.http.answers import Answer, Page
 from testimonials.core.http.blueprints import collection
-from testimonials.core.http.pagination import Page
 from testimonials.core.images.uploads import COVER, PORTRAIT, Image
 from testimonials.projects.changes import Values
 from testimonials.projects.models import Project

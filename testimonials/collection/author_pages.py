@@ -16,15 +16,16 @@ from testimonials.collection.author_rights import (
     OwnTestimonial,
     find_own,
 )
-from testimonials.collection.forms import find_named, list_form_questions
-from testimonials.collection.page_data import describe_with_owner, find_targets
-from testimonials.collection.questions import (
+from testimonials.collection.forms import (
     ANSWER_LENGTH,
     field_name,
+    find_named,
+    list_form_questions,
     read_answers,
     read_typed,
     show_question,
 )
+from testimonials.collection.page_data import describe_with_owner, find_targets
 from testimonials.core import clock
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import limiter

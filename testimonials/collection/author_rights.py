@@ -22,8 +22,8 @@ from testimonials.core.http.urls import author_url, wall_url
 from testimonials.core.jobs import current_job, job
 from testimonials.core.mail.outbox import send_mail
 from testimonials.core.text import cut, split_text
-from testimonials.projects.emails import project_look
 from testimonials.projects.models import Project
+from testimonials.projects.notifications import project_look
 from testimonials.projects.projects import mark_changed, names_service
 from testimonials.testimonials import history, record
 from testimonials.testimonials.events import AUTHOR, AUTHOR_THANKED, BY_AUTHOR, name_change

@@ -9,10 +9,14 @@ from flask import url_for
 from sqlalchemy import select
 
 from testimonials.collection.context import INVITATION, Context
-from testimonials.collection.forms import read_form_design
+from testimonials.collection.forms import (
+    ANSWER_LENGTH,
+    read_form_design,
+    show_question,
+    speak_lines,
+)
 from testimonials.collection.images.pictures import versioned_picture_url
 from testimonials.collection.models import CollectionForm
-from testimonials.collection.questions import ANSWER_LENGTH, show_question, speak_lines
 from testimonials.collection.submission import (
     SentRecording,
     Submission,

@@ -21,8 +21,8 @@ from testimonials.core.http.urls import app_url, form_url, request_url
 from testimonials.core.jobs import every, job
 from testimonials.core.mail.outbox import MailState, OutboxMail, send_mail
 from testimonials.core.settings.current import current_settings
-from testimonials.projects.emails import project_look
 from testimonials.projects.models import Member, Project
+from testimonials.projects.notifications import project_look
 from testimonials.projects.projects import is_shown, names_service
 
 # A request and its mail are written in one transaction, under one lock. Each mail is therefore sent

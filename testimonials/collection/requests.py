@@ -22,9 +22,9 @@ from testimonials.core import clock
 from testimonials.core.db.identifiers import is_identifier, new_identifier
 from testimonials.core.db.transactions import delete_rows, find_row
 from testimonials.core.extensions import db
+from testimonials.core.http.answers import Cursor, Page, begin_page, cut_page
 from testimonials.core.http.errors import NotFound, ServiceError
 from testimonials.core.http.i18n import gettext_noop
-from testimonials.core.http.pagination import Cursor, Page, begin_page, cut_page
 from testimonials.core.jobs import enqueue
 from testimonials.core.mail.outbox import MailState, OutboxMail
 from testimonials.core.settings.current import current_settings

@@ -8,9 +8,9 @@ from testimonials.auth.email_addresses import Email
 from testimonials.collection.address_lists import REFERENCE_LENGTH
 from testimonials.collection.images.draw import LOOKS, SIZES
 from testimonials.collection.models import REQUEST_STATES
+from testimonials.core.http.answers import CursorQuerySchema
 from testimonials.core.http.fields import Choice, Count, StrictSchema, Switch, Text, Time
 from testimonials.core.http.i18n import LANGUAGES
-from testimonials.core.http.pagination import CursorQuerySchema
 from testimonials.core.text import TAG_LENGTH, TAG_PATTERN
 from testimonials.projects import defaults, page_design
 from testimonials.projects.defaults import SLUG_LENGTH

@@ -16,7 +16,7 @@ from marshmallow import post_load
 from testimonials.auth.cookies import read_session_cookie
 from testimonials.auth.email_addresses import Email, hash_mailbox
 from testimonials.collection.context import Context
-from testimonials.collection.questions import read_answers, read_typed
+from testimonials.collection.forms import read_answers, read_typed
 from testimonials.core import clock
 from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.extensions import db, limiter

@@ -1,6 +1,8 @@
-"""The record of events as it is read on, listed and cleaned."""
+"""The record of events as it is read on, listed, cleaned, and told in sentences."""
 
-from collections.abc import Iterator, Sequence
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 
 from sqlalchemy import ColumnElement, Row, select, text, update
 from sqlalchemy.orm.attributes import set_committed_value
@@ -18,6 +20,7 @@ from testimonials.core.audit import (
 from testimonials.core.db.identifiers import first_identifier
 from testimonials.core.db.transactions import delete_rows
 from testimonials.core.extensions import db
+from testimonials.core.http.i18n import gettext, gettext_noop, ngettext, translate
 from testimonials.core.settings.current import current_settings
 
 ROWS_AT_ONCE = 500
@@ -85,3 +88,138 @@ def delete_old_events(limit: int) -> int:
     db.session.execute(update(Event).where(Event.id.in_(ended.limit(limit))).values(nothing))
     some = select(Event.id).where(~is_kept(), ~IS_HISTORY, Event.entry.is_(None)).limit(limit)
     return delete_rows(Event, Event.id.in_(some))
+
+
+# How many digits of an account's id are shown for a person without an address here.
+SHOWN_OF_ID = 6
+
+DELETED_TOKEN = gettext_noop("A deleted token")
+# The details that are words of ours, not of people: they are translated with the sentence.
+OWN_WORDS = ("means", "role", "title")
+# Roles as pages call them.
+ROLES = {
+    "owner": gettext_noop("Owner"),
+    "admin": gettext_noop("Manages"),
+    "moderator": gettext_noop("Decides"),
+    "reader": gettext_noop("Reads"),
+}
+# Why one doesn't count, as it reads after a colon.
+REASONS = {
+    "spam": gettext_noop("spam"),
+    "abusive": gettext_noop("abusive or unlawful"),
+    "off_topic": gettext_noop("off topic"),
+    "not_customer": gettext_noop("not a customer"),
+    "same_person": gettext_noop("the same person twice"),
+    "withdrawn": gettext_noop("withdrawn by its author"),
+}
+WORDS = (
+    gettext_noop("password"),
+    gettext_noop("password and app"),
+    gettext_noop("passkey"),
+    gettext_noop("company"),
+    gettext_noop("link"),
+    gettext_noop("every browser"),
+    gettext_noop("every other browser"),
+)
+
+# Addresses or names by ids; those of tokens by `token_key`.
+Names = Mapping[str, str]
+
+
+def token_key(token_id: str) -> str:
+    return f"{ActorKind.TOKEN}.{token_id}"
+
+
+def write_sentence(event: Event, people: Names, projects: Names) -> str:
+    """Return the sentence of an event; `people` has those whom the reader may know."""
+    return f"{name_actor(event, people)} {write_predicate(event, projects)}"
+
+
+def write_predicate(event: Event, projects: Names) -> str:
+    """Return the sentence without who did it."""
+    details, sentence = _translate_details(event), EventType.known[event.type].sentence
+    words = sentence if isinstance(sentence, str) else sentence(event.facts)
+    parts = [translate(words) % details]
+    if (project := projects.get(event.project_id or "")) and "name" not in details:
+        parts.append(gettext("in %(project)s", project=project))
+    if event.network:
+        # An IPv4 network as people read it: 203.0.113.x.
+        parts.append(gettext("from %(network)s", network=event.network.replace(".0/24", ".x")))
+    if "browser" in details:
+        parts.append(gettext("with %(browser)s", browser=details["browser"]))
+    if event.times > 1 and "count" not in details:
+        parts.append(ngettext("(%(num)s time)", "(%(num)s times)", event.times))
+    return " ".join(" ".join(parts).split())
+
+
+def _translate_details(event: Event) -> defaultdict[str, object]:
+    details = defaultdict(str, event.facts)
+    if "role" in details:
+        details["role"] = ROLES.get(details["role"], details["role"])
+    if details["reason"] in REASONS:
+        details["reason"] = translate(REASONS[details["reason"]])
+    details |= {name: translate(details[name]) for name in OWN_WORDS if name in details}
+    if "member" in details:
+        details["member"] = details["member"][-SHOWN_OF_ID:]
+    for name in ("browser", "which"):
+        if name in details:
+            details[name] = translate_browser(details[name])
+    return details
+
+
+def name_actor(event: Event, people: Names) -> str:
+    """Return who it was, in the current language."""
+    name = event.actor_name or ""
+    match ActorKind(event.actor_kind):
+        case ActorKind.PERSON:
+            former = gettext("A former user (…%(id)s)", id=name[-SHOWN_OF_ID:])
+            return people.get(name, former)
+        case ActorKind.AGENT:
+            ending = gettext("An agent (API key ending in %(ending)s)", ending=name)
+            return ending if name else gettext("An agent (API key)")
+        case ActorKind.TOKEN:
+            token = people.get(token_key(name), translate(DELETED_TOKEN))
+            return gettext("%(token)s (access token)", token=token)
+        case ActorKind.OPERATOR:
+            return gettext("The operator (%(name)s)", name=name)
+        case ActorKind.SYSTEM:
+            return translate(name) or gettext("The service")
+        case ActorKind.VISITOR:
+            return translate(name) or gettext("Somebody")
+
+
+# What a browser is called, Firefox on Windows, and a program, curl/8.5.0.
+
+BROWSERS = ("Edg", "OPR", "Firefox", "Chrome", "Safari")
+SYSTEMS = ("Android", "iPhone", "iPad", "Windows", "Mac OS", "Linux")
+NAMES = {"Edg": "Edge", "OPR": "Opera", "Mac OS": "Mac"}
+UNKNOWN = gettext_noop("A browser")
+UNNAMED = gettext_noop("an unnamed program")
+# Its first word and version: nothing in which a mail program would see a link.
+_PROGRAM = re.compile(r"[A-Za-z][\w+-]{0,39}(?:/\d[\d.]{0,15})?", re.ASCII)
+
+
+def describe_program(user_agent: str) -> str:
+    """Return a label for what calls the API, as it is stored; strangers choose the words."""
+    browser = describe_browser(user_agent)
+    if not browser.startswith(UNKNOWN):
+        return browser
+    found = _PROGRAM.match(user_agent)
+    return found[0] if found else UNNAMED
+
+
+def describe_browser(user_agent: str) -> str:
+    """Return a label for a browser, as it is stored: in English."""
+    browser = next((name for name in BROWSERS if name in user_agent), UNKNOWN)
+    system = next((name for name in SYSTEMS if name in user_agent), "")
+    words = [NAMES.get(browser, browser), NAMES.get(system, system)]
+    return " on ".join(word for word in words if word)
+
+
+def translate_browser(label: str) -> str:
+    """Return a label of `describe_browser` in the current language."""
+    browser, _, system = label.partition(" on ")
+    browser = translate(browser)
+    return (
+        gettext("%(browser)s on %(system)s", browser=browser, system=system) if system else browser
+    )

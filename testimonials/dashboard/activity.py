@@ -11,8 +11,14 @@ from testimonials.auth.sessions import SignedIn
 from testimonials.core.audit import ActorKind, Event
 from testimonials.core.changed import CHANGED
 from testimonials.core.db.identifiers import is_identifier
-from testimonials.core.event_lists import find_types, hide_from_team, list_events
-from testimonials.core.event_texts import Names, name_actor, write_predicate
+from testimonials.core.event_lists import (
+    Names,
+    find_types,
+    hide_from_team,
+    list_events,
+    name_actor,
+    write_predicate,
+)
 from testimonials.core.http.blueprints import account
 from testimonials.core.http.i18n import gettext_noop, translate
 from testimonials.dashboard.framework import AccountPage, Values

@@ -26,10 +26,10 @@ from testimonials.projects.events import PROJECT_CHANGED, STEPS_MAILED
 from testimonials.projects.models import Project
 from testimonials.widget import embed
 from testimonials.widget.container import Selection, add_query
+from testimonials.widget.embed import SITES, STEPS, find_made_with, send_steps_mail
 from testimonials.widget.formats import IN_NEWSLETTER, choose_items, render_newsletter
 from testimonials.widget.settings import find_settings, find_widget
 from testimonials.widget.sightings import find_newest_sighting
-from testimonials.widget.steps import SITES, STEPS, find_made_with, send_steps_mail
 
 MAILS_PER_ACCOUNT = Limit("steps-mail-account", 20, "from one account")
 MAILS_PER_EMAIL = Limit("steps-mail-email", 3, "for one e-mail address")

@@ -29,8 +29,8 @@ from testimonials.projects.models import Project
 from testimonials.projects.projects import Website, find_free_slug
 from testimonials.projects.settings import update_page_config
 from testimonials.projects.website import READINGS, Found, keep_found, read_website
+from testimonials.projects.widget_design import choose_brand
 from testimonials.testimonials.samples import PEOPLE, SAMPLES
-from testimonials.widget.colors import choose_brand
 from testimonials.widget.settings import find_settings
 
 # Their names in a style sheet, and those of what is derived from the brand's color.

@@ -28,7 +28,7 @@ from testimonials.auth.schemas import NewLinkForm, PasskeyAnswerForm
 from testimonials.auth.sessions import SignInMethod
 from testimonials.core.audit import ActorKind, act_as, record
 from testimonials.core.db.transactions import write
-from testimonials.core.event_texts import describe_browser, translate_browser
+from testimonials.core.event_lists import describe_browser, translate_browser
 from testimonials.core.extensions import limiter
 from testimonials.core.http.blueprints import auth
 from testimonials.core.http.errors import ServiceError, ValidationFailed, to_form_errors

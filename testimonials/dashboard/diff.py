@@ -4,10 +4,10 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from testimonials.core.differences import Parts, compare_texts
 from testimonials.core.http.fields import Choice
 from testimonials.core.http.i18n import LANGUAGES, format_percent, gettext_noop, ngettext, translate
 from testimonials.core.http.i18n import gettext as _
+from testimonials.core.text import Parts, compare_texts
 from testimonials.projects.changes import CHANGES
 from testimonials.projects.models import Proposal
 from testimonials.testimonials.fields import COLUMNS

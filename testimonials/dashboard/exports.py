@@ -17,7 +17,7 @@ from testimonials.auth.sessions import SignedIn
 from testimonials.core import clock
 from testimonials.core.audit import record
 from testimonials.core.db.transactions import write
-from testimonials.core.event_texts import write_sentence
+from testimonials.core.event_lists import write_sentence
 from testimonials.core.extensions import limiter
 from testimonials.core.http.blueprints import account, settings
 from testimonials.core.http.errors import Errors, ServiceError, to_form_errors

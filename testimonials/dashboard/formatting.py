@@ -12,7 +12,7 @@ from testimonials.collection.storing import find_links
 from testimonials.collection.submission import ADDRESS, BAIT, DUPLICATE, FAST, FLOOD, LINKS
 from testimonials.core import clock
 from testimonials.core.audit import Event
-from testimonials.core.event_texts import REASONS
+from testimonials.core.event_lists import REASONS
 from testimonials.core.http.i18n import (
     ENGLISH,
     current_language,

@@ -22,8 +22,8 @@ from testimonials.core.passwords import hash_password
 from testimonials.dashboard import claim
 from testimonials.dashboard.framework import Values
 from testimonials.projects import invitations
-from testimonials.projects.emails import ROLE_MAY
 from testimonials.projects.events import INVITATION_ACCEPTED, INVITATION_DECLINED
+from testimonials.projects.notifications import ROLE_MAY
 
 # A GET never changes anything, since mail scanners open links. The link proves the address, as a
 # magic link does, so somebody without an account can choose a password here, even where sign-up is

@@ -17,8 +17,8 @@ from testimonials.dashboard.framework import Done, ProjectPage, Values
 from testimonials.integrations.webhooks.endpoints import list_endpoints
 from testimonials.projects import events
 from testimonials.projects.access import Access, Role
-from testimonials.projects.emails import send_handed_over_mail, send_offer_mail
 from testimonials.projects.invitations import INVITE_PER_ACCOUNT
+from testimonials.projects.notifications import send_handed_over_mail, send_offer_mail
 from testimonials.projects.projects import lock_account
 from testimonials.projects.team import list_members
 from testimonials.testimonials.testimonials import count_by_status

@@ -26,7 +26,6 @@ from testimonials.dashboard.removed import UNDO, UndoForm
 from testimonials.integrations.webhooks.endpoints import list_endpoints
 from testimonials.projects import events, team
 from testimonials.projects.access import ROLE_LABELS, ROLES, Access, Role
-from testimonials.projects.emails import send_invitation_mail, send_workspace_invitation_mail
 from testimonials.projects.invitations import (
     INVITE_PER_ACCOUNT,
     INVITE_PER_EMAIL,
@@ -39,6 +38,7 @@ from testimonials.projects.invitations import (
     revoke_invitation,
 )
 from testimonials.projects.models import Project, TeamInvitation
+from testimonials.projects.notifications import send_invitation_mail, send_workspace_invitation_mail
 from testimonials.projects.projects import list_projects, lock_account
 from testimonials.transfer.ownership import find_offer
 

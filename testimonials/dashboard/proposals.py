@@ -9,7 +9,7 @@ from marshmallow import ValidationError
 from sqlalchemy import select
 
 from testimonials.collection.request_mail import suggest_texts
-from testimonials.core.event_texts import REASONS
+from testimonials.core.event_lists import REASONS
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import ServiceError
 from testimonials.core.http.i18n import LANGUAGES, gettext_noop, ngettext, ngettext_noop, translate

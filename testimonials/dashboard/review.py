@@ -27,7 +27,7 @@ from testimonials.projects.access import Access, Right
 from testimonials.testimonials.inbox import find_next_pending
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.moderation import ActionRefused, apply_action, find_testimonial
-from testimonials.testimonials.moderation_links import DecisionLinkInvalid, find_decision
+from testimonials.testimonials.notifications import DecisionLinkInvalid, find_decision
 from testimonials.testimonials.undo import make_undo_token, undo_last
 
 MOST_COUNTED = 9_999

@@ -14,7 +14,7 @@ from testimonials.auth.schemas import PasskeyAnswerForm
 from testimonials.auth.sessions import SignedIn, SignInMethod, lock_owner, note_proof
 from testimonials.auth.step_up import remove_app, remove_passkey
 from testimonials.core.audit import EventType, record
-from testimonials.core.event_texts import describe_browser, translate_browser
+from testimonials.core.event_lists import describe_browser, translate_browser
 from testimonials.core.http.blueprints import account
 from testimonials.core.http.errors import NotFound, ValidationFailed
 from testimonials.core.http.fields import Text

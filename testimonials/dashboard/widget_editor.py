@@ -23,9 +23,9 @@ from testimonials.projects import defaults
 from testimonials.projects.access import Access, Role
 from testimonials.projects.brand import find_brand
 from testimonials.projects.models import Project
+from testimonials.projects.widget_design import choose_brand
 from testimonials.testimonials.tags import list_project_tags
 from testimonials.widget import drafts
-from testimonials.widget.colors import choose_brand
 from testimonials.widget.events import WIDGET_CHANGED
 from testimonials.widget.models import SavedWidget
 from testimonials.widget.script import choose_draw

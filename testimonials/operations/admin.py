@@ -35,7 +35,7 @@ from testimonials.dashboard.framework import require_session
 from testimonials.dashboard.proofs import require_proof
 from testimonials.dashboard.shell import build_shell
 from testimonials.operations.backup.creating import BACKUP_JOB, COPY_JOB, VERIFY_JOB
-from testimonials.operations.backup.verifying import BackupState, describe_backups
+from testimonials.operations.backup.restoring import BackupState, describe_backups
 from testimonials.operations.doctor import check_schema
 from testimonials.operations.health import (
     LEAST_FREE,

@@ -15,9 +15,8 @@ from testimonials.core.images.colors import colour_of, derive_colours, initials_
 from testimonials.core.settings.current import current_settings
 from testimonials.operations.database import instance_mark
 from testimonials.projects.defaults import PALETTES, WIDGET_CONFIG
-from testimonials.projects.widget_design import read_look
-from testimonials.widget.colors import PALETTES as BRANDS
-from testimonials.widget.colors import write_colours
+from testimonials.projects.widget_design import PALETTES as BRANDS
+from testimonials.projects.widget_design import read_look, write_colours
 from testimonials.widget.words import write_words
 
 # What the front page shows: the widget with samples of an invented bakery, and the first call.

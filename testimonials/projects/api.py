@@ -5,8 +5,8 @@ from typing import Any
 from testimonials.auth.api_auth import require_all_projects
 from testimonials.auth.callers import Caller, Scope
 from testimonials.core.extensions import limiter
+from testimonials.core.http.answers import Page
 from testimonials.core.http.blueprints import projects
-from testimonials.core.http.pagination import Page
 from testimonials.core.http.rate_limits import Limit
 from testimonials.core.images.uploads import LOGO, Image
 from testimonials.projects import domains, schemas

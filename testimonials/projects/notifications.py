@@ -1,4 +1,4 @@
-"""Notifications: who gets mails about a project's new testimonials, and how often.
+"""The mails about projects, and who gets those about new testimonials, and how often.
 
 Changing a choice and notifying somebody both lock the project.
 """
@@ -13,6 +13,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Executable, String, and_, bindparam, func, or_, select, union
 
 from testimonials.auth.accounts import may_act
+from testimonials.auth.emails import send_plain_mail
 from testimonials.auth.models import Account
 from testimonials.core import clock
 from testimonials.core.db.transactions import write
@@ -20,11 +21,20 @@ from testimonials.core.extensions import db
 from testimonials.core.http.errors import NotFound, ValidationFailed
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.http.signing import TokenPurpose
-from testimonials.core.http.urls import link_url
+from testimonials.core.http.urls import link_url, project_url
+from testimonials.core.mail.look import Look, brand_look
 from testimonials.core.mail.outbox import OutboxMail
 from testimonials.core.mail.smtp import ask_before_sending
+from testimonials.core.text import cut
 from testimonials.projects.access import Right, has_role
-from testimonials.projects.models import Member, NotificationChoice, Project
+from testimonials.projects.brand import find_brand, page_color
+from testimonials.projects.models import (
+    Member,
+    NotificationChoice,
+    OwnershipOffer,
+    Project,
+    TeamInvitation,
+)
 from testimonials.projects.projects import lock_project
 
 MODES = ("at_once", "daily", "never")
@@ -204,3 +214,87 @@ def _find_choice(project: Project, account_id: str, mode: str) -> NotificationCh
         choice = NotificationChoice(project_id=project.id, account_id=account_id, mode=mode)
         db.session.add(choice)
     return choice
+
+
+# Pages translate them; mails are in English.
+ROLE_MAY = {
+    "reader": gettext_noop("Your role is “Reads”: you see every testimonial and change nothing."),
+    "moderator": gettext_noop(
+        "Your role is “Decides”: you choose which testimonials are shown, and edit and tag them."
+    ),
+    "admin": gettext_noop(
+        "Your role is “Manages”: you decide on testimonials, and set up the widget, the page and "
+        "the project’s settings."
+    ),
+}
+SUBJECT_NAME = 60
+
+
+def project_look(project: Project) -> Look:
+    """Return the look of mails in the name of a project: that of its brand."""
+    brand = find_brand(project)
+    return brand_look(brand.name, page_color(project), brand.logo_url, brand.typeface)
+
+
+MAIL_NAMES = 5
+
+
+def send_invitation_mail(project: Project, invitation: TeamInvitation, link: str, by: str) -> None:
+    words = f"{by} invites you to the project {project.name}"
+    _send(invitation, link, f"Join the project {cut(project.name, SUBJECT_NAME)}", words)
+
+
+def send_offer_mail(project: Project, offer: OwnershipOffer, email: str, by: str) -> None:
+    send_plain_mail(
+        email,
+        "ownership-offer",
+        f"Become the owner of {cut(project.name, SUBJECT_NAME)}",
+        [
+            f"{by} offers you the project {project.name}, which you manage. If you say yes, "
+            "it belongs to your account. Until then nothing changes."
+        ],
+        footnote=f"You can answer until {clock.day(offer.expires_at)}. If you don’t want it, say "
+        "no on that page, or do nothing.",
+        link=project_url(project.id, "people/offer"),
+        button="Look at the offer",
+    )
+
+
+def send_handed_over_mail(project: Project, email: str, by: str, *, is_in: bool) -> None:
+    stays = "Your role in it is “Manages”." if is_in else "You have no access to it any more."
+    send_plain_mail(
+        email,
+        "ownership-taken",
+        f"{cut(project.name, SUBJECT_NAME)} has a new owner",
+        [f"The project {project.name} belongs to {by} now. {stays}"],
+        footnote="You get this mail because the project was yours.",
+        link=project_url(project.id, "inbox") if is_in else "",
+        button="Open the project" if is_in else "",
+    )
+
+
+def send_workspace_invitation_mail(
+    invitation: TeamInvitation, link: str, by: str, names: Sequence[str]
+) -> None:
+    """Invite somebody to these projects, or without any to all of the sender's."""
+    to = "all of their projects, also those to come"
+    if names:
+        others = len(names) - MAIL_NAMES
+        to = "the projects " if len(names) > 1 else "the project "
+        to += ", ".join(names[:MAIL_NAMES]) + (f" and {others} more" if others > 0 else "")
+    _send(invitation, link, f"Join the projects of {by}", f"{by} invites you to {to}")
+
+
+def _send(invitation: TeamInvitation, link: str, subject: str, words: str) -> None:
+    send_plain_mail(
+        invitation.email,
+        "invitation",
+        subject,
+        [f"{words}.", ROLE_MAY[invitation.role]],
+        footnote=f"The link works until {clock.day(invitation.expires_at)} and only once. If you "
+        "did not expect this mail, ignore it, or open the link and choose “I don’t know this”.",
+        link=link,
+        button="Look at the invitation",
+        # Lets a mail program decline it for its reader.
+        list_unsubscribe=f"{link}/decline",
+    )

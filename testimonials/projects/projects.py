@@ -22,10 +22,10 @@ from testimonials.core.audit import record
 from testimonials.core.db.erasure import PROJECT, note_erased
 from testimonials.core.db.identifiers import is_identifier
 from testimonials.core.extensions import db
+from testimonials.core.http.answers import Cursor, Page, read_page
 from testimonials.core.http.errors import NotFound, ServiceError, ValidationFailed, require_found
 from testimonials.core.http.fields import Text
 from testimonials.core.http.i18n import gettext, gettext_noop, prefer_language
-from testimonials.core.http.pagination import Cursor, Page, read_page
 from testimonials.core.late import Signal, read_routes
 from testimonials.core.settings.current import current_settings
 from testimonials.core.text import is_web_url, normalize

@@ -29,10 +29,10 @@ from testimonials.core.audit import ActorKind, current_actor, record
 from testimonials.core.db.identifiers import is_identifier
 from testimonials.core.db.transactions import find_row
 from testimonials.core.extensions import db
+from testimonials.core.http.answers import Cursor, Page, read_page
 from testimonials.core.http.errors import ServiceError, ValidationFailed, require_found
 from testimonials.core.http.i18n import ENGLISH, gettext_noop, ngettext, speaking, translate
 from testimonials.core.http.i18n import gettext as _
-from testimonials.core.http.pagination import Cursor, Page, read_page
 from testimonials.core.http.urls import project_url
 from testimonials.core.images.uploads import Image
 from testimonials.core.jobs import every
@@ -40,7 +40,6 @@ from testimonials.core.mail.outbox import send_mail
 from testimonials.core.text import cut
 from testimonials.projects.access import Role, has_role
 from testimonials.projects.changes import CHANGES
-from testimonials.projects.emails import SUBJECT_NAME, project_look
 from testimonials.projects.events import PROPOSAL_DECIDED, PROPOSAL_MADE, PROPOSAL_WITHDRAWN
 from testimonials.projects.models import (
     PROPOSED,
@@ -52,10 +51,12 @@ from testimonials.projects.models import (
 from testimonials.projects.notifications import (
     DEFAULT_MODE,
     PROPOSALS,
+    SUBJECT_NAME,
     find_choice,
     latest_digest_time,
     make_unsubscribe_url,
     note_told_of_proposals,
+    project_look,
     tell_each,
 )
 

@@ -8,10 +8,9 @@ from marshmallow import Schema, ValidationError, fields
 from testimonials.auth.callers import Caller, Scope
 from testimonials.auth.models import Account
 from testimonials.core.extensions import db
-from testimonials.core.http.answers import Answer
+from testimonials.core.http.answers import Answer, CursorQuerySchema, Page
 from testimonials.core.http.blueprints import projects
 from testimonials.core.http.fields import Choice, StrictSchema, Time
-from testimonials.core.http.pagination import CursorQuerySchema, Page
 from testimonials.core.http.resource import Operation
 from testimonials.core.http.urls import project_url
 from testimonials.core.images.uploads import Image

@@ -4,8 +4,8 @@ from typing import Any
 
 from marshmallow import Schema, fields
 
+from testimonials.core.http.answers import After
 from testimonials.core.http.fields import Choice, Colour, Count, StrictSchema, Switch, Text, Time
-from testimonials.core.http.pagination import After
 from testimonials.core.text import WEBSITE_PATTERN
 from testimonials.projects import defaults, widget_design
 from testimonials.projects.brand import FONTS, TRADES, find_brand

@@ -8,9 +8,8 @@ from flask import Response, current_app, request
 from testimonials.auth.callers import Caller, Scope
 from testimonials.core.audit import Turn, record
 from testimonials.core.db.cache import LIST_PAGES, VersionedCache
-from testimonials.core.http.answers import Answer, answer_bytes, dump_json, wrap
+from testimonials.core.http.answers import Answer, Page, answer_bytes, dump_json, link_to, wrap
 from testimonials.core.http.blueprints import testimonials
-from testimonials.core.http.pagination import Page, link_to
 from testimonials.core.http.resource import Operation, ReasonQuerySchema
 from testimonials.core.images.uploads import AVATAR, Image
 from testimonials.projects.access import find_project, find_version, take_turn
@@ -18,8 +17,12 @@ from testimonials.projects.changes import Values
 from testimonials.projects.models import Project
 from testimonials.projects.proposals_api import keep_picture
 from testimonials.testimonials import testimonials as services
-from testimonials.testimonials.bulk import BulkResultsSchema, add_each, say_added
-from testimonials.testimonials.changes import TestimonialEditSchema
+from testimonials.testimonials.changes import (
+    BulkResultsSchema,
+    TestimonialEditSchema,
+    add_each,
+    say_added,
+)
 from testimonials.testimonials.events import SAMPLES_DELETED
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.moderation import find_testimonial

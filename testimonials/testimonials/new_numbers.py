@@ -15,9 +15,8 @@ from testimonials.core.http.i18n import format_average, format_day, gettext, nge
 from testimonials.core.http.urls import project_url
 from testimonials.core.jobs import every
 from testimonials.core.text import cut
-from testimonials.projects.emails import SUBJECT_NAME
 from testimonials.projects.models import Project
-from testimonials.projects.notifications import tell_each
+from testimonials.projects.notifications import SUBJECT_NAME, tell_each
 from testimonials.projects.projects import lock_project, mark_changed
 from testimonials.testimonials.counts import average, count_genuine, count_where
 from testimonials.testimonials.events import NUMBERS_CHANGED

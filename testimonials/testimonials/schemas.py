@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 
 from marshmallow import Schema, ValidationError, fields, post_dump, pre_dump, validates_schema
 
+from testimonials.core.http.answers import CursorQuerySchema
 from testimonials.core.http.fields import (
     Choice,
     QueryCount,
@@ -14,7 +15,6 @@ from testimonials.core.http.fields import (
     Text,
     Time,
 )
-from testimonials.core.http.pagination import CursorQuerySchema
 from testimonials.core.text import TAG_LENGTH
 from testimonials.projects.defaults import SLUG_LENGTH
 from testimonials.projects.page_design import KINDS

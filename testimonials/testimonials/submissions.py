@@ -7,9 +7,9 @@ from sqlalchemy import select
 from sqlalchemy.orm import selectinload
 
 from testimonials.auth.callers import Caller, Scope
+from testimonials.core.http.answers import Page, read_page
 from testimonials.core.http.errors import NotFound
 from testimonials.core.http.i18n import gettext_noop
-from testimonials.core.http.pagination import Page, read_page
 from testimonials.core.http.urls import record_url
 from testimonials.projects.models import Project
 from testimonials.testimonials.history import list_history

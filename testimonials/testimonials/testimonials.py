@@ -15,11 +15,10 @@ from testimonials.core.audit import IS_HISTORY, Event, Turn
 from testimonials.core.db.engine import insert_values
 from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.db.transactions import delete_rows
-from testimonials.core.event_lists import list_events
-from testimonials.core.event_texts import write_sentence
+from testimonials.core.event_lists import list_events, write_sentence
 from testimonials.core.extensions import db
+from testimonials.core.http.answers import Cursor, Page, read_page
 from testimonials.core.http.i18n import gettext
-from testimonials.core.http.pagination import Cursor, Page, read_page
 from testimonials.core.http.urls import collection_page_url, widget_page_url
 from testimonials.core.images.uploads import Image
 from testimonials.core.text import TAG_LENGTH

@@ -22,10 +22,10 @@ from testimonials.core.audit import IS_HISTORY, Event, EventType
 from testimonials.core.changed import CHANGED
 from testimonials.core.clock import iso
 from testimonials.core.db.engine import to_name, write_columns, write_value
-from testimonials.core.differences import Parts, compare_texts
 from testimonials.core.event_lists import hide_from_team, list_events
 from testimonials.core.extensions import db
 from testimonials.core.settings.current import current_settings
+from testimonials.core.text import Parts, compare_texts
 from testimonials.projects.models import Project
 from testimonials.testimonials.counts import DAY, read_numbers
 from testimonials.testimonials.history import from_json

@@ -1,14 +1,21 @@
-"""The snippet to embed, and the height that it reserves."""
+"""The snippet to embed, the height that it reserves, and the mail of how it gets into a site."""
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup, escape
 
+from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.http.urls import script_url, widget_page_url
+from testimonials.core.mail.outbox import send_mail
+from testimonials.core.text import cut
+from testimonials.projects.defaults import MADE_WITH
 from testimonials.projects.models import Project
+from testimonials.projects.notifications import project_look
 from testimonials.testimonials.media.playback import load_recordings
 from testimonials.widget.container import BADGES, CARDS, WHOLE, Selection
 from testimonials.widget.render import FACTORS, WIDTHS, weigh
@@ -371,3 +378,56 @@ def reserve_space(project: Project, selection: Selection) -> str:
         cursor, config = None, config | {"showCtaButton": False}
     has_more = cursor is not None and count_shown(project, content)[0] > len(rows)
     return reserve_height(words, replace(settings, config=config), has_more)
+
+
+OTHER, CODE = "other", "code"
+SITES = {
+    "wordpress": "WordPress",
+    "shopify": "Shopify",
+    "webflow": "Webflow",
+    "wix": "Wix",
+    "squarespace": "Squarespace",
+    "framer": "Framer",
+    OTHER: gettext_noop("Something else"),
+    CODE: gettext_noop("I write code"),
+}
+# The three steps for each and what to know, and the name of the thing to choose in the second one.
+# Pages translate them; the mail is in English.
+_FILE = Path(__file__).with_name("steps.json")
+STEPS: dict[str, dict[str, Any]] = json.loads(_FILE.read_text(encoding="utf-8"))
+STEPS_MAIL = "widget-steps"
+SUBJECT_NAME = 60
+
+
+def find_made_with(project: Project) -> str:
+    """Return what somebody has said that the project's site is made with, else what it says."""
+    read = project.brand.get("read", {}).get(MADE_WITH, OTHER)
+    return str(project.dashboard_config.get(MADE_WITH, read))
+
+
+def send_steps_mail(project: Project, widget: str, made_with: str, to: str, by: str) -> None:
+    """Tell somebody who looks after the project's site how to put a widget on it."""
+    steps = STEPS.get(made_with, STEPS[OTHER])
+    first, choose, last, note = steps["texts"]
+    snippet = build_snippet(project, Selection(widget=widget))
+    name = cut(project.name, SUBJECT_NAME)
+    title = f"Add testimonials to the website of {name}"
+    values = {
+        "title": title,
+        "by": by,
+        "name": project.name,
+        "steps": [first, choose % {"name": f"“{steps['name']}”"}, last],
+        "note": note,
+        "code": f"{snippet['container']}\n{snippet['script']}",
+        "look_url": widget_page_url(project.id, widget),
+    }
+    send_mail(
+        to,
+        STEPS_MAIL,
+        title,
+        "steps",
+        values,
+        look=project_look(project),
+        sender_name=name,
+        reply_to=by,
+    )

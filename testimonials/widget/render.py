@@ -17,7 +17,7 @@ from testimonials.core.images.colors import NAMES, draw_face
 from testimonials.core.text import split_text
 from testimonials.projects.brand import find_brand
 from testimonials.projects.models import Project
-from testimonials.widget.colors import list_colours, read_colours
+from testimonials.projects.widget_design import list_colours, read_colours
 from testimonials.widget.container import BADGES, SELECTING, Selection, add_query
 from testimonials.widget.drafts import read_cta
 from testimonials.widget.script import FOLDER, read_styles, squeeze

@@ -18,12 +18,19 @@ from testimonials.projects.brand import Brand, brand_changed, find_brand
 from testimonials.projects.defaults import fill_in
 from testimonials.projects.models import Project
 from testimonials.projects.projects import is_shown, make_slug, mark_changed, mark_edited
-from testimonials.projects.widget_design import BRAND_FONTS, read_design, read_look, trim_design
+from testimonials.projects.widget_design import (
+    BRAND_FONTS,
+    PALETTES,
+    read_colours,
+    read_design,
+    read_look,
+    trim_design,
+    write_colours,
+)
 from testimonials.testimonials.counts import read_numbers
 from testimonials.testimonials.media.playback import load_recordings
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.tags import fold, tag_renamed
-from testimonials.widget.colors import PALETTES, read_colours, write_colours
 from testimonials.widget.container import CARDS, WHOLE, Selection
 from testimonials.widget.drafts import change_draft, read_cta
 from testimonials.widget.models import SavedWidget

@@ -7,7 +7,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from testimonials.core.event_texts import describe_program
+from testimonials.core.event_lists import describe_program
 from testimonials.core.extensions import db
 from testimonials.testimonials import models
 from tests.auth.links import ORIGIN, mailed_links, mails, redeem

@@ -14,7 +14,7 @@ from selectolax.lexbor import LexborHTMLParser
 from sqlalchemy import delete, update
 
 from testimonials.auth.callers import Scope
-from testimonials.collection import policy
+from testimonials.collection import pages
 from testimonials.collection.models import MailedRequest
 from testimonials.core import clock
 from testimonials.core.db.transactions import write
@@ -364,7 +364,7 @@ def test_the_trash_may_end_after_a_day_or_never(shop: Shop, make_app: MakeApp) -
 def test_each_sentence_is_in_a_test() -> None:
     """Whoever adds one to the page says here what changes it."""
     here = re.sub(r'"\s*\n\s*"', "", Path(__file__).read_text())
-    page = (Path(policy.__file__).parents[1] / "templates/collection/policy.html").read_text()
+    page = (Path(pages.__file__).parents[1] / "templates/collection/policy.html").read_text()
     headings = re.findall(r"call part\(\d, _\('([^']+)'\)", page)
     assert len(headings) == 8
     body, _end, _links = page.partition('aria-labelledby="part-complain"')

@@ -34,12 +34,6 @@ from testimonials.core.mail.outbox import SEND, OutboxMail
 from testimonials.core.settings.table import load_settings
 from testimonials.integrations.webhooks.endpoints import send_left_mail, send_stopped_mail
 from testimonials.operations.backup.creating import BACKUP_JOB, COPY_JOB, mail_failure, mail_success
-from testimonials.projects.emails import (
-    send_handed_over_mail,
-    send_invitation_mail,
-    send_offer_mail,
-    send_workspace_invitation_mail,
-)
 from testimonials.projects.models import (
     NotificationChoice,
     OwnershipOffer,
@@ -47,13 +41,19 @@ from testimonials.projects.models import (
     Proposal,
     TeamInvitation,
 )
-from testimonials.projects.notifications import Reader
+from testimonials.projects.notifications import (
+    Reader,
+    send_handed_over_mail,
+    send_invitation_mail,
+    send_offer_mail,
+    send_workspace_invitation_mail,
+)
 from testimonials.projects.projects import create_project
 from testimonials.projects.proposals import tell_of_proposals
 from testimonials.testimonials import models
 from testimonials.testimonials.new_numbers import send_new_numbers_mail
 from testimonials.testimonials.notifications import send_submissions_mail
-from testimonials.widget.steps import send_steps_mail
+from testimonials.widget.embed import send_steps_mail
 from tests.conftest import Case
 from tests.contracts.test_architecture import PACKAGE, modules
 from tests.support.rows import deliver_mail

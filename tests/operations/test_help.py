@@ -5,7 +5,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 from selectolax.lexbor import LexborHTMLParser
 
-from testimonials.operations.help import read_words
+from testimonials.operations.reference import read_words
 from tests.conftest import Caller
 from tests.dashboard.conftest import browser as browser
 from tests.dashboard.conftest import project as project

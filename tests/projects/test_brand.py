@@ -16,9 +16,9 @@ from testimonials.core.images.colors import contrast, derive_colours
 from testimonials.dashboard.brand import name_color
 from testimonials.migrations.versions.rev_0010_brand import _choose_color
 from testimonials.projects.brand import TRADES, guess_trade
-from testimonials.projects.emails import project_look
 from testimonials.projects.models import Project
-from testimonials.widget.colors import PALETTES, write_colours
+from testimonials.projects.notifications import project_look
+from testimonials.projects.widget_design import PALETTES, write_colours
 from tests.auth.browsers import open_browser
 from tests.auth.tokens import give_token
 from tests.conftest import Caller

@@ -11,8 +11,7 @@ from flask.testing import FlaskClient
 from testimonials.core import clock
 from testimonials.core.http.urls import log_url, policy_url, record_url
 from testimonials.core.images.colors import derive_colours
-from testimonials.projects.widget_design import LOOK
-from testimonials.widget.colors import write_colours
+from testimonials.projects.widget_design import LOOK, write_colours
 from tests.conftest import Caller, MakeApp
 from tests.support.rows import add_testimonial, change_project, change_testimonial, expire_account
 from tests.widget.conftest import read_feed

@@ -32,8 +32,8 @@ from testimonials.core.images.worker import DecoderBusy, LimitsExceeded, Work, d
 from testimonials.projects.brand import brand_logo_id, find_button, page_logo_id
 from testimonials.projects.models import Project
 from testimonials.projects.projects import lock_project
+from testimonials.projects.widget_design import read_colours
 from testimonials.testimonials.models import Testimonial
-from testimonials.widget.colors import read_colours
 from testimonials.widget.selection import find_marks
 from testimonials.widget.settings import describe_proof, find_settings
 from testimonials.widget.words import write_words

@@ -16,11 +16,19 @@ from marshmallow import Schema, ValidationError
 
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import limiter, read_apart
-from testimonials.core.http.answers import DRY_RUN, Answer, answer, dump_json, is_write
+from testimonials.core.http.answers import (
+    DRY_RUN,
+    Answer,
+    Page,
+    add_link,
+    answer,
+    dump_json,
+    is_write,
+    link_to,
+)
 from testimonials.core.http.errors import BodyInvalid, ValidationFailed
 from testimonials.core.http.fields import MOST_UNKNOWN, StrictSchema, Text
 from testimonials.core.http.idempotency import Once, refuse_match, require_match
-from testimonials.core.http.pagination import Page, add_link, link_to
 from testimonials.core.images.decode import Use
 from testimonials.core.images.uploads import UPLOADED_TYPES, UPLOADS_PER_ACCOUNT, read_image
 from testimonials.core.late import find_late

@@ -15,14 +15,15 @@ from testimonials.core.http.errors import BodyInvalid, CrossSiteRefused
 from testimonials.core.http.resource import read_json_object
 from testimonials.core.http.urls import own_origins, resource_metadata_url
 from testimonials.integrations.mcp import messages
-from testimonials.integrations.mcp.resources import (
+from testimonials.integrations.mcp.tools import (
     TEMPLATES,
+    call_tool,
     get_prompt,
     list_prompts,
     list_resources,
+    list_tools,
     read_resource,
 )
-from testimonials.integrations.mcp.tools import call_tool, list_tools
 
 # What MCP's methods do, and in which revision each exists.
 

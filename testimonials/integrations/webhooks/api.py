@@ -3,9 +3,15 @@
 from flask import Response
 
 from testimonials.auth.callers import Caller, Scope
-from testimonials.core.http.answers import Answer, answer
+from testimonials.core.http.answers import (
+    Answer,
+    CursorQuerySchema,
+    Page,
+    add_link,
+    answer,
+    link_to,
+)
 from testimonials.core.http.blueprints import webhooks
-from testimonials.core.http.pagination import CursorQuerySchema, Page, add_link, link_to
 from testimonials.integrations.webhooks import endpoints, log, schemas
 from testimonials.integrations.webhooks.models import WebhookDelivery, WebhookEndpoint
 from testimonials.integrations.webhooks.payloads import list_told

@@ -10,9 +10,9 @@ from testimonials.core.audit import IS_TOLD, Event
 from testimonials.core.db.identifiers import first_identifier, new_identifier
 from testimonials.core.db.transactions import delete_rows, find_row
 from testimonials.core.extensions import db
+from testimonials.core.http.answers import Cursor, Page, read_page
 from testimonials.core.http.errors import ServiceError, require_found
 from testimonials.core.http.i18n import gettext_noop
-from testimonials.core.http.pagination import Cursor, Page, read_page
 from testimonials.core.settings.current import current_settings
 from testimonials.integrations.webhooks.endpoints import require_unpaused
 from testimonials.integrations.webhooks.models import IS_DUE, WebhookDelivery, WebhookEndpoint

@@ -13,8 +13,7 @@ from testimonials.core import clock
 from testimonials.core.audit import IS_TOLD, ActorKind, Event, EventType
 from testimonials.core.clock import iso
 from testimonials.core.db.identifiers import find_time
-from testimonials.core.event_lists import is_kept
-from testimonials.core.event_texts import Names, name_actor, token_key
+from testimonials.core.event_lists import Names, is_kept, name_actor, token_key
 from testimonials.core.extensions import db
 from testimonials.core.http.answers import dump_json
 from testimonials.integrations.webhooks.models import WebhookDelivery

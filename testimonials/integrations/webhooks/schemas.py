@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 from marshmallow import Schema, ValidationError, fields, validates_schema
 
 from testimonials.core.db.identifiers import is_identifier
+from testimonials.core.http.answers import PageLimit
 from testimonials.core.http.fields import Choice, RuleField, StrictSchema, Switch, Time, WebUrl
-from testimonials.core.http.pagination import PageLimit
 from testimonials.integrations.webhooks.models import EVENT, STATES, TEMPLATES
 from testimonials.integrations.webhooks.payloads import NAMES
 

@@ -30,6 +30,7 @@ from testimonials.projects.projects import (
     mark_changed,
     require_room,
 )
+from testimonials.projects.widget_design import PALETTES
 from testimonials.testimonials.counts import count_once
 from testimonials.testimonials.history import in_chunks
 from testimonials.testimonials.media.recordings import require_share, size_of
@@ -41,7 +42,6 @@ from testimonials.transfer.archives.format import LISTS, Row
 from testimonials.transfer.archives.reading import Archive, Stored
 from testimonials.transfer.erasure import leave_out_erased
 from testimonials.transfer.tables.plan import finish_import
-from testimonials.widget.colors import PALETTES
 from testimonials.widget.models import SavedWidget
 
 # Lists whose rows come as they are.

@@ -17,7 +17,7 @@ from testimonials.auth.models import Account
 from testimonials.auth.tokens import find_token_names
 from testimonials.core.audit import Event
 from testimonials.core.clock import iso
-from testimonials.core.event_texts import Names, token_key, write_sentence
+from testimonials.core.event_lists import Names, token_key, write_sentence
 from testimonials.core.extensions import db
 from testimonials.core.http.i18n import speaking
 from testimonials.core.text import normalize

@@ -17,8 +17,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page
 
 from testimonials.core.images.colors import draw_face
-from testimonials.projects.widget_design import read_look
-from testimonials.widget.colors import read_colours, write_colours
+from testimonials.projects.widget_design import read_colours, read_look, write_colours
 from testimonials.widget.script import (
     PIECES,
     WALL,

@@ -10,7 +10,7 @@ import testimonials
 from testimonials.core.images.colors import NAMES
 from testimonials.dashboard.add_to_site import LANGUAGES
 from testimonials.widget.container import SHAPES
-from testimonials.widget.steps import CODE, OTHER, SITES
+from testimonials.widget.embed import CODE, OTHER, SITES
 from tests.conftest import Caller
 from tests.contracts.documents import render_agent_quickstart
 

@@ -11,8 +11,8 @@ from selectolax.lexbor import LexborHTMLParser
 
 from testimonials.core.extensions import db
 from testimonials.core.mail.outbox import OutboxMail
+from testimonials.widget.embed import STEPS
 from testimonials.widget.sightings import note_sighting
-from testimonials.widget.steps import STEPS
 from tests.conftest import Caller
 from tests.dashboard.inbox.inbox import JSON, Inbox, open_inbox
 from tests.support.rows import add_widget, change_project

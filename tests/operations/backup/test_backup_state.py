@@ -9,7 +9,7 @@ from flask import Flask
 
 from testimonials.core.db.kept_backups import KeptBackup, choose_expired, list_kept
 from testimonials.core.settings.table import load_settings
-from testimonials.operations.backup.verifying import describe_backups, drop_old
+from testimonials.operations.backup.restoring import describe_backups, drop_old
 from tests.conftest import MakeApp
 
 SCHEDULED = [f"scheduled-2031050{day}T090000Z.tar.gz" for day in (1, 2, 3)]

@@ -11,7 +11,7 @@ from testimonials.core.db.kept_backups import list_kept, read_time
 from testimonials.core.settings.current import current_settings
 from testimonials.core.settings.instance import SettingError
 from testimonials.operations.backup.offsite import read_stored
-from testimonials.operations.backup.verifying import describe_backups
+from testimonials.operations.backup.restoring import describe_backups
 from tests.conftest import Caller, MovableClock
 from tests.operations.backup.conftest import FIRST, SECOND, Make, job_error, mails, names, work
 from tests.operations.disks import fill, small_disk

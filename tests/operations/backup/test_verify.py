@@ -15,7 +15,7 @@ from testimonials.core.db.migrate import FORMER_HEAD
 from testimonials.core.extensions import db, prepare_engine
 from testimonials.core.jobs import Job
 from testimonials.operations.backup.creating import VERIFY_JOB
-from testimonials.operations.backup.verifying import describe_backups
+from testimonials.operations.backup.restoring import describe_backups
 from tests.conftest import Caller, MovableClock
 from tests.operations.backup.conftest import FIRST, Make, mails, names, work
 from tests.operations.disks import fill, small_disk

@@ -10,9 +10,9 @@ from flask.testing import FlaskClient
 
 from testimonials.auth.callers import Scope
 from testimonials.core.db.transactions import write
-from testimonials.core.differences import compare_texts
 from testimonials.core.extensions import begin_write, db
 from testimonials.core.images.uploads import Image
+from testimonials.core.text import compare_texts
 from testimonials.operations.expiry import sweep
 from testimonials.projects.models import Proposal
 from testimonials.projects.proposals import send_proposal_mail

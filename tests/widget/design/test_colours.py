@@ -7,7 +7,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from testimonials.core.images.colors import NAMES, contrast, derive_colours
-from testimonials.widget.colors import PALETTES
+from testimonials.projects.widget_design import PALETTES
 from tests.conftest import Caller
 from tests.support.colours import PAIRS
 from tests.support.rows import change_project
