@@ -22,8 +22,8 @@ def choose(page: Page, project: Project, text: str) -> None:
     """Choose a file and look at what would happen."""
     page.goto(f"{project.dashboard}/import")
     payload: FilePayload = {"name": "a.csv", "mimeType": "text/csv", "buffer": text.encode()}
-    page.get_by_label("CSV or JSON file").set_input_files(payload)
-    follow(page.get_by_role("button", name="Preview"))
+    with page.expect_navigation():
+        page.get_by_label("CSV or JSON file").set_input_files(payload)
 
 
 def test_a_file_is_imported_while_the_page_follows(site: Site, open_page: OpenPage) -> None:

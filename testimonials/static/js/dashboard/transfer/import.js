@@ -15,11 +15,11 @@ if (upload) {
     showProblem(problem, isTooLarge ? upload.dataset.tooLarge : '', file);
     return isTooLarge;
   };
-  file.addEventListener('change', check);
+  // Chosen or dropped, a file is looked at at once.
+  file.addEventListener('change', () => { if (!check() && file.files.length) upload.requestSubmit(); });
   upload.addEventListener('submit', (event) => {
     if (check()) event.preventDefault();
   });
-  // A file that is dropped is looked at at once.
   for (const name of ['dragenter', 'dragover', 'dragleave', 'drop']) {
     drop.addEventListener(name, (event) => {
       event.preventDefault();
