@@ -120,17 +120,18 @@ export default [`cards.css`, (widget) => {
     // The service writes them in its own languages. What browsers know takes them long to find.
     if (!dates && config.showDates !== false && !(feed.dates && locale.startsWith(feed.lang))) await widget.use('dates');
     dates ||= makeDates(widget);
+    await rest();
     measure();
     layout?.page?.(items.length);
     for (const item of items) {
-      if (cards.length % 3 === 0) {
+      const card = makeCard(item, !cards[0] && kind === 'masonry' && item.pinned && design.featured.replace('off', ''));
+      cards.push(card);
+      layout?.add ? layout.add(card) : list.append(card.node);
+      if (cards.length % 2 === 0) {
         // Measured now, it is not all measured in one task later.
         root.offsetHeight;
         await rest();
       }
-      const card = makeCard(item, !cards[0] && kind === 'masonry' && item.pinned && design.featured.replace('off', ''));
-      cards.push(card);
-      layout?.add ? layout.add(card) : list.append(card.node);
     }
     widget.total = Math.max(widget.total, cards.length);
     progress.textContent = say('progress', { n: number(cards.length), total: number(widget.total) });
