@@ -523,6 +523,8 @@ def test_every_answer_has_headers_of_its_kind(app: Flask, world: World, doors: D
                 # Our own files are the same for everybody; sandboxed frames have no origin.
                 is_for_all = door.first in ("widget", "static")
                 assert is_open <= (keeper(door) == "public" and is_for_all), door
+                # Where pages ask for it (COEP), what is open to all must say so of itself.
+                assert not is_open or headers["Cross-Origin-Resource-Policy"] == "cross-origin"
 
 
 @pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"])

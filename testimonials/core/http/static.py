@@ -28,6 +28,8 @@ def register_static_files(app: Flask) -> None:
         response = app.send_static_file(VERSION.sub("", filename))
         # In a sandboxed frame, such as WordPress makes, our own pages have another origin.
         response.headers["Access-Control-Allow-Origin"] = "*"
+        # Widgets show sample faces, also on pages that take only what says that they may (COEP).
+        response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
         # During an upgrade, the other release may answer; its files are not cached.
         if filename.startswith(prefix) and not app.debug:
             response.cache_control.no_cache = None

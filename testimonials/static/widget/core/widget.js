@@ -39,7 +39,8 @@ if (window.__testimonials) return;
 // By the names of their files, and what watch.js needs.
 const widgets = new Map();
 const pieces = window.__testimonials = { VERSIONcore: [`core.css`], widgets };
-const BASE = new URL('.', document.currentScript.src).href;
+// Of a script alone: an `img` that a guest of the page has named currentScript would say where to load code from.
+const BASE = new URL('.', document.currentScript.closest('script').src).href;
 
 // Five stars in cells of 20, and gaps of 2.
 const STARS = 'M-12 1.8' + 'm22 0l2.6 5.2 5.7.8-4.2 4 1 5.7-5.1-2.7-5.1 2.7 1-5.7-4.2-4 5.7-.8z'.repeat(5);
@@ -56,7 +57,7 @@ const el = (tag, attributes, ...children) => {
 // How the widget gets its data.
 const load = async (url) => {
   const response = await fetch(url, { credentials: 'omit', signal: AbortSignal.timeout(8000) });
-  if (!response.ok) throw Error('HTTP ' + response.status);
+  if (!response.ok) throw Error(response.status);
   return response.json();
 };
 
