@@ -68,6 +68,16 @@ def test_by_keys_and_undone(site: Site, open_page: OpenPage) -> None:
     assert page.url.endswith("/settings")
 
 
+def test_a_menu_at_the_end_of_a_phone_opens_above_the_bar(site: Site, open_page: OpenPage) -> None:
+    project = fill(site)
+    page = open_page(project.page_url)
+    page.set_viewport_size({"width": 390, "height": 640})
+    project.sign_in(page, "/inbox")
+    page.locator("[data-item]").last.locator("summary").click()
+    page.get_by_role("link", name="Set aside").click()
+    expect(page.get_by_role("group", name="Why is it set aside?")).to_be_visible()
+
+
 def test_where_it_stays_its_state_says_why(site: Site, open_page: OpenPage) -> None:
     project = fill(site, "rejected")
     page = open_page(project.page_url)

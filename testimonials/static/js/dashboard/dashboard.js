@@ -12,6 +12,10 @@ const openMenus = () => document.querySelectorAll('details[data-menu][open]');
 document.addEventListener('click', (event) => {
   for (const menu of openMenus()) if (!menu.contains(event.target)) menu.open = false;
 });
+// All of what opens is in sight; the event doesn't bubble.
+document.addEventListener('toggle', (event) => {
+  if (event.target.matches('details[data-menu][open]')) event.target.querySelector('.menu-panel').scrollIntoView({ block: 'nearest' });
+}, true);
 document.addEventListener('focusin', (event) => {
   for (const menu of openMenus()) if (!menu.contains(event.target)) menu.open = false;
 });
