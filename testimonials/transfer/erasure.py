@@ -181,6 +181,34 @@ UNWANTED = (
     "INSERT OR IGNORE INTO unsubscribed_address (account_id, email_hash, created_at) "
     "VALUES (?, ?, ?)"
 )
+# What quotes a testimonial: a table, a column without which it is too old to, and what takes the
+# words away.
+_NOTE = "An author has deleted a testimonial that was in this mail."
+QUOTES = (
+    (
+        "proposal",
+        "result",
+        "DELETE FROM proposal WHERE ?1 IN (target_id, json_extract(result, '$.testimonialId'))",
+    ),
+    ("webhook_delivery", "subject", "UPDATE webhook_delivery SET body = '' WHERE subject = ?"),
+    (
+        "idempotency_key",
+        "body",
+        "UPDATE idempotency_key SET body = x'' WHERE instr(body, CAST(? AS BLOB))",
+    ),
+    (
+        "outbox_mail",
+        "html",
+        f"UPDATE outbox_mail SET subject = 'News in your inbox', text = '{_NOTE}', "  # noqa: S608 - our own words
+        f"html = '<p>{_NOTE}</p>' WHERE purpose = 'submissions' AND instr(text, '/' || ?)",
+    ),
+    (
+        "outbox_mail",
+        "html",
+        "DELETE FROM outbox_mail WHERE purpose = 'author-link' AND recipient = "
+        "(SELECT author_email FROM testimonial WHERE id = ?)",
+    ),
+)
 DISOWNED_MAILS = (
     "DELETE FROM outbox_mail WHERE purpose = 'author-link' AND recipient = ? AND created_at <= ?"
 )
@@ -292,6 +320,9 @@ def _forget_in_history(
 
 def _delete(opened: sqlite3.Connection, table: str, ids: Iterable[str]) -> int:
     rows = [(each,) for each in ids]
+    for quoting, column, statement in QUOTES if table == TESTIMONIAL else ():
+        if _has_column(opened, quoting, column):
+            _run(opened, statement, rows)
     if table == TESTIMONIAL and _has_table(opened, "kept_rating"):
         # Its author took the rating back; what goes without a reason counts on.
         _run(opened, "UPDATE testimonial SET set_aside = 'withdrawn' WHERE id = ?", rows)
@@ -306,6 +337,11 @@ def _keep(opened: sqlite3.Connection, erased: ErasedList) -> None:
     """Have the restored database know it too."""
     rows = [(kind, id, at) for (kind, id), at in erased.items()]
     opened.executemany("INSERT OR REPLACE INTO erased (kind, id, erased_at) VALUES (?, ?, ?)", rows)
+
+
+def _has_column(opened: sqlite3.Connection, table: str, name: str) -> bool:
+    query = "SELECT 1 FROM pragma_table_info(?) WHERE name = ?"
+    return opened.execute(query, [table, name]).fetchone() is not None
 
 
 def _has_table(opened: sqlite3.Connection, name: str) -> bool:

@@ -11,6 +11,7 @@ import pytest
 from flask import Flask
 from sqlalchemy import delete, text
 
+from testimonials.auth.callers import Scope
 from testimonials.collection.author_rights import make_author_token
 from testimonials.collection.models import (
     MailedRequest,
@@ -24,6 +25,7 @@ from testimonials.core.db.erasure import Erased
 from testimonials.core.db.sqlite import copy_database, find_damage
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
+from testimonials.core.jobs import run_due
 from testimonials.core.mail.outbox import OutboxMail
 from testimonials.core.settings.current import current_settings
 from testimonials.core.settings.table import Settings
@@ -31,11 +33,14 @@ from testimonials.projects.models import TeamInvitation
 from testimonials.testimonials import models
 from testimonials.transfer.erasure import NAME, read_list
 from tests.auth.browsers import open_browser
+from tests.auth.tokens import give_token
+from tests.collection.authors.authors import Visitor
 from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock
 from tests.core.events import make_change
 from tests.operations.instances import back_up, query, refused_here, restore_here
 from tests.support.rows import add_recording, add_testimonial, count_rows
 from tests.testimonials.media.recorded import VIDEO
+from tests.testimonials.moderation.test_setting_aside import decide
 from tests.transfer.archives.projects import run_well
 
 EMAIL, OTHER = "noor@example.com", "li@example.com"
@@ -250,6 +255,42 @@ def test_no_older_backup_brings_it_back(
         # Without the salt, nobody can find out that a hash in the public record is of the words.
         assert query(folder, SALTS) == [(0,)]
         assert find_damage(folder / "testimonials.db") == []
+
+
+def test_no_older_backup_brings_back_what_quotes_it(
+    kept: Kept, make_caller: MakeCaller, tmp_path: Path
+) -> None:
+    """Mails that still wait, kept answers, proposals and messages to endpoints; the log says it."""
+    app, words = kept.app, ("zanzibar", "xerxes", "quimby")
+    owner = make_caller("second@example.com", is_claimed=True, on=app)
+    project = owner.create_project(slug="oat")["_id"]
+    helper, agent = give_token(app, owner, *Scope), give_token(app, owner, Scope.READ, Scope.DRAFT)
+    helper.post(f"/v1/projects/{project}/webhooks", {"url": "https://example.com/hook"})
+    visitor = Visitor(app.test_client(), project, "oat")
+    own = visitor.write(text="Zanzibar.", name="Xerxes Quimby", email="xerxes@example.com")
+    one = visitor.row().id
+    path = f"/v1/projects/{project}/testimonials/{one}"
+    headers = {**helper.headers, "Idempotency-Key": "once"}
+    assert (
+        helper.client.patch(path, json={"reply": "Thank you!"}, headers=headers).status_code == 200
+    )
+    assert agent.patch(path, {"text": "Zanzibar!"}).status_code == 202
+    decide(helper, project, one, decision="approve")
+    with app.app_context():
+        run_due("webhooks")
+    backup = tmp_path / "backup.tar.gz"
+    back_up(kept.instance, backup)
+    visitor.post(f"{own}/delete")
+    run_well(app, "prune")
+    (kept.folder / NAME).rename(tmp_path / NAME)
+    there = tmp_path / "there"
+    assert restore_here(there, backup)["erasedAgain"] == 1
+    content = (there / "testimonials.db").read_bytes().lower()
+    assert [word for word in words if word.encode() in content] == []
+    entries = query(there, "SELECT entry FROM event WHERE entry NOTNULL ORDER BY number DESC")
+    newest = next(each for (entry,) in entries if (each := json.loads(entry))["kind"] == "erased")
+    assert (newest["testimonial"], newest["reason"]) == (one, "withdrawn")
+    assert query(there, "SELECT count(*) FROM kept_rating") == [(0,)]
 
 
 def author_posts(kept: Kept, page: str, *, is_mailed: bool = False) -> None:

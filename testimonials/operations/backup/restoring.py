@@ -1,9 +1,11 @@
 """Restoring a backup: checked first, then put in place all at once; and verifying one by that."""
 
 import contextlib
+import json
 import logging
 import shutil
 import sqlite3
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -15,7 +17,7 @@ from sqlalchemy.exc import DatabaseError
 from testimonials.core import clock
 from testimonials.core.chain import chain
 from testimonials.core.db import migrate
-from testimonials.core.db.erasure import PROJECT
+from testimonials.core.db.erasure import PROJECT, TESTIMONIAL
 from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.db.kept_backups import KeptBackup, list_kept
 from testimonials.core.db.migrate import OLDER, OLDER_ADVICE, is_newer, name_revision
@@ -109,7 +111,7 @@ def restore_backup(
             erased = list_erased(source, settings, database, work / DATABASE)
             erased_again = erasure.erase_again(work, work / DATABASE, erased)
             if not is_trial:
-                note_restored(work / DATABASE, database)
+                note_restored(work / DATABASE, database, erased)
             kept = [] if is_trial else _put(work, places, target, erased)
             return Restored(manifest, _name_database(target), kept, erased_again)
     except erasure.ListDamaged as error:
@@ -140,10 +142,13 @@ def list_erased(
     return {key: at for key, at in joined.items() if key not in back}
 
 
-def note_restored(unpacked: Path, replaced: Path | None) -> None:
+def note_restored(
+    unpacked: Path, replaced: Path | None, erased: Collection[tuple[str, str]]
+) -> None:
     """Say in each public record that it goes on from a backup, and what its head was until then.
 
-    Whoever kept a later head than the backup's sees that there are entries that aren't in it.
+    Whoever kept a later head than the backup's sees that there are entries that aren't in it. What
+    was erased again has its entry again.
     """
     if not list_columns(unpacked, "record_head"):
         return
@@ -160,21 +165,45 @@ def note_restored(unpacked: Path, replaced: Path | None) -> None:
             "AS newest, (SELECT max(id) FROM event WHERE account_id = project.account_id) "
             "FROM project WHERE newest IS NOT NULL"
         )
+        ids = json.dumps([id for kind, id in erased if kind == TESTIMONIAL])
         for project, account, number, last, last_id in opened.execute(newest).fetchall():
-            entry = {"kind": "restored", "replaced": heads.get(project)}
-            now = clock.now()
-            row = {"entry": entry, "created_at": now, "actor_kind": "operator"}
-            chain(last, [row])
-            id = f"{max(int(new_identifier(), 16), int(last_id or '0', 16) + 1):024x}"
-            values = (id, account, project, number, row["entry"], clock.to_milliseconds(now))
-            opened.execute(
-                "INSERT INTO event (id, account_id, project_id, type, actor_kind, times, details, "
-                "number, entry, created_at) VALUES (?, ?, ?, '', 'operator', 0, '{}', ?, ?, ?)",
-                values,
-            )
+            now, id = clock.now(), max(int(new_identifier(), 16), int(last_id or "0", 16) + 1)
+            entries = [{"kind": "restored", "replaced": heads.get(project)}]
+            entries += _list_erased_entries(opened, project, ids)
+            rows: list[dict[str, Any]] = [
+                {"entry": entry, "created_at": now, "actor_kind": "operator"} for entry in entries
+            ]
+            chain(last, rows)
+            for at, (row, entry) in enumerate(zip(rows, entries, strict=True)):
+                values = [f"{id + at:024x}", account, project, entry.get("testimonial")]
+                values += [number + at, row["entry"], clock.to_milliseconds(now)]
+                opened.execute(
+                    "INSERT INTO event (id, account_id, project_id, testimonial_id, type, "
+                    "actor_kind, times, details, number, entry, created_at) "
+                    "VALUES (?, ?, ?, ?, '', 'operator', 0, '{}', ?, ?, ?)",
+                    values,
+                )
             update = "UPDATE project SET event_number = ? WHERE id = ?"
-            opened.execute(update, (number, project))
+            opened.execute(update, (number + len(rows) - 1, project))
         opened.execute("COMMIT")
+
+
+def _list_erased_entries(
+    opened: sqlite3.Connection, project_id: str, ids: str
+) -> list[dict[str, Any]]:
+    """Return an entry for each testimonial of a project that is erased, and not in its record."""
+    query = (
+        "SELECT testimonial_id, entry FROM event WHERE project_id = ? AND entry IS NOT NULL "
+        "AND testimonial_id IN (SELECT value FROM json_each(?)) ORDER BY number"
+    )
+    newest = dict(opened.execute(query, (project_id, ids)).fetchall())
+    entries = [json.loads(entry) for entry in newest.values()]
+    return [
+        {name: each[name] for name in ("testimonial", "source", "status", "stars", "proofs")}
+        | {"kind": "erased", "reason": each.get("reason", "withdrawn")}
+        for each in entries
+        if each["kind"] != "erased"
+    ]
 
 
 @refusing(lambda _fault: RestoreRefused("its manifest is wrong"))
