@@ -408,6 +408,14 @@ def outsider(make_caller: MakeCaller) -> Caller:
     return make_caller("outsider@example.org", is_claimed=True)
 
 
+@pytest.fixture
+def browser(app: Flask, owner: Caller) -> FlaskClient:
+    """The owner's browser, which is signed in."""
+    from tests.auth.browsers import open_browser  # It takes the cast from here.
+
+    return open_browser(app, owner)
+
+
 class MovableClock:
     """The clock of a test: stands still until it is moved."""
 

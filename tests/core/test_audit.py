@@ -133,8 +133,9 @@ def test_what_is_old_is_forgotten(
     assert read_events(app) == []
 
 
-def test_a_deleted_account_leaves_a_line_alone(app: Flask, owner: Caller, outsider: Caller) -> None:
-    browser = open_browser(app, owner)
+def test_a_deleted_account_leaves_a_line_alone(
+    app: Flask, browser: FlaskClient, owner: Caller, outsider: Caller
+) -> None:
     project = outsider.create_project()["_id"]
     add_member(app, project, owner, "moderator")
     owner.create_project(businessName="Secret Salon")

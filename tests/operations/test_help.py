@@ -7,7 +7,6 @@ from selectolax.lexbor import LexborHTMLParser
 
 from testimonials.operations.reference import read_words
 from tests.conftest import Caller
-from tests.dashboard.conftest import browser as browser
 from tests.dashboard.conftest import project as project
 
 MOST_WORDS = 150

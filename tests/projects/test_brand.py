@@ -19,7 +19,6 @@ from testimonials.projects.brand import TRADES, guess_trade
 from testimonials.projects.models import Project
 from testimonials.projects.notifications import project_look
 from testimonials.projects.widget_design import PALETTES, write_colours
-from tests.auth.browsers import open_browser
 from tests.auth.tokens import give_token
 from tests.conftest import Caller
 from tests.support.colours import PAIRS
@@ -249,9 +248,10 @@ def say_thanks(browser: FlaskClient, number: int) -> str:
 
 
 @pytest.mark.thorough
-def test_every_surface_has_the_brand_and_nothing_of_ours(app: Flask, owner: Caller) -> None:
+def test_every_surface_has_the_brand_and_nothing_of_ours(
+    app: Flask, browser: FlaskClient, owner: Caller
+) -> None:
     """200 colors and 20 logos with `--deep`, a few of each without."""
-    browser = open_browser(app, owner)
     project = owner.create_project(slug="oat", businessName="Oat")
     path, chance = f"/dashboard/projects/{project['_id']}/settings/brand", random.Random(7)
     one = owner.create_testimonial(project["_id"], authorName="Vera", text="Good bread.")

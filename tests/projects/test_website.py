@@ -23,7 +23,7 @@ from testimonials.core.http_client import ask
 from testimonials.operations.expiry import sweep
 from testimonials.projects.models import Project
 from testimonials.projects.website import READ, READ_OWN, WebsiteUnread, read_page, read_website
-from tests.auth.browsers import mailed_path, open_browser
+from tests.auth.browsers import mailed_path
 from tests.auth.links import ask_for_link
 from tests.conftest import PASSWORD, Caller, MovableClock
 from tests.support.pictures import photo, to_bytes
@@ -123,9 +123,8 @@ def test_a_setup_that_makes_the_project_reads_it_too(app: Flask, owner: Caller, 
 
 
 def test_the_owner_looks_again_and_what_they_chose_stays(
-    app: Flask, owner: Caller, site: Site
+    app: Flask, browser: FlaskClient, owner: Caller, site: Site
 ) -> None:
-    browser = open_browser(app, owner)
     change_settings(app, webhook_addresses="any")
     project = owner.create_project(website=f"{site.url}/old")["_id"]
     path = f"/dashboard/projects/{project}/settings/brand"

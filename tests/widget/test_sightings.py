@@ -17,7 +17,6 @@ from testimonials.widget.sightings import (
     find_newest_sighting,
     write_sightings,
 )
-from tests.auth.browsers import open_browser
 from tests.conftest import Caller, MovableClock
 
 pytestmark = pytest.mark.postgres
@@ -163,9 +162,8 @@ def test_deleted_hinders_none(app: Flask, client: FlaskClient, owner: Caller, pr
 
 
 def test_the_owner_is_told_where(
-    app: Flask, client: FlaskClient, owner: Caller, project: str, moved_clock: MovableClock
+    app: Flask, browser: FlaskClient, client: FlaskClient, project: str, moved_clock: MovableClock
 ) -> None:
-    browser = open_browser(app, owner)
 
     def seen() -> str:
         path = f"/dashboard/projects/{project}/widget/add-to-site/seen"

@@ -14,11 +14,6 @@ from tests.support.racing import at_once
 NEW = "new-address@example.com"
 
 
-@pytest.fixture
-def browser(app: Flask, owner: Caller) -> FlaskClient:
-    return open_browser(app, owner)
-
-
 def ask(browser: FlaskClient, email: str = NEW) -> TestResponse:
     return browser.post("/dashboard/account/email", data={"email": email}, follow_redirects=True)
 

@@ -9,7 +9,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from tests.auth.browsers import COOKIE, open_browser, sign_in
+from tests.auth.browsers import COOKIE, sign_in
 from tests.conftest import PASSWORD, Caller, MovableClock
 from tests.dashboard.inbox.inbox import JSON, Inbox, open_inbox
 from tests.support import pictures
@@ -99,8 +99,7 @@ def test_somebody_else_can_send_it_nowhere(app: Flask, inbox: Inbox, outsider: C
     assert read_testimonials(app, inbox.project) == []
 
 
-def test_a_cookie_follows_its_session(app: Flask, owner: Caller, moved_clock: MovableClock) -> None:
-    browser = open_browser(app, owner)
+def test_a_cookie_follows_its_session(browser: FlaskClient, moved_clock: MovableClock) -> None:
     for _ in range(3):
         moved_clock.move(minutes=30)
         assert "Set-Cookie" not in browser.get("/dashboard/account").headers
@@ -113,8 +112,9 @@ def test_a_cookie_follows_its_session(app: Flask, owner: Caller, moved_clock: Mo
         assert "HttpOnly" in cookie
 
 
-def test_renewals_undo_no_signing_out(app: Flask, owner: Caller, moved_clock: MovableClock) -> None:
-    browser = open_browser(app, owner)
+def test_renewals_undo_no_signing_out(
+    browser: FlaskClient, owner: Caller, moved_clock: MovableClock
+) -> None:
     moved_clock.move(days=2)
     answer = browser.post("/dashboard/account/security/sessions/end", data={"proof": PASSWORD})
     cookies = answer.headers.getlist("Set-Cookie")

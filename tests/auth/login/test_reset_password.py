@@ -93,8 +93,7 @@ def test_every_session_ends(
     assert is_signed_in(other)
 
 
-def test_a_weak_one_ends_no_link(app: Flask, client: FlaskClient, owner: Caller, link: str) -> None:
-    browser = open_browser(app, owner)
+def test_a_weak_one_ends_no_link(browser: FlaskClient, client: FlaskClient, link: str) -> None:
     for password in ("", "short", "password123", "owner@example.com"):
         answer = reset(client, link, password)
         assert (answer.status_code, answer.headers["Cache-Control"]) == (422, "no-store")
@@ -104,10 +103,9 @@ def test_a_weak_one_ends_no_link(app: Flask, client: FlaskClient, owner: Caller,
 
 
 def test_a_link_to_an_address_that_is_given_up_works_no_more(
-    app: Flask, client: FlaskClient, owner: Caller, link: str
+    app: Flask, browser: FlaskClient, client: FlaskClient, link: str
 ) -> None:
     # Whoever reads the old mailbox must not get into the account by it.
-    browser = open_browser(app, owner)
     browser.post("/dashboard/account/email", data={"email": "next@example.com"})
     assert browser.post(mailed_path(app, "email-change")).status_code == 303
     assert_refused(reset(client, link))

@@ -280,9 +280,8 @@ def test_signing_out_removes_the_row(app: Flask, client: FlaskClient, owner: Cal
 
 
 def test_a_session_ends_after_thirty_days_without_a_visit(
-    app: Flask, owner: Caller, moved_clock: MovableClock
+    app: Flask, browser: FlaskClient, moved_clock: MovableClock
 ) -> None:
-    browser = open_browser(app, owner)
     moved_clock.move(days=29, hours=23)
     assert is_signed_in(browser)
     moved_clock.move(days=29, hours=23)
@@ -307,8 +306,7 @@ def test_a_session_ends_after_ninety_days_whatever_it_is_used_for(
     assert not is_signed_in(browser)
 
 
-def test_a_session_whose_row_is_gone_is_out_at_once(app: Flask, owner: Caller) -> None:
-    browser = open_browser(app, owner)
+def test_a_session_whose_row_is_gone_is_out_at_once(app: Flask, browser: FlaskClient) -> None:
     assert is_signed_in(browser)
     with app.app_context(), write():
         for row in db.session.scalars(select(Session)):

@@ -31,11 +31,6 @@ NOW_ON = "/dashboard/account/security/password"
 
 
 @pytest.fixture
-def browser(app: Flask, owner: Caller) -> FlaskClient:
-    return open_browser(app, owner)
-
-
-@pytest.fixture
 def device(browser: FlaskClient) -> Device:
     device = Device()
     assert add_passkey(browser, device).status_code == 303
@@ -277,8 +272,9 @@ def is_required(app: Flask, owner: Caller) -> bool:
         return db.session.get_one(Account, owner.account_id).requires_strong
 
 
-def test_a_password_alone_does_not_switch_it(app: Flask, owner: Caller) -> None:
-    browser = open_browser(app, owner)
+def test_a_password_alone_does_not_switch_it(
+    app: Flask, browser: FlaskClient, owner: Caller
+) -> None:
     assert browser.post(f"{SECURITY}/team", data={"strong": "on"}).status_code == 409
     assert not is_required(app, owner)
     ask_for_more(app, owner)

@@ -1,15 +1,8 @@
 import pytest
 from flask import Flask
-from flask.testing import FlaskClient
 
-from tests.auth.browsers import open_browser
 from tests.conftest import Caller
 from tests.support.applications import change_settings
-
-
-@pytest.fixture
-def browser(app: Flask, owner: Caller) -> FlaskClient:
-    return open_browser(app, owner)
 
 
 @pytest.fixture

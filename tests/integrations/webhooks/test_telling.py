@@ -16,7 +16,6 @@ from testimonials.integrations.webhooks.delivery import Dispatcher
 from testimonials.integrations.webhooks.log import delete_old_deliveries
 from testimonials.integrations.webhooks.payloads import MOST_BYTES
 from testimonials.transfer.tables import jobs
-from tests.auth.browsers import open_browser
 from tests.auth.tokens import give_token
 from tests.collection.authors.authors import Visitor
 from tests.collection.requests.asking import ask, form_of, read_requests, requests_to
@@ -31,11 +30,6 @@ JSON = {"Accept": "application/json"}
 EDITED = {
     "author_name": "Maya", "text": "Warm bread!", "submitted_on": "2024-01-01", "tags": "rye",
 }  # fmt: skip
-
-
-@pytest.fixture
-def browser(app: Flask, owner: Caller) -> FlaskClient:
-    return open_browser(app, owner)
 
 
 def read_told(hook: Hook, **query: Any) -> list[dict[str, Any]]:

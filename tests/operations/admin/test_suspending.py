@@ -49,8 +49,9 @@ def test_keys_and_tokens_are_refused_in_words(app: Flask, owner: Caller, outside
     assert owner.client.get("/v1/me", headers=token.headers).status_code == 200
 
 
-def test_nobody_stays_signed_in_and_signing_in_says_why(app: Flask, owner: Caller) -> None:
-    browser = open_browser(app, owner)
+def test_nobody_stays_signed_in_and_signing_in_says_why(
+    app: Flask, browser: FlaskClient, owner: Caller
+) -> None:
     assert is_signed_in(browser)
     suspend(app, owner)
     assert not is_signed_in(browser)

@@ -12,11 +12,6 @@ from tests.support.rows import add_member
 
 
 @pytest.fixture
-def browser(app: Flask, owner: Caller) -> FlaskClient:
-    return open_browser(app, owner)
-
-
-@pytest.fixture
 def project(owner: Caller) -> str:
     return str(owner.create_project(businessName="Fern & Fable")["_id"])
 

@@ -34,11 +34,6 @@ def project(owner: Caller) -> str:
     return str(owner.create_project(slug="kiln", businessName="Kiln & Clay")["_id"])
 
 
-@pytest.fixture
-def browser(app: Flask, owner: Caller) -> FlaskClient:
-    return open_browser(app, owner)
-
-
 def test_words_that_both_texts_have_in_their_order_are_not_marked() -> None:
     before, after = compare_texts("Great coffee, kind people.", "Great tea, very kind people.")
     assert before == [("Great ", False), ("coffee", True), (", kind people.", False)]

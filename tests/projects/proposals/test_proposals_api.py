@@ -11,7 +11,6 @@ from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from testimonials.projects.models import Project, Proposal
 from testimonials.projects.proposals import MOST_WAITING
-from tests.auth.browsers import open_browser
 from tests.conftest import Caller
 from tests.projects.proposals.agents import hold_picture, make_agent, propose, read_proposal
 from tests.projects.proposals.test_deciding import decide, page
@@ -217,11 +216,6 @@ QUESTION = {
 @pytest.fixture
 def oat(owner: Caller) -> str:
     return str(owner.create_project(slug="oat")["_id"])
-
-
-@pytest.fixture
-def browser(app: Flask, owner: Caller) -> FlaskClient:
-    return open_browser(app, owner)
 
 
 def test_what_an_agent_drafts_is_shown_in_words_and_done_when_accepted(

@@ -6,7 +6,6 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from tests.auth.browsers import open_browser
 from tests.conftest import Caller
 from tests.support.rows import read_testimonials
 from tests.testimonials.media.recorded import make_page, send, upload
@@ -22,11 +21,6 @@ def sent(app: Flask, client: FlaskClient, page: str) -> str:
     """The id of a testimonial that waits: a video without words."""
     assert send(client, text="", recording=upload(client)).status_code == 303
     return str(row_of(app, page).id)
-
-
-@pytest.fixture
-def browser(app: Flask, owner: Caller) -> FlaskClient:
-    return open_browser(app, owner)
 
 
 def row_of(app: Flask, page: str) -> Any:
