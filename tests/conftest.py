@@ -3,6 +3,8 @@
 A test that takes `app` (or anything built on it) runs on SQLite; with the mark `postgres` also on
 PostgreSQL, in a run that has it. The servers are started once for a whole run, by the process that
 starts the workers.
+
+A test names what it takes without types, which stand at the fixtures; nothing checks them there.
 """
 
 import gc

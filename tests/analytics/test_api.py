@@ -26,7 +26,7 @@ def project(app: Flask, owner: Caller) -> str:
     return project_id
 
 
-def test_programs_are_told_the_same(app: Flask, owner: Caller, project: str) -> None:
+def test_programs_are_told_the_same(app, owner, project):
     visit = f"{clock.now():%Y-%m-%d}.{0:022}"
     values = {"rating": 4.5, "submitted_at": clock.now(), "visit": visit}
     said = add_testimonial(app, project, **values)
@@ -49,7 +49,7 @@ def test_programs_are_told_the_same(app: Flask, owner: Caller, project: str) -> 
     assert [(each["average"], each["count"]) for each in ratings["weeks"]] == [(4.5, 1)]
 
 
-def test_no_average_and_no_other_period(app: Flask, owner: Caller, project: str) -> None:
+def test_no_average_and_no_other_period(app, owner, project):
     reader = give_token(app, owner, Scope.READ)
     path = f"/v1/projects/{project}/insights"
     told = reader.get(path).json["data"]
@@ -67,7 +67,7 @@ def run(app: Flask, *arguments: str) -> Any:
     return done.output
 
 
-def test_the_command_says_it_in_lines_and_as_json(app: Flask, project: str) -> None:
+def test_the_command_says_it_in_lines_and_as_json(app, project):
     assert json.loads(run(app, project, "--json"))["views"]["total"] == 11
     lines = [line.split() for line in run(app, "fern", "--days", "7").splitlines()]
     assert ["views", "8"] in lines

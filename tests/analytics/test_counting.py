@@ -78,7 +78,7 @@ def told(app: Flask, project: str) -> dict[str, Any]:
         return describe_insights(db.session.get_one(Project, project), 7, top=100)
 
 
-def test_what_a_page_tells_is_counted(app: Flask, client: FlaskClient, project: str) -> None:
+def test_what_a_page_tells_is_counted(app, client, project):
     seen, read = (add_testimonial(app, project) for _ in range(2))
     hidden = add_testimonial(app, project, status="pending")
     view = {"surface": "widget", "view": True, "seen": [seen, read, hidden, "x" * 24, 5]}
@@ -96,9 +96,7 @@ def test_what_a_page_tells_is_counted(app: Flask, client: FlaskClient, project: 
     assert told(app, project)["websites"][0]["views"] == 3
 
 
-def test_the_wall_and_the_page_are_ours(
-    app: Flask, client: FlaskClient, owner: Caller, project: str, own: dict[str, str]
-) -> None:
+def test_the_wall_and_the_page_are_ours(app, client, owner, project, own):
     send(client, project, {"surface": "wall", "view": True}, own)
     visit = make_visit(app, project)
     send(client, project, visit, own)
@@ -118,7 +116,7 @@ def test_the_wall_and_the_page_are_ours(
     assert found["funnel"] == {"opened": 1, "started": 1, "sent": 0, "approved": 0}
 
 
-def test_what_is_nobodys_view_is_not_counted(app: Flask, client: FlaskClient, project: str) -> None:
+def test_what_is_nobodys_view_is_not_counted(app, client, project):
     for headers in (
         {"Sec-GPC": "1"}, {"DNT": "1"}, {"User-Agent": "Mozilla/5.0 (compatible; Googlebot/2.1)"},
         {"User-Agent": "Mozilla/5.0 HeadlessChrome/130.0"}, {"User-Agent": ""},
@@ -139,7 +137,7 @@ def test_what_is_nobodys_view_is_not_counted(app: Flask, client: FlaskClient, pr
         assert (found["views"]["total"], found["clicks"]) == (0, 0), body[:60]
 
 
-def test_inventions_are_bounded(app: Flask, client: FlaskClient, project: str) -> None:
+def test_inventions_are_bounded(app, client, project):
     for number in range(MAX_BEACONS + 5):
         body = {"surface": "widget", "view": True}
         send(client, project, body, elsewhere(f"{number}.example"))
@@ -155,7 +153,7 @@ def test_inventions_are_bounded(app: Flask, client: FlaskClient, project: str) -
     assert (len(found["websites"]), found["views"]["widget"]) == (MAX_WEBSITES + 1, MAX_BEACONS + 1)
 
 
-def test_one_address_leaves_others_room(app: Flask, client: FlaskClient, project: str) -> None:
+def test_one_address_leaves_others_room(app, client, project):
     known = add_testimonial(app, project)
     for _ in range(MAX_NEW_KEYS // 200 + 3):
         invented = [new_identifier() for _ in range(200)]
@@ -174,7 +172,7 @@ def test_one_address_leaves_others_room(app: Flask, client: FlaskClient, project
     assert found["testimonials"] == []
 
 
-def test_no_other_forms(app: Flask, client: FlaskClient, project: str, own: dict[str, str]) -> None:
+def test_no_other_forms(app, client, project, own):
     with app.app_context():
         db.session.add(CollectionForm(project_id=project, name="trade", title="Trade"))
         db.session.commit()
@@ -183,17 +181,13 @@ def test_no_other_forms(app: Flask, client: FlaskClient, project: str, own: dict
     assert told(app, project)["funnel"]["opened"] == 2
 
 
-def test_one_address_makes_few_visits_a_minute(
-    app: Flask, client: FlaskClient, project: str, own: dict[str, str]
-) -> None:
+def test_one_address_makes_few_visits_a_minute(app, client, project, own):
     for _ in range(MAX_VISITS + 5):
         send(client, project, make_visit(app, project), own)
     assert told(app, project)["funnel"]["opened"] == MAX_VISITS
 
 
-def test_what_could_not_be_written_is_written_later(
-    app: Flask, client: FlaskClient, project: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_could_not_be_written_is_written_later(app, client, project, monkeypatch):
     send(client, project, {"surface": "widget", "view": True})
     with monkeypatch.context() as patched, app.app_context():
         patched.setattr("testimonials.analytics.counting.write_counts", lambda _: 1 / 0)

@@ -47,7 +47,7 @@ def describe(app: Flask, project: str, days: int = 7, **options: Any) -> dict[st
         return describe_insights(db.session.get_one(Project, project), days, **options)
 
 
-def test_nothing_is_told_as_nothing(app: Flask, project: str) -> None:
+def test_nothing_is_told_as_nothing(app, project):
     told = describe(app, project)
     assert told["period"] == {"days": 7, "from": "2026-11-12", "to": "2026-11-18"}
     assert told["views"] == {"widget": 0, "wall": 0, "total": 0, "previous": 0}
@@ -67,7 +67,7 @@ def test_nothing_is_told_as_nothing(app: Flask, project: str) -> None:
         assert not re.search(r"SCAN (?!\(|anon_)", plan), plan
 
 
-def test_views_are_summed_by_day_and_by_website(app: Flask, project: str, owner: Caller) -> None:
+def test_views_are_summed_by_day_and_by_website(app, project, owner):
     other = owner.create_project()["_id"]
     add(
         app,
@@ -90,7 +90,7 @@ def test_views_are_summed_by_day_and_by_website(app: Flask, project: str, owner:
     assert describe(app, project, 30, top=1)["websites"][0]["views"] == 37
 
 
-def test_a_website_that_stopped_is_quiet(app: Flask, project: str) -> None:
+def test_a_website_that_stopped_is_quiet(app, project):
     add(
         app,
         viewed(project, 0, "still.example", 1),
@@ -104,7 +104,7 @@ def test_a_website_that_stopped_is_quiet(app: Flask, project: str) -> None:
     ]
 
 
-def test_what_is_read_most_comes_first(app: Flask, project: str) -> None:
+def test_what_is_read_most_comes_first(app, project):
     seen, read = (add_testimonial(app, project) for _ in range(2))
     for day, said, shown, opened in ((18, seen, 9, 1), (17, read, 4, 1), (18, read, 2, 2)):
         row = {"day": f"2026-11-{day}", "testimonial_id": said, "seen": shown, "read": opened}
@@ -115,7 +115,7 @@ def test_what_is_read_most_comes_first(app: Flask, project: str) -> None:
     ]
 
 
-def test_ratings_are_averaged_by_week(app: Flask, project: str) -> None:
+def test_ratings_are_averaged_by_week(app, project):
     for ago, rating in (0, 5), (1, 4.5), (3, 2), (4, 1), (9, 5):
         add_testimonial(app, project, rating=rating, submitted_at=NOW - timedelta(days=ago))
     add_testimonial(app, project, rating=1, status="pending")

@@ -66,9 +66,7 @@ def send(client: FlaskClient, token: str, text: str = "Warm bread.") -> None:
     assert answer.status_code == 303, answer.text
 
 
-def test_a_visit_goes_from_step_to_step(
-    app: Flask, client: FlaskClient, project: str, moved_clock: MovableClock
-) -> None:
+def test_a_visit_goes_from_step_to_step(app, client, project, moved_clock):
     token = open_page(client)
     tell(app, client, project, token, opened=True)
     assert path(app, project) == (1, 0, 0, 0)
@@ -81,9 +79,7 @@ def test_a_visit_goes_from_step_to_step(
     assert path(app, project) == (1, 1, 1, 0)
 
 
-def test_a_later_step_counts_those_before(
-    app: Flask, client: FlaskClient, project: str, moved_clock: MovableClock
-) -> None:
+def test_a_later_step_counts_those_before(app, client, project, moved_clock):
     """Without a script nothing is told; what is sent counts at once, and once."""
     token = open_page(client)
     moved_clock.move(minutes=1)
@@ -95,7 +91,7 @@ def test_a_later_step_counts_those_before(
     assert path(app, project) == (2, 2, 1, 0)
 
 
-def test_what_was_sent_stays_sent(app: Flask, project: str) -> None:
+def test_what_was_sent_stays_sent(app, project):
     with app.app_context():
         day = f"{db.session.get_one(Project, project).created_at:%Y-%m-%d}"
     ids = [add_testimonial(app, project, visit=f"{day}.{n}") for n in range(3)]
@@ -109,9 +105,7 @@ def test_what_was_sent_stays_sent(app: Flask, project: str) -> None:
     assert path(app, project) == (4, 4, 4, 2)
 
 
-def test_who_asks_not_to_be_counted_is_not(
-    app: Flask, client: FlaskClient, owner: Caller, project: str, moved_clock: MovableClock
-) -> None:
+def test_who_asks_not_to_be_counted_is_not(app, client, owner, project, moved_clock):
     for number, headers in enumerate(({"Sec-GPC": "1"}, {"DNT": "1"})):
         token = open_page(client, **headers)
         tell(app, client, project, token, opened=True)
@@ -127,9 +121,7 @@ def test_who_asks_not_to_be_counted_is_not(
         assert find_first_visit(row) is None
 
 
-def test_a_day_has_room_for_so_many_visits(
-    app: Flask, project: str, monkeypatch: pytest.MonkeyPatch, moved_clock: MovableClock
-) -> None:
+def test_a_day_has_room_for_so_many_visits(app, project, monkeypatch, moved_clock):
     monkeypatch.setattr(counting, "MAX_VISITS_A_DAY", 3)
     for number in range(5):
         visit = f"{moved_clock.time:%Y-%m-%d}.{number}"
@@ -143,7 +135,7 @@ def test_a_day_has_room_for_so_many_visits(
     assert path(app, project)[0] == 4
 
 
-def test_old_visits_become_sums(app: Flask, project: str, moved_clock: MovableClock) -> None:
+def test_old_visits_become_sums(app, project, moved_clock):
     with app.app_context():
         first = moved_clock.time
         for number, step in ((1, OPENED), (2, STARTED), (3, STARTED)):
@@ -203,9 +195,7 @@ def do_at_random(
 @pytest.mark.parametrize(
     "times", [60, pytest.param(2_000, marks=pytest.mark.thorough)], ids=["few", "many"]
 )
-def test_no_step_is_larger_than_the_one_before(
-    app: Flask, project: str, moved_clock: MovableClock, times: int
-) -> None:
+def test_no_step_is_larger_than_the_one_before(app, project, moved_clock, times):
     luck, sent = Random(31), list[str]()
     for number in range(times if times < 100 else rounds(times, 100_000)):
         for _ in range(luck.randrange(1, 6)):

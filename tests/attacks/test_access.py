@@ -3,7 +3,6 @@
 import itertools
 import re
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,7 +18,6 @@ from tests.attacks.forms import crawl
 from tests.attacks.world import NAME, ROLES, SECRET, SLUG, UNKNOWN, Door, World, find_doors
 from tests.auth.browsers import COOKIE
 from tests.auth.links import ORIGIN
-from tests.conftest import MakeApp
 from tests.support.rows import everything
 from tests.support.sampling import mostly_thorough
 
@@ -208,7 +206,7 @@ def shape(
     return answer.status_code, headers, text
 
 
-def test_every_door_has_a_keeper_or_a_reason_for_none(doors: Doors, world: World) -> None:
+def test_every_door_has_a_keeper_or_a_reason_for_none(doors, world):
     for door in doors:
         assert world.path(door)
         assert keeper(door) != "nothing", (
@@ -222,7 +220,7 @@ def test_every_door_has_a_keeper_or_a_reason_for_none(doors: Doors, world: World
 
 
 @pytest.mark.parametrize("visitor", ["nobody", "gone", "key", "other key"])
-def test_sessions_open_the_dashboard(app: Flask, world: World, doors: Doors, visitor: str) -> None:
+def test_sessions_open_the_dashboard(app, world, doors, visitor):
     headers = {"key": world.keys["owner"], "other key": world.keys["outsider"]}.get(visitor, {})
     browser, before = world.open(app, visitor), everything(app)
     for door in of(doors, "session"):
@@ -235,7 +233,7 @@ def test_sessions_open_the_dashboard(app: Flask, world: World, doors: Doors, vis
     assert everything(app) == before
 
 
-def test_the_api_is_for_its_own_key(app: Flask, world: World, doors: Doors) -> None:
+def test_the_api_is_for_its_own_key(app, world, doors):
     own, other = world.keys["owner"], world.keys["outsider"]
     mixed = own | {"x-api-key": other["x-api-key"]}
     wrong = own | {"x-api-key": own["x-api-key"][:-1] + "_"}
@@ -254,9 +252,7 @@ def test_the_api_is_for_its_own_key(app: Flask, world: World, doors: Doors) -> N
 
 @pytest.mark.parametrize("accept", ["text/html", "application/json"])
 @pytest.mark.parametrize("visitor", ["outsider", "removed"])
-def test_a_foreign_project_is_an_unknown_one(
-    app: Flask, world: World, doors: Doors, visitor: str, accept: str
-) -> None:
+def test_a_foreign_project_is_an_unknown_one(app, world, doors, visitor, accept):
     browser, before, nothing = world.open(app, visitor), everything(app), UNKNOWN
     for door in of(doors, "session", placeholder="project_id"):
         answers = knock(browser, world, door, Accept=accept)
@@ -281,8 +277,8 @@ def is_for_keys(app: Flask, door: Door) -> bool:
 @pytest.mark.parametrize("credential", ["key", "token"])
 @pytest.mark.parametrize("visitor", ["outsider", "removed", *ROLES])
 def test_a_key_reaches_the_projects_of_its_own_account_alone(
-    app: Flask, world: World, doors: Doors, visitor: str, credential: str
-) -> None:
+    app, world, doors, visitor, credential
+):
     before, nothing = everything(app), UNKNOWN
     headers = (world.keys if credential == "key" else world.tokens)[visitor]
     for door in of(doors, "key", placeholder="project_id"):
@@ -297,7 +293,7 @@ def test_a_key_reaches_the_projects_of_its_own_account_alone(
     assert everything(app) == before
 
 
-def test_foreign_things_are_unknown_in_ones_project(app: Flask, world: World, doors: Doors) -> None:
+def test_foreign_things_are_unknown_in_ones_project(app, world, doors):
     browser, before = world.open(app, "outsider"), everything(app)
     reached = [door for door in of(doors, "session") if door.names - {"project_id"}]
     assert len(reached) >= 5
@@ -315,9 +311,7 @@ def test_foreign_things_are_unknown_in_ones_project(app: Flask, world: World, do
     assert everything(app) == before
 
 
-def test_what_the_owners_forms_carry_is_worth_nothing_elsewhere(
-    app: Flask, instance: Path, world: World, doors: Doors
-) -> None:
+def test_what_the_owners_forms_carry_is_worth_nothing_elsewhere(app, instance, world, doors):
     """Ids and signed values in bodies, sent by another owner to their own project."""
     browser = world.open(app, "outsider")
     about = re.compile("|".join(value for name, value in world.ids.items() if name.endswith("_id")))
@@ -346,9 +340,7 @@ def may(role: str, door: Door) -> bool:
 
 @pytest.mark.parametrize("accept", ["text/html", "application/json"])
 @pytest.mark.parametrize("role", ROLES)
-def test_what_a_role_may_not_is_refused(
-    app: Flask, world: World, doors: Doors, role: str, accept: str
-) -> None:
+def test_what_a_role_may_not_is_refused(app, world, doors, role, accept):
     browser, before = world.open(app, role), everything(app)
     closed = [d for d in of(doors, "session", placeholder="project_id") if not may(role, d)]
     assert len(closed) >= len(OWNER_ONLY | OF_DELETED)
@@ -361,9 +353,7 @@ def test_what_a_role_may_not_is_refused(
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_what_a_role_may_is_done(
-    app: Flask, instance: Path, world: World, doors: Doors, role: str
-) -> None:
+def test_what_a_role_may_is_done(app, instance, world, doors, role):
     browser = world.open(app, role)
     opened = [d for d in of(doors, "session", placeholder="project_id") if may(role, d)]
     assert len(opened) >= len(READER_SEES if role == "reader" else MODERATOR_MAY)
@@ -379,7 +369,7 @@ def test_what_a_role_may_is_done(
             restore(app, instance)
 
 
-def test_a_reader_is_shown_nothing_that_is_refused(app: Flask, world: World) -> None:
+def test_a_reader_is_shown_nothing_that_is_refused(app, world):
     """Every link opens, and the one form of a project is that for leaving it."""
     browser, project = world.open(app, "reader"), world.ids["project_id"]
     pages: list[str] = []
@@ -401,7 +391,7 @@ def test_a_reader_is_shown_nothing_that_is_refused(app: Flask, world: World) -> 
     assert len(pages) > len(starts)
 
 
-def test_the_owner_opens_each_door(app: Flask, instance: Path, world: World, doors: Doors) -> None:
+def test_the_owner_opens_each_door(app, instance, world, doors):
     """So that what is refused to others is not refused for a body that nobody would send."""
     browser = world.open(app, "owner")
     for door in of(doors, "session"):
@@ -420,7 +410,7 @@ def test_the_owner_opens_each_door(app: Flask, instance: Path, world: World, doo
             restore(app, instance)
 
 
-def test_a_deleted_project_is_nowhere(app: Flask, world: World, doors: Doors) -> None:
+def test_a_deleted_project_is_nowhere(app, world, doors):
     browser, key, before = world.open(app, "owner"), world.tokens["owner"], everything(app)
     nothing = UNKNOWN
     for door in doors:
@@ -434,9 +424,7 @@ def test_a_deleted_project_is_nowhere(app: Flask, world: World, doors: Doors) ->
     assert everything(app) == before
 
 
-def test_a_link_opens_what_it_was_mailed_for_alone(
-    app: Flask, make_app: MakeApp, world: World, doors: Doors
-) -> None:
+def test_a_link_opens_what_it_was_mailed_for_alone(app, make_app, world, doors):
     browser, before = world.open(app, "nobody"), everything(app)
     with app.app_context():
         forged = TokenPurpose("nothing").sign([world.ids["project_id"], "x"])
@@ -467,9 +455,7 @@ def test_a_link_opens_what_it_was_mailed_for_alone(
 
 
 @pytest.mark.parametrize("headers", FORGED, ids=lambda headers: " ".join(headers.values()))
-def test_no_form_is_taken_from_another_site(
-    app: Flask, world: World, doors: Doors, headers: dict[str, str]
-) -> None:
+def test_no_form_is_taken_from_another_site(app, world, doors, headers):
     browser, before = world.open(app, "owner"), everything(app)
     for door in doors:
         if door.is_safe or keeper(door) == "key" or door.first == "v1" or door.rule.rule == BEACON:
@@ -480,9 +466,7 @@ def test_no_form_is_taken_from_another_site(
     assert everything(app) == before
 
 
-def test_opening_a_page_changes_nothing_and_is_framed_by_nobody(
-    app: Flask, world: World, doors: Doors
-) -> None:
+def test_opening_a_page_changes_nothing_and_is_framed_by_nobody(app, world, doors):
     browser, before = world.open(app, "owner"), everything(app)
     for door in doors:
         if not door.is_safe or keeper(door) not in ("session", "link"):
@@ -502,7 +486,7 @@ def test_opening_a_page_changes_nothing_and_is_framed_by_nobody(
     assert everything(app) | {"testimonial_picture": before["testimonial_picture"]} == before
 
 
-def test_every_answer_has_headers_of_its_kind(app: Flask, world: World, doors: Doors) -> None:
+def test_every_answer_has_headers_of_its_kind(app, world, doors):
     browser = world.open(app, "owner")
     browser.set_cookie(
         COOKIE, world.cookies["owner"], domain=ORIGIN.removeprefix("https://"), path="/"
@@ -528,7 +512,7 @@ def test_every_answer_has_headers_of_its_kind(app: Flask, world: World, doors: D
 
 
 @pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"])
-def test_other_methods_do_nothing(app: Flask, world: World, doors: Doors, method: str) -> None:
+def test_other_methods_do_nothing(app, world, doors, method):
     browser, before = world.open(app, "owner"), everything(app)
     adapter = app.url_map.bind("")
     for path in {world.path(door) for door in doors}:
@@ -546,7 +530,7 @@ def leads_on(door: Door) -> bool:
 
 
 @pytest.mark.parametrize("made_up", mostly_thorough(MADE_UP, "x", "%00"))
-def test_made_up_ids_are_nowhere(app: Flask, world: World, doors: Doors, made_up: str) -> None:
+def test_made_up_ids_are_nowhere(app, world, doors, made_up):
     browser, key, before = world.open(app, "owner"), world.tokens["owner"], everything(app)
     for door in doors:
         for name in door.names - {"token"}:

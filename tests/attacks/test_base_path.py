@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from http.client import HTTPConnection
-from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
@@ -145,7 +144,7 @@ def host(request: pytest.FixtureRequest, make_app: MakeApp, world: World) -> Ite
 
 
 @pytest.mark.parametrize("host", mostly_thorough(["alone", "behind nginx"], "alone"), indirect=True)
-def test_no_page_leads_out_of_the_path(host: Host, world: World) -> None:
+def test_no_page_leads_out_of_the_path(host, world):
     cookie = f"testimonials={world.cookies['owner']}"
     seen: set[tuple[str, str]] = set()
     for who, starts in (
@@ -173,7 +172,7 @@ def is_open(door: Door) -> bool:
     return door.method == "GET" and keeper(door) != "key" and "filename" not in door.names
 
 
-def test_no_form_or_call_leads_out_of_the_path(host: Host, world: World, instance: Path) -> None:
+def test_no_form_or_call_leads_out_of_the_path(host, world, instance):
     cookie, count = f"testimonials={world.cookies['owner']}", 0
     for door in find_doors(host.app):
         if door.method in ("HEAD", "GET") and keeper(door) != "key":
@@ -194,7 +193,7 @@ def test_no_form_or_call_leads_out_of_the_path(host: Host, world: World, instanc
     assert count > 100
 
 
-def test_a_path_that_only_begins_alike_is_not_the_services(host: Host) -> None:
+def test_a_path_that_only_begins_alike_is_not_the_services(host):
     assert host.ask(f"{BASE}-more/login").status == OTHERS
     assert host.ask(BASE).headers["Location"] == f"{host.origin}{BASE}/"
     assert host.ask(f"{BASE}/login").status == 200
@@ -203,7 +202,7 @@ def test_a_path_that_only_begins_alike_is_not_the_services(host: Host) -> None:
     assert host.leaks == []
 
 
-def test_asking_for_the_password_again_stays_within_the_path(host: Host, world: World) -> None:
+def test_asking_for_the_password_again_stays_within_the_path(host, world):
     with host.app.app_context(), write():
         db.session.execute(update(Session).values(proved_at=None))
     path = f"{BASE}/dashboard/account/delete"

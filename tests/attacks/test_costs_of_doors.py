@@ -9,7 +9,6 @@ import json
 import logging
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import quote, urlencode
 
@@ -211,9 +210,7 @@ def unit(watched: Flask, world: World) -> float:
 
 
 @pytest.mark.parametrize("count", mostly_thorough([30, 150], 30))
-def test_no_door_works_more_than_in_proportion(
-    watched: Flask, world: World, instance: Path, unit: float, count: int
-) -> None:
+def test_no_door_works_more_than_in_proportion(watched, world, instance, unit, count):
     problems = []
     doors = [door for door in find_doors(watched) if door.method != "HEAD"]
     for door in sample(doors, count, seed=count):
@@ -226,9 +223,7 @@ def test_no_door_works_more_than_in_proportion(
 
 
 @pytest.mark.thorough
-def test_a_password_that_is_too_long_is_answered_at_every_door(
-    watched: Flask, world: World, instance: Path
-) -> None:
+def test_a_password_that_is_too_long_is_answered_at_every_door(watched, world, instance):
     """As a wrong one where it proves who somebody is; with the rule where it is set."""
 
     def begin() -> None:
@@ -275,7 +270,7 @@ CHUNKED = "Transfer-Encoding: chunked\r\n\r\n"
         (100_000, CHUNKED, "1\r\na\r\n"),
     ],
 )  # fmt: skip
-def test_no_request_is_parsed_longer_than_in_proportion(most: int, head: str, part: str) -> None:
+def test_no_request_is_parsed_longer_than_in_proportion(most, head, part):
     sent = f"POST / HTTP/1.1\r\nHost: a\r\n{head}{part * most}".encode()
 
     def parse(size: int) -> None:
@@ -288,14 +283,14 @@ def test_no_request_is_parsed_longer_than_in_proportion(most: int, head: str, pa
 
 
 @pytest.mark.parametrize(("count", "is_taken"), [(190, True), (210, False)])
-def test_a_head_has_a_bounded_number_of_lines(count: int, is_taken: bool) -> None:
+def test_a_head_has_a_bounded_number_of_lines(count, is_taken):
     parser = _Parser(Adjustments(**SERVER_OPTIONS))
     parser.received(b"GET / HTTP/1.1\r\nHost: a\r\n" + b"a: b\r\n" * count + b"\r\n")
     assert (parser.completed, parser.error is None) == (True, is_taken)
 
 
 @pytest.mark.parametrize(("size", "is_taken"), [(1, False), (20, False), (60, True)])
-def test_chunks_of_a_few_bytes_are_refused_at_once(size: int, is_taken: bool) -> None:
+def test_chunks_of_a_few_bytes_are_refused_at_once(size, is_taken):
     parser = _Parser(Adjustments(**SERVER_OPTIONS))
     head = f"POST / HTTP/1.1\r\nHost: a\r\n{CHUNKED}".encode()
     assert parser.received(head) == len(head)
@@ -330,15 +325,13 @@ LISTS = {
 
 
 @pytest.mark.parametrize("kind", mostly_thorough(FILES, "rows", "quotes"))
-def test_files_are_read_in_proportion(watched: Flask, world: World, unit: float, kind: str) -> None:
+def test_files_are_read_in_proportion(watched, world, unit, kind):
     send_file(watched, world, unit, "<project_id>/import", "file", *FILES[kind])
 
 
 @pytest.mark.parametrize("field", ["people", "file"])
 @pytest.mark.parametrize("kind", mostly_thorough(LISTS, "addresses"))
-def test_no_list_of_people_is_read_longer_than_in_proportion(
-    watched: Flask, world: World, unit: float, kind: str, field: str
-) -> None:
+def test_no_list_of_people_is_read_longer_than_in_proportion(watched, world, unit, kind, field):
     door = "file" if field == "file" else "preview"
     send_file(watched, world, unit, f"collect/{door}", field, *LISTS[kind])
 

@@ -9,11 +9,9 @@ import gc
 import io
 import logging
 from collections.abc import Iterator
-from pathlib import Path
 
 import click
 import pytest
-from flask import Flask
 from PIL import Image
 
 from testimonials.core.logs import JsonFormatter, PlainFormatter
@@ -29,12 +27,11 @@ from tests.attacks.hostile import (
     write_all_at_once,
     write_everywhere,
 )
-from tests.attacks.world import SLUG, World
+from tests.attacks.world import SLUG
 from tests.auth.links import mails
 from tests.support.commands import COMMANDS, GROUPS
 from tests.support.rows import deliver_mail
 from tests.support.sampling import mostly_thorough
-from tests.support.servers import MailSink
 
 # Commands that this would stop, or that lead away from this machine or this database.
 NOT_RUN = {"serve", "restore", "doctor", "mail test", "db move", "db upgrade"}
@@ -64,9 +61,7 @@ def lines() -> Iterator[list[str]]:
 
 
 @pytest.mark.parametrize("name", mostly_thorough(TEXTS, "markup"))
-def test_words_stay_words(
-    app: Flask, instance: Path, world: World, smtp: MailSink, lines: list[str], name: str
-) -> None:
+def test_words_stay_words(app, instance, world, smtp, lines, name):
     taken = write_everywhere(app, world, TEXTS[name])
     assert taken >= (0 if name in REFUSED else 3), taken
     owner = world.open(app, "owner")
@@ -94,7 +89,7 @@ def test_words_stay_words(
 
 
 @pytest.mark.parametrize("name", mostly_thorough(["markup", "code words", "refused"], "refused"))
-def test_no_field_breaks_the_service(app: Flask, instance: Path, world: World, name: str) -> None:
+def test_no_field_breaks_the_service(app, instance, world, name):
     for form in world.forms:
         write_all_at_once(app, world, form, TEXTS[name])
         restore(app, instance)
@@ -111,9 +106,7 @@ def commands() -> Iterator[tuple[str, click.Command]]:
 # The library leaves a file open that an unusable command line names.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("name", mostly_thorough(["wide formula", "separators"], "separators"))
-def test_no_words_steer_a_terminal(
-    app: Flask, instance: Path, world: World, tmp_path: Path, name: str
-) -> None:
+def test_no_words_steer_a_terminal(app, instance, world, tmp_path, name):
     write_everywhere(app, world, TEXTS[name])
     table = tmp_path / "rows.csv"
     with table.open("w", newline="") as file:

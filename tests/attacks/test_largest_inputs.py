@@ -76,7 +76,7 @@ def place(app: Flask, world: World) -> Place:
     return Place(project, SLUG, testimonial, world.keys["owner"], session)
 
 
-def test_the_documents_name_each_input_with_its_size() -> None:
+def test_the_documents_name_each_input_with_its_size():
     rows = ROW.findall(TABLE.read_text())
     assert [(name, most) for name, most, *_ in rows] == [
         (each.name, each.most) for each in INPUTS.values()
@@ -87,9 +87,7 @@ def test_the_documents_name_each_input_with_its_size() -> None:
 
 
 @pytest.mark.parametrize("name", mostly_thorough(INPUTS, *PLAIN))
-def test_an_input_at_its_limit_costs_in_proportion(
-    app: Flask, place: Place, instance: Path, name: str
-) -> None:
+def test_an_input_at_its_limit_costs_in_proportion(app, place, instance, name):
     each, made = INPUTS[name], (instance / "testimonials.db").read_bytes()
 
     def cost(size: int, times: int) -> float:

@@ -1,20 +1,16 @@
 """A few short stories of each machine; `scripts/soak` tells thousands."""
 
 import pytest
-from flask import Flask
 from hypothesis import Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from tests.attacks.machines import MACHINES, SIZE, Machine
-from tests.conftest import MovableClock
+from tests.attacks.machines import MACHINES, SIZE
 from tests.support.sampling import rounds
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("machine", MACHINES)
-def test_the_service_does_what_the_model_does(
-    app: Flask, moved_clock: MovableClock, machine: type[Machine]
-) -> None:
+def test_the_service_does_what_the_model_does(app, moved_clock, machine):
     machine.app, machine.clock = app, moved_clock
     # The same stories each time: what is new is found by `scripts/soak`, not by chance.
     few = settings(

@@ -31,7 +31,7 @@ def attacked(make_app: MakeApp, make_caller: MakeCaller, tmp_path: Path) -> Atta
 # What Werkzeug leaves open of a form that ends too early.
 @pytest.mark.filterwarnings("ignore:Unclosed file:ResourceWarning")
 @pytest.mark.parametrize("name", PARSERS)
-def test_damage_is_refused_in_words(attacked: Attacked, name: str) -> None:
+def test_damage_is_refused_in_words(attacked, name):
     parser, chance, faults = PARSERS[name](attacked), Random(name), {}
     for number in range(rounds(500, 20_000)):
         if number % 10 == 0:

@@ -14,7 +14,7 @@ from testimonials.auth.models import Session
 from testimonials.core.extensions import db
 from tests.attacks.conftest import restore
 from tests.attacks.test_access import ROLES, keeper, knock, may, of
-from tests.attacks.world import World, find_doors
+from tests.attacks.world import find_doors
 from tests.support.rows import everything
 from tests.support.sampling import mostly_thorough
 
@@ -48,7 +48,7 @@ def forget_proofs(app: Flask, instance: Path) -> bytes:
     return (instance / "testimonials.db").read_bytes()
 
 
-def test_what_a_thief_would_do_asks_for_a_proof(app: Flask, instance: Path, world: World) -> None:
+def test_what_a_thief_would_do_asks_for_a_proof(app, instance, world):
     content, before = forget_proofs(app, instance), everything(app)
     doors = [door for door in of(find_doors(app), "session") if not door.is_safe]
     asking = set()
@@ -99,7 +99,7 @@ def without_roles(app: Flask) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("role", mostly_thorough(ROLES, "admin", "reader"))
-def test_who_is_removed_does_nothing(app: Flask, instance: Path, world: World, role: str) -> None:
+def test_who_is_removed_does_nothing(app, instance, world, role):
     """Their request was let in, and then somebody removed them before it could write."""
     browser, before, met = world.open(app, role), without_roles(app), 0
     doors = [each for each in find_doors(app) if keeper(each) == "session" and not each.is_safe]

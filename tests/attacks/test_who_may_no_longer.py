@@ -355,7 +355,7 @@ def make_scene(app: Flask, owner: Caller, outsider: Caller, receiver: Receiver) 
 
 
 @pytest.mark.parametrize("is_owner", [True, False])
-def test_all_of_it_works_before_anything_happens(make_scene: MakeScene, is_owner: bool) -> None:
+def test_all_of_it_works_before_anything_happens(make_scene, is_owner):
     scene = make_scene(is_owner)
     things = {name: each for name, each in THINGS.items() if is_owner or not each.is_owners}
     made = {name: each.make(scene) for name, each in things.items()}
@@ -364,9 +364,7 @@ def test_all_of_it_works_before_anything_happens(make_scene: MakeScene, is_owner
 
 @pytest.mark.postgres
 @pytest.mark.parametrize("event", EVENTS)
-def test_whoever_may_no_longer_can_not(
-    make_scene: MakeScene, monkeypatch: pytest.MonkeyPatch, event: str
-) -> None:
+def test_whoever_may_no_longer_can_not(make_scene, monkeypatch, event):
     table = read_table()
     assert list(next(iter(table.values()))) == list(EVENTS)
     assert table.keys() == THINGS.keys()

@@ -7,7 +7,6 @@ from click.testing import Result
 from flask import Flask
 
 from tests.auth.links import ORIGIN, init, mailed_links, redeem
-from tests.conftest import Caller, MakeApp
 from tests.support.rows import add_recording, add_testimonial
 
 
@@ -25,7 +24,7 @@ def headers_of(record: dict[str, str]) -> dict[str, str]:
     return {"x-service-account-id": record["accountId"], "x-api-key": record["apiKey"]}
 
 
-def test_list_gives_the_accounts_newest_first(app: Flask, agent: Caller, owner: Caller) -> None:
+def test_list_gives_the_accounts_newest_first(app, agent, owner):
     newest, oldest = run_json(app, "list")
     assert (newest["email"], newest["claimed"]) == (owner.email, True)
     assert (oldest["email"], oldest["claimed"]) == (agent.email, False)
@@ -33,7 +32,7 @@ def test_list_gives_the_accounts_newest_first(app: Flask, agent: Caller, owner: 
     assert agent.api_key not in run(app, "list").output
 
 
-def test_list_gives_whose_recordings_take_most(app: Flask, agent: Caller, owner: Caller) -> None:
+def test_list_gives_whose_recordings_take_most(app, agent, owner):
     project = agent.create_project()
     add_recording(app, add_testimonial(app, project["_id"]))
     assert [each["email"] for each in run_json(app, "list")] == [owner.email, agent.email]
@@ -42,7 +41,7 @@ def test_list_gives_whose_recordings_take_most(app: Flask, agent: Caller, owner:
     assert largest["recordingBytes"] > 0
 
 
-def test_create_gives_key_and_link_though_sign_up_is_closed(make_app: MakeApp) -> None:
+def test_create_gives_key_and_link_though_sign_up_is_closed(make_app):
     app = make_app(signup="closed")
     record = run_json(app, "create", "Someone@Example.com")
     assert record["email"] == "someone@example.com"
@@ -53,7 +52,7 @@ def test_create_gives_key_and_link_though_sign_up_is_closed(make_app: MakeApp) -
     assert redeem(client, path).status_code == 303
 
 
-def test_create_takes_what_nobody_has_claimed(app: Flask, agent: Caller, owner: Caller) -> None:
+def test_create_takes_what_nobody_has_claimed(app, agent, owner):
     assert run_json(app, "create", agent.email)["accountId"] == agent.account_id
     assert agent.get("/v1/me").status_code == 401
     for email, problem in (
@@ -66,7 +65,7 @@ def test_create_takes_what_nobody_has_claimed(app: Flask, agent: Caller, owner: 
     assert owner.get("/v1/me").status_code == 200
 
 
-def test_show_finds_by_id_and_by_address_in_any_case(app: Flask, agent: Caller) -> None:
+def test_show_finds_by_id_and_by_address_in_any_case(app, agent):
     for reference in (agent.account_id, agent.email, agent.email.upper()):
         assert run_json(app, "show", reference)["accountId"] == agent.account_id
     assert agent.email in run(app, "show", agent.account_id).output
@@ -79,13 +78,13 @@ def test_show_finds_by_id_and_by_address_in_any_case(app: Flask, agent: Caller) 
         assert (result.exit_code, "whole number" in result.stderr) == (1, True), limit
 
 
-def test_rotate_key_stops_the_old_key_now(app: Flask, owner: Caller) -> None:
+def test_rotate_key_stops_the_old_key_now(app, owner):
     record = run_json(app, "rotate-key", owner.email)
     assert owner.get("/v1/me").status_code == 401
     assert owner.client.get("/v1/me", headers=headers_of(record)).status_code == 200
 
 
-def test_delete_removes_the_account_and_all(app: Flask, agent: Caller, outsider: Caller) -> None:
+def test_delete_removes_the_account_and_all(app, agent, outsider):
     project = agent.create_project(slug="gone")
     agent.create_testimonial(project["_id"])
     outsider.create_project(slug="stays")
@@ -101,7 +100,7 @@ def test_delete_removes_the_account_and_all(app: Flask, agent: Caller, outsider:
     assert init(agent.client, agent.email).status_code == 200
 
 
-def test_an_unknown_account_is_one_sentence(app: Flask) -> None:
+def test_an_unknown_account_is_one_sentence(app):
     for command in (["show"], ["set-limit"], ["rotate-key"], ["delete", "--yes"]):
         more = ["5"] if command == ["set-limit"] else []
         result = run(app, *command, "nobody@example.com", *more)
@@ -110,7 +109,7 @@ def test_an_unknown_account_is_one_sentence(app: Flask) -> None:
         assert result.stderr == f"Error: {expected}\n"
 
 
-def test_set_plan_gives_its_projects_and_takes_them_back(make_app: MakeApp, owner: Caller) -> None:
+def test_set_plan_gives_its_projects_and_takes_them_back(make_app, owner):
     app = make_app(plans="starter=2, pro=50", project_limit=1)
     assert run_json(app, "show", owner.email)["plan"] is None
     record = run_json(app, "set-plan", owner.email, "PRO")

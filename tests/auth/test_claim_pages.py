@@ -17,7 +17,7 @@ from testimonials.core.extensions import db
 from testimonials.core.images.worker import decoder
 from testimonials.operations.expiry import sweep
 from tests.auth.links import ask_for_link, credentials, init, mailed_links, mails, redeem
-from tests.conftest import PASSWORD, Caller, MovableClock
+from tests.conftest import PASSWORD
 from tests.support.pictures import to_bytes
 from tests.support.racing import at_once
 
@@ -51,9 +51,7 @@ def assert_private(answer: TestResponse) -> None:
     assert "frame-ancestors 'none'" in answer.headers["Content-Security-Policy"]
 
 
-def test_the_form_claims_the_account_and_the_key_works_on(
-    client: FlaskClient, key: dict[str, str], link: str, moved_clock: MovableClock
-) -> None:
+def test_the_form_claims_the_account_and_the_key_works_on(client, key, link, moved_clock):
     client.post("/v1/projects", json={"businessName": "Oat Bakery"}, headers=key)
     client.post("/v1/projects", json={"businessName": "A second one"}, headers=key)
     shown = client.get(link)
@@ -90,9 +88,7 @@ def test_the_form_claims_the_account_and_the_key_works_on(
     assert works(client, key)
 
 
-def test_a_large_logo_comes_along_and_another_file_is_refused_beside_it(
-    client: FlaskClient, key: dict[str, str], link: str
-) -> None:
+def test_a_large_logo_comes_along_and_another_file_is_refused_beside_it(client, key, link):
     noise = Image.effect_noise((400, 400), 100).convert("RGB")
     large = to_bytes(noise, "PNG")
     assert 256 * 1024 < len(large) < 500 * 1000
@@ -111,16 +107,14 @@ def test_a_large_logo_comes_along_and_another_file_is_refused_beside_it(
     assert answer.status_code == 303
 
 
-def test_an_account_without_a_project_may_get_one(
-    client: FlaskClient, key: dict[str, str], link: str
-) -> None:
+def test_an_account_without_a_project_may_get_one(client, key, link):
     """The agent may be about to make it, so that nobody has to."""
     assert "Is this you?" in client.get(link).text
     assert redeem(client, link).location == "/dashboard"
     assert works(client, key)
 
 
-def test_a_new_key_is_shown_once(client: FlaskClient, key: dict[str, str], link: str) -> None:
+def test_a_new_key_is_shown_once(client, key, link):
     answer = redeem(client, link, key="replace")
     assert_private(answer)
     (new,) = set(re.findall(r"tst_live_\w+", answer.text))
@@ -129,7 +123,7 @@ def test_a_new_key_is_shown_once(client: FlaskClient, key: dict[str, str], link:
     assert "tst_live_" not in client.get(link).text
 
 
-def test_a_weak_password_ends_no_link(client: FlaskClient, key: dict[str, str], link: str) -> None:
+def test_a_weak_password_ends_no_link(client, key, link):
     for password, problem in (
         ("", "at least 10 characters"), ("short one", "at least 10 characters"),
         ("password123", "easy to guess"), (f"{EMAIL.upper()}!!", "not your e-mail address"),
@@ -146,9 +140,7 @@ def test_a_weak_password_ends_no_link(client: FlaskClient, key: dict[str, str], 
     assert redeem(client, link).status_code == 303
 
 
-def test_nobody_waits_while_a_password_is_judged(
-    client: FlaskClient, link: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nobody_waits_while_a_password_is_judged(client, link, monkeypatch):
     real, writing = decoder.run, list[bool]()
 
     def run(*arguments: Any, **named: Any) -> Any:
@@ -160,7 +152,7 @@ def test_nobody_waits_while_a_password_is_judged(
     assert writing == [False]
 
 
-def test_a_link_works_once(client: FlaskClient, key: dict[str, str], link: str) -> None:
+def test_a_link_works_once(client, key, link):
     redeem(client, link)
     for answer in (client.get(link), redeem(client, link, key="replace")):
         assert "already claimed" in answer.text
@@ -174,7 +166,7 @@ def test_a_link_works_once(client: FlaskClient, key: dict[str, str], link: str) 
 
 
 @pytest.mark.postgres
-def test_of_two_one_wins(app: Flask, client: FlaskClient, key: dict[str, str], link: str) -> None:
+def test_of_two_one_wins(app, client, key, link):
     form = {"password": PASSWORD, "key": "replace"}
     texts = at_once(2, lambda _: app.test_client().post(link, data=form).text)
     shown = [set(re.findall(r"tst_live_\w+", text)) for text in texts]
@@ -183,7 +175,7 @@ def test_of_two_one_wins(app: Flask, client: FlaskClient, key: dict[str, str], l
     assert works(client, key | {"x-api-key": new})
 
 
-def test_a_replaced_link_offers_a_new_one(client: FlaskClient, link: str) -> None:
+def test_a_replaced_link_offers_a_new_one(client, link):
     init(client, EMAIL)
     for answer in (client.get(link), redeem(client, link), client.post(f"{link}/decline")):
         assert (answer.status_code, "There is a newer link" in answer.text) == (404, True)
@@ -192,9 +184,7 @@ def test_a_replaced_link_offers_a_new_one(client: FlaskClient, link: str) -> Non
     assert not is_claimed(client)
 
 
-def test_an_expired_link_says_so_and_offers_a_new_one(
-    app: Flask, client: FlaskClient, link: str, moved_clock: MovableClock
-) -> None:
+def test_an_expired_link_says_so_and_offers_a_new_one(app, client, link, moved_clock):
     moved_clock.move(days=6)
     # A new link does not lengthen the days.
     ask_for_link(client, "/claim", EMAIL)
@@ -211,7 +201,7 @@ def test_an_expired_link_says_so_and_offers_a_new_one(
     assert "accountId" in init(client, EMAIL).json["data"]
 
 
-def test_a_changed_link_says_so_and_offers_a_new_one(client: FlaskClient, link: str) -> None:
+def test_a_changed_link_says_so_and_offers_a_new_one(client, link):
     token = link.removeprefix("/claim/")
     broken = [token[:-1], token[:20], token + "A", token.swapcase(), "x", token.split(".")[0]]
     broken += [quote(text) for text in ("é", "\0", "a b", "%", "<script>alert(1)")]
@@ -223,7 +213,7 @@ def test_a_changed_link_says_so_and_offers_a_new_one(client: FlaskClient, link: 
     assert not is_claimed(client)
 
 
-def test_declining_removes(app: Flask, client: FlaskClient, key: dict[str, str], link: str) -> None:
+def test_declining_removes(app, client, key, link):
     client.post("/v1/projects", json={"slug": "unwanted"}, headers=key)
     answer = client.post(f"{link}/decline")
     assert (answer.status_code, answer.headers["Location"]) == (303, "/claim/declined")
@@ -236,9 +226,7 @@ def test_declining_removes(app: Flask, client: FlaskClient, key: dict[str, str],
     assert client.post("/v1/projects", json={"slug": "unwanted"}, headers=again).status_code == 200
 
 
-def test_a_new_link_replaces_the_old_one_and_keeps_the_key(
-    app: Flask, client: FlaskClient, key: dict[str, str], link: str
-) -> None:
+def test_a_new_link_replaces_the_old_one_and_keeps_the_key(app, client, key, link):
     assert ask_for_link(client, "/claim", "NEW@example.com ").status_code == 200
     new = mailed_links(app)[-1]
     assert new != link
@@ -250,9 +238,7 @@ def test_a_new_link_replaces_the_old_one_and_keeps_the_key(
     assert not works(client, key)
 
 
-def test_all_addresses_look_alike(
-    app: Flask, client: FlaskClient, link: str, owner: Caller
-) -> None:
+def test_all_addresses_look_alike(app, client, link, owner):
     texts = set()
     for email in (EMAIL, "nobody@example.com", owner.email):
         answer = ask_for_link(client, "/claim", email)
@@ -263,7 +249,7 @@ def test_all_addresses_look_alike(
     assert [mail.recipient for mail in mails(app)] == [EMAIL, EMAIL]
 
 
-def test_a_form_is_taken_from_the_page_itself_alone(client: FlaskClient, link: str) -> None:
+def test_a_form_is_taken_from_the_page_itself_alone(client, link):
     """tests/attacks/test_access sends every form from other sites; here are odd headers."""
     for headers in (
         {"Origin": "http://["},

@@ -7,8 +7,6 @@ import time
 
 import pytest
 from disposable_email_domains import blocklist
-from flask import Flask
-from flask.testing import FlaskClient
 from hypothesis import given
 from hypothesis import strategies as st
 from werkzeug.test import TestResponse
@@ -24,14 +22,13 @@ from testimonials.core.db.identifiers import (
 )
 from testimonials.core.extensions import db
 from tests.auth.links import credentials, init, mailed_links, mails
-from tests.conftest import Caller, MakeApp, MovableClock
 from tests.support.racing import at_once
 from tests.support.shapes import data_of, error_of
 
 UNKNOWN = "0" * 24
 
 
-def test_a_pair_that_does_not_match_is_401(agent: Caller, outsider: Caller) -> None:
+def test_a_pair_that_does_not_match_is_401(agent, outsider):
     """tests/contracts/test_error_shape knocks at every call; here are the headers."""
     key, hashed = agent.api_key, hashlib.sha256(agent.api_key.encode()).hexdigest()
     ids = ("", UNKNOWN, "' OR 1=1 --", "é" * 24, "a" * 10_000)
@@ -51,7 +48,7 @@ def test_a_pair_that_does_not_match_is_401(agent: Caller, outsider: Caller) -> N
     assert len({answer.text for answer in answers}) == 1
 
 
-def test_a_bad_pair_is_401_before_the_body_or_the_project_is_looked_at(agent: Caller) -> None:
+def test_a_bad_pair_is_401_before_the_body_or_the_project_is_looked_at(agent):
     project = agent.create_project()
     headers = agent.headers | {"x-api-key": new_credential(KEY_PREFIX)}
     for path in (f"/v1/projects/{project['_id']}", f"/v1/projects/{UNKNOWN}"):
@@ -60,7 +57,7 @@ def test_a_bad_pair_is_401_before_the_body_or_the_project_is_looked_at(agent: Ca
         assert agent.client.post("/v1/projects", data=body, headers=headers).status_code == 401
 
 
-def test_an_unclaimed_account_ends_with_its_days(agent: Caller, moved_clock: MovableClock) -> None:
+def test_an_unclaimed_account_ends_with_its_days(agent, moved_clock):
     agent.create_project(slug="fleeting")
     moved_clock.move(days=7, seconds=-5)
     assert agent.get("/v1/me").status_code == 200
@@ -73,7 +70,7 @@ def test_an_unclaimed_account_ends_with_its_days(agent: Caller, moved_clock: Mov
     assert agent.client.get("/fleeting").status_code == 404
 
 
-def test_only_hash_and_last_four_characters_of_a_key_are_stored(app: Flask, agent: Caller) -> None:
+def test_only_hash_and_last_four_characters_of_a_key_are_stored(app, agent):
     with app.app_context():
         account = db.session.get(Account, agent.account_id)
         assert account is not None
@@ -83,7 +80,7 @@ def test_only_hash_and_last_four_characters_of_a_key_are_stored(app: Flask, agen
         assert agent.api_key not in [str(value) for value in columns]
 
 
-def test_a_key_has_the_fixed_prefix_enough_random_bits_and_a_checksum() -> None:
+def test_a_key_has_the_fixed_prefix_enough_random_bits_and_a_checksum():
     key = new_credential(KEY_PREFIX)
     assert key.startswith(KEY_PREFIX)
     assert SECRET_LENGTH * math.log2(len(BASE62)) >= 160
@@ -92,19 +89,19 @@ def test_a_key_has_the_fixed_prefix_enough_random_bits_and_a_checksum() -> None:
 
 
 @given(position=st.integers(0, len(KEY_PREFIX) + 37), character=st.sampled_from(BASE62))
-def test_a_key_with_one_character_changed_fails_its_checksum(position: int, character: str) -> None:
+def test_a_key_with_one_character_changed_fails_its_checksum(position, character):
     key = new_credential(KEY_PREFIX)
     changed = key[:position] + character + key[position + 1 :]
     assert is_credential(changed, KEY_PREFIX) == (changed == key)
 
 
 @given(st.text(max_size=60))
-def test_no_text_passes_for_a_key(text: str) -> None:
+def test_no_text_passes_for_a_key(text):
     assert not is_credential(text, KEY_PREFIX)
     assert not is_credential(KEY_PREFIX + text, KEY_PREFIX)
 
 
-def test_ids_sort_in_the_order_they_were_made_in() -> None:
+def test_ids_sort_in_the_order_they_were_made_in():
     before = time.time_ns() // 1_000_000
     made = [new_identifier() for _ in range(5000)]
     assert made == sorted(set(made))
@@ -114,7 +111,7 @@ def test_ids_sort_in_the_order_they_were_made_in() -> None:
     assert len(set(milliseconds)) < len(made) / 10  # many share one
 
 
-def test_a_new_address_gets_an_account_and_a_key(client: FlaskClient) -> None:
+def test_a_new_address_gets_an_account_and_a_key(client):
     answer = init(client)
     assert answer.headers["Cache-Control"] == "no-store"
     data = data_of(answer)
@@ -126,11 +123,11 @@ def test_a_new_address_gets_an_account_and_a_key(client: FlaskClient) -> None:
 
 
 @pytest.mark.parametrize(("days", "shown"), [(0.5, 0.5), (30, 30)])
-def test_expires_in_days_is_the_setting(make_app: MakeApp, days: float, shown: float) -> None:
+def test_expires_in_days_is_the_setting(make_app, days, shown):
     assert data_of(init(make_app(claim_days=days).test_client()))["expiresInDays"] == shown
 
 
-def test_it_mails_one_magic_link_to_the_address(app: Flask, client: FlaskClient) -> None:
+def test_it_mails_one_magic_link_to_the_address(app, client):
     key = data_of(init(client, "Owner@Example.com"))["apiKey"]
     (mail,) = mails(app)
     assert (mail.purpose, mail.recipient, mail.state) == ("claim", "owner@example.com", "queued")
@@ -138,7 +135,7 @@ def test_it_mails_one_magic_link_to_the_address(app: Flask, client: FlaskClient)
     assert key not in mail.text + mail.html
 
 
-def test_calling_again_replaces_key_and_link(app: Flask, client: FlaskClient) -> None:
+def test_calling_again_replaces_key_and_link(app, client):
     first, second = init(client), init(client)
     assert first.json["data"]["accountId"] == second.json["data"]["accountId"]
     assert client.get("/v1/me", headers=credentials(first)).status_code == 401
@@ -146,7 +143,7 @@ def test_calling_again_replaces_key_and_link(app: Flask, client: FlaskClient) ->
     assert [client.get(link).status_code for link in mailed_links(app)] == [404, 200]
 
 
-def test_calling_again_starts_the_days_anew(client: FlaskClient, moved_clock: MovableClock) -> None:
+def test_calling_again_starts_the_days_anew(client, moved_clock):
     init(client)
     moved_clock.move(days=6.9)
     headers = credentials(init(client))
@@ -155,11 +152,11 @@ def test_calling_again_starts_the_days_anew(client: FlaskClient, moved_clock: Mo
 
 
 @pytest.mark.parametrize("spelling", ["NEW@EXAMPLE.COM", " New@Example.com\n"])
-def test_addresses_are_compared_in_lower_case(client: FlaskClient, spelling: str) -> None:
+def test_addresses_are_compared_in_lower_case(client, spelling):
     assert data_of(init(client))["accountId"] == data_of(init(client, spelling))["accountId"]
 
 
-def test_a_claimed_address_keeps_its_key_and_gets_no_mail(app: Flask, owner: Caller) -> None:
+def test_a_claimed_address_keeps_its_key_and_gets_no_mail(app, owner):
     data = data_of(init(owner.client, "Owner@example.com"))
     assert set(data) == {"claimRequired", "accountExists", "message"}
     assert (data["claimRequired"], data["accountExists"]) == (False, True)
@@ -177,7 +174,7 @@ MALFORMED = [
 ]  # fmt: skip
 
 
-def test_a_malformed_address_is_400(app: Flask, client: FlaskClient) -> None:
+def test_a_malformed_address_is_400(app, client):
     for number, email in enumerate(MALFORMED):
         answer = init(client, email, f"10.0.{number}.1")
         code = answer.get_json()["code"]
@@ -186,7 +183,7 @@ def test_a_malformed_address_is_400(app: Flask, client: FlaskClient) -> None:
     assert mails(app) == []
 
 
-def test_addresses_of_the_whole_world_are_taken(client: FlaskClient) -> None:
+def test_addresses_of_the_whole_world_are_taken(client):
     for email in ("ünï@example.com", "a@bücher.example", "o'neil+x@example.com"):
         headers = credentials(init(client, email))
         assert data_of(client.get("/v1/me", headers=headers))["email"] == email
@@ -194,7 +191,7 @@ def test_addresses_of_the_whole_world_are_taken(client: FlaskClient) -> None:
     assert "required" in error["message"]
 
 
-def test_disposable_domains_and_their_subdomains_are_400(app: Flask, client: FlaskClient) -> None:
+def test_disposable_domains_and_their_subdomains_are_400(app, client):
     assert "mailinator.com" in blocklist
     for prefix in ("", "mail.", "a.b.", "MAIL."):
         answer = init(client, f"a@{prefix}mailinator.com")
@@ -202,7 +199,7 @@ def test_disposable_domains_and_their_subdomains_are_400(app: Flask, client: Fla
     assert mails(app) == []
 
 
-def test_an_operator_can_allow_and_deny_domains(make_app: MakeApp) -> None:
+def test_an_operator_can_allow_and_deny_domains(make_app):
     client = make_app(
         email_allow_domains="mailinator.com, good.throwaway.example",
         email_deny_domains=["throwaway.example", "bücher.example", "xn--mnchen-3ya.example"],
@@ -216,7 +213,7 @@ def test_an_operator_can_allow_and_deny_domains(make_app: MakeApp) -> None:
         error_of(init(client, f"a@{domain}", "10.0.0.3"), 400, "EMAIL_DISPOSABLE", "email")
 
 
-def test_closed_sign_up_is_400_and_says_so(make_app: MakeApp) -> None:
+def test_closed_sign_up_is_400_and_says_so(make_app):
     app = make_app(signup="closed")
     error = error_of(init(app.test_client()), 400, "SIGNUP_CLOSED", "email")
     assert "closed" in error["message"]
@@ -226,7 +223,7 @@ def test_closed_sign_up_is_400_and_says_so(make_app: MakeApp) -> None:
     assert data_of(init(app.test_client(), "early@example.com"))["claimRequired"] is True
 
 
-def test_sign_up_for_domains_takes_theirs_alone(make_app: MakeApp) -> None:
+def test_sign_up_for_domains_takes_theirs_alone(make_app):
     client = make_app(signup="domains", signup_domains="example.com @bücher.example").test_client()
     data_of(init(client, "a@EXAMPLE.com", "10.0.0.1"))
     data_of(init(client, "a@xn--bcher-kva.example", "10.0.0.1"))
@@ -248,7 +245,7 @@ def limited(answer: TestResponse, limit: int, what: str) -> None:
     assert answer.headers["RateLimit"].endswith(f";r=0;t={wait}")
 
 
-def test_the_sixth_request_of_an_ip_in_an_hour_is_429(make_app: MakeApp) -> None:
+def test_the_sixth_request_of_an_ip_in_an_hour_is_429(make_app):
     # Over restarts too, and whatever credentials or forwarded addresses come along.
     for number in range(5):
         data_of(init(make_app().test_client(), f"a{number}@example.com"))
@@ -260,7 +257,7 @@ def test_the_sixth_request_of_an_ip_in_an_hour_is_429(make_app: MakeApp) -> None
     data_of(init(client, "a5@example.com", "10.0.0.2"))
 
 
-def test_every_request_of_an_ip_counts_also_the_ones_refused(client: FlaskClient) -> None:
+def test_every_request_of_an_ip_counts_also_the_ones_refused(client):
     path = "/v1/auth/agent-init"
     base = {"REMOTE_ADDR": "10.0.0.1"}
     client.post(path, data=b"{", content_type="application/json", environ_base=base)
@@ -271,7 +268,7 @@ def test_every_request_of_an_ip_counts_also_the_ones_refused(client: FlaskClient
     limited(init(client), 5, "IP address")
 
 
-def test_the_fourth_request_for_an_address_is_429(app: Flask, client: FlaskClient) -> None:
+def test_the_fourth_request_for_an_address_is_429(app, client):
     answers = [init(client, ip=f"10.0.0.{number}") for number in range(3)]
     limited(init(client, "NEW@example.com", "10.0.0.9"), 3, "e-mail address")
     # It changes neither key nor link.
@@ -287,13 +284,13 @@ def test_the_fourth_request_for_an_address_is_429(app: Flask, client: FlaskClien
         ["joe.doe@gmail.com", "joedoe@gmail.com", "j.oedoe+x@googlemail.com", "joedoe+@gmail.com"],
     ],
 )
-def test_spellings_of_one_mailbox_count_together(client: FlaskClient, spellings: list[str]) -> None:
+def test_spellings_of_one_mailbox_count_together(client, spellings):
     statuses = [init(client, email, f"10.0.{n}.0").status_code for n, email in enumerate(spellings)]
     assert statuses == [200, 200, 200, 429]
     data_of(init(client, spellings[0].replace("e@", "u@").replace("joe.", "jo."), "10.0.9.0"))
 
 
-def test_requests_without_a_usable_address_do_not_count_for_it(make_app: MakeApp) -> None:
+def test_requests_without_a_usable_address_do_not_count_for_it(make_app):
     closed = make_app(signup="closed").test_client()
     for number in range(4):
         assert init(closed, ip=f"10.0.1.{number}").status_code == 400
@@ -301,7 +298,7 @@ def test_requests_without_a_usable_address_do_not_count_for_it(make_app: MakeApp
 
 
 @pytest.mark.postgres
-def test_two_at_once_for_a_new_address_make_one_account(app: Flask) -> None:
+def test_two_at_once_for_a_new_address_make_one_account(app):
     answers = at_once(3, lambda number: init(app.test_client(), ip=f"10.0.0.{number}"))
     assert len({data_of(answer)["accountId"] for answer in answers}) == 1
     client = app.test_client()
@@ -310,13 +307,13 @@ def test_two_at_once_for_a_new_address_make_one_account(app: Flask) -> None:
     assert sorted(client.get(link).status_code for link in mailed_links(app)) == [200, 404, 404]
 
 
-def test_calling_again_keeps_the_projects(client: FlaskClient) -> None:
+def test_calling_again_keeps_the_projects(client):
     client.post("/v1/projects", json={"slug": "kept"}, headers=credentials(init(client)))
     listed = data_of(client.get("/v1/projects", headers=credentials(init(client))))
     assert [project["publicPageConfig"]["slug"] for project in listed] == ["kept"]
 
 
-def test_addresses_of_one_ipv6_network_count_together(client: FlaskClient) -> None:
+def test_addresses_of_one_ipv6_network_count_together(client):
     for number in range(5):
         data_of(init(client, f"a{number}@example.com", f"2001:db8:0:{number}::1"))
     assert init(client, "b@example.com", "2001:db8:0:ffff::1").status_code == 429

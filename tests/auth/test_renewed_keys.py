@@ -38,9 +38,7 @@ def not_me(app: Flask) -> str:
     return found[1] if found else ""
 
 
-def test_a_new_key_is_told_where_there_is_data_and_revoked_by_one_button(
-    app: Flask, client: FlaskClient
-) -> None:
+def test_a_new_key_is_told_where_there_is_data_and_revoked_by_one_button(app, client):
     first = ask(client)
     # There is nothing yet that anybody could get at.
     assert not_me(app) == ""
@@ -74,9 +72,7 @@ def test_a_new_key_is_told_where_there_is_data_and_revoked_by_one_button(
     assert works(again)
 
 
-def test_a_link_about_a_key_works_for_that_key_of_an_unclaimed_account_alone(
-    app: Flask, client: FlaskClient
-) -> None:
+def test_a_link_about_a_key_works_for_that_key_of_an_unclaimed_account_alone(app, client):
     ask(client).create_project(slug="fern")
     ask(client)
     old = not_me(app)
@@ -90,9 +86,7 @@ def test_a_link_about_a_key_works_for_that_key_of_an_unclaimed_account_alone(
     assert works(last)
 
 
-def test_who_claims_sees_the_keys_and_what_came_after_the_first(
-    app: Flask, client: FlaskClient
-) -> None:
+def test_who_claims_sees_the_keys_and_what_came_after_the_first(app, client):
     first = ask(client)
     project = first.create_project(slug="fern", skipDemoTestimonials=True)["_id"]
     first.create_testimonial(project, authorName="Maya", text="Before.")
@@ -125,7 +119,7 @@ def test_who_claims_sees_the_keys_and_what_came_after_the_first(
     assert "added after a new key" in inbox
 
 
-def test_a_program_is_called_by_its_first_word_and_nothing_that_looks_like_a_link() -> None:
+def test_a_program_is_called_by_its_first_word_and_nothing_that_looks_like_a_link():
     for given, label in (
         ("curl/8.5.0", "curl/8.5.0"), ("python-requests/2.31.0", "python-requests/2.31.0"),
         ("node", "node"), ("Mozilla/5.0 (X11; Linux) Firefox/128.0", "Firefox on Linux"),

@@ -22,7 +22,7 @@ from testimonials.core.http.openapi import operations
 from testimonials.core.http.resource import Operation
 from tests.auth.browsers import open_browser
 from tests.auth.tokens import TokenCaller, give_token
-from tests.conftest import PASSWORD, Caller, MakeCaller, MovableClock
+from tests.conftest import PASSWORD, Caller
 from tests.support.plans import count_statements
 from tests.support.sampling import sample
 from tests.support.shapes import data_of, error_of
@@ -42,7 +42,7 @@ def refuse(agent: TokenCaller, headers: dict[str, str] | None = None) -> str:
     return str(error["message"])
 
 
-def test_a_token_says_what_it_may_do(app: Flask, owner: Caller, moved_clock: MovableClock) -> None:
+def test_a_token_says_what_it_may_do(app, owner, moved_clock):
     project = owner.create_project()["_id"]
     agent = give_token(app, owner, Scope.PUBLISH, Scope.READ, project_id=project, days=7)
     assert data_of(agent.get("/v1/me")) == {
@@ -54,7 +54,7 @@ def test_a_token_says_what_it_may_do(app: Flask, owner: Caller, moved_clock: Mov
     assert (forever["projectId"], forever["expiresAt"]) == (None, None)
 
 
-def test_a_token_is_taken_wherever_it_is_sent(app: Flask, owner: Caller, outsider: Caller) -> None:
+def test_a_token_is_taken_wherever_it_is_sent(app, owner, outsider):
     agent = give_token(app, owner)
     token, own = agent.api_key, {"x-service-account-id": owner.account_id}
     for headers in (
@@ -78,7 +78,7 @@ def test_a_token_is_taken_wherever_it_is_sent(app: Flask, owner: Caller, outside
     assert token not in answer.text
 
 
-def test_forged_tokens_are_all_refused_alike(app: Flask, owner: Caller) -> None:
+def test_forged_tokens_are_all_refused_alike(app, owner):
     agent = give_token(app, owner)
     token = agent.api_key
     forged = [
@@ -103,7 +103,7 @@ def test_forged_tokens_are_all_refused_alike(app: Flask, owner: Caller) -> None:
     assert refuse(agent, {"Authorization": f"Bearer {row.token_hash}"})
 
 
-def test_a_token_is_told_why_it_ended(app: Flask, owner: Caller, moved_clock: MovableClock) -> None:
+def test_a_token_is_told_why_it_ended(app, owner, moved_clock):
     agent = give_token(app, owner, days=1)
     other = give_token(app, owner)
     moved_clock.move(hours=23, minutes=59)
@@ -117,7 +117,7 @@ def test_a_token_is_told_why_it_ended(app: Flask, owner: Caller, moved_clock: Mo
     assert 'error="invalid_token"' in answer.headers["WWW-Authenticate"]
 
 
-def test_a_token_ends_with_the_account(app: Flask, owner: Caller, make_caller: MakeCaller) -> None:
+def test_a_token_ends_with_the_account(app, owner, make_caller):
     agent, browser = give_token(app, owner), open_browser(app, owner)
     assert browser.post("/dashboard/account/key").status_code == 200
     assert owner.get("/v1/me").status_code == 401
@@ -133,9 +133,7 @@ def test_a_token_ends_with_the_account(app: Flask, owner: Caller, make_caller: M
     assert "unknown" in refuse(give_token(app, make_caller("nobody@example.com")))
 
 
-def test_a_project_in_the_trash_is_out_of_reach_until_it_is_back(
-    app: Flask, owner: Caller, outsider: Caller
-) -> None:
+def test_a_project_in_the_trash_is_out_of_reach_until_it_is_back(app, owner, outsider):
     project, other = owner.create_project(slug="kiln")["_id"], owner.create_project()["_id"]
     agent, path = give_token(app, owner, project_id=project), f"/v1/projects/{project}"
     assert data_of(agent.get("/v1/projects"))[0]["_id"] == project
@@ -151,9 +149,7 @@ def test_a_project_in_the_trash_is_out_of_reach_until_it_is_back(
     error_of(agent.post("/v1/projects"), 403, "ONE_PROJECT_ONLY")
 
 
-def test_the_last_use_is_noted_and_stored_without_a_write_for_each_call(
-    app: Flask, owner: Caller, moved_clock: MovableClock
-) -> None:
+def test_the_last_use_is_noted_and_stored_without_a_write_for_each_call(app, owner, moved_clock):
     agent = give_token(app, owner, Scope.READ)
 
     def look() -> tuple[Any, Any]:
@@ -182,7 +178,7 @@ def test_the_last_use_is_noted_and_stored_without_a_write_for_each_call(
     assert look()[0].by == "mcp"
 
 
-def test_tokens_nobody_uses_are_named(app: Flask, owner: Caller, moved_clock: MovableClock) -> None:
+def test_tokens_nobody_uses_are_named(app, owner, moved_clock):
     agent = give_token(app, owner, days=None)
     moved_clock.move(days=90)
 
@@ -197,7 +193,7 @@ def test_tokens_nobody_uses_are_named(app: Flask, owner: Caller, moved_clock: Mo
     assert list_states() == ["active"]
 
 
-def test_the_operator_makes_and_revokes_tokens(app: Flask, owner: Caller, agent: Caller) -> None:
+def test_the_operator_makes_and_revokes_tokens(app, owner, agent):
     run = app.test_cli_runner().invoke
     owner.create_project(slug="kiln")
     foreign = agent.create_project(slug="foreign")["_id"]
@@ -225,7 +221,7 @@ def test_the_operator_makes_and_revokes_tokens(app: Flask, owner: Caller, agent:
 BODY = {"authorName": "Maya Kowalski", "text": "It simply works."}
 
 
-def test_history_and_activity_name_the_token(app: Flask, owner: Caller) -> None:
+def test_history_and_activity_name_the_token(app, owner):
     project = owner.create_project(slug="kiln")["_id"]
     agent, path = give_token(app, owner, Scope.READ, Scope.PUBLISH), f"/v1/projects/{project}"
     one = data_of(agent.post(f"{path}/testimonials", BODY))["_id"]
@@ -304,7 +300,7 @@ def find_rules(app: Flask) -> dict[str, Operation]:
 
 
 @pytest.mark.parametrize("scopes", CHOSEN, ids="+".join)
-def test_scopes_let_pass_or_are_named(app: Flask, owner: Caller, scopes: tuple[Scope, ...]) -> None:
+def test_scopes_let_pass_or_are_named(app, owner, scopes):
     """Real calls with an unknown project: whoever passes the guard gets another answer than 403."""
     agent = give_token(app, owner, *scopes) if scopes else owner
     key = ApiCaller(owner.account_id, owner.email, "abcd")
@@ -330,13 +326,13 @@ def test_scopes_let_pass_or_are_named(app: Flask, owner: Caller, scopes: tuple[S
     assert 404 in seen
 
 
-def test_the_key_reaches_no_more_than_it_should(app: Flask) -> None:
+def test_the_key_reaches_no_more_than_it_should(app):
     rules = find_rules(app)
     reached = {name for name, rule in rules.items() if rule.by_key}
     assert reached == OF_THE_KEY | MORE_OF_THE_KEY.keys()
 
 
-def test_no_token_comes_near_what_only_a_person_does(app: Flask) -> None:
+def test_no_token_comes_near_what_only_a_person_does(app):
     for rule, operation in operations(app):
         assert not NEVER.search(rule.rule), rule
         assert not NEVER.search(operation.name), rule

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import OpenPage, Project, Site, serve_site
+from tests.browser.conftest import Project, Site, serve_site
 from tests.browser.pages import follow, send_testimonial
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
@@ -33,7 +33,7 @@ def claim(page: Page, project: Project) -> None:
     expect(page.get_by_text("Your page is open.").first).to_be_visible()
 
 
-def test_from_the_mail_to_the_widget_and_back_in(site: Site, open_page: OpenPage) -> None:
+def test_from_the_mail_to_the_widget_and_back_in(site, open_page):
     asked: list[str] = []
     host = site.url.removesuffix(BASE)
     project = site.create_project()

@@ -21,7 +21,6 @@ from mcp.shared.auth import (
 )
 from playwright.sync_api import expect
 
-from tests.browser.conftest import OpenPage, Site
 from tests.support.servers import PATIENCE
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
@@ -97,7 +96,7 @@ def program() -> Iterator[Program]:
     made.server.server_close()
 
 
-def test_a_program_connects_as_allowed(site: Site, open_page: OpenPage, program: Program) -> None:
+def test_a_program_connects_as_allowed(site, open_page, program):
     project, storage = site.create_project(), Storage()
     page = open_page(f"{site.url}/login")
     project.sign_in(page)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.conftest import OpenPage, Project
 from tests.browser.pages import follow
 from tests.dashboard.insights.counted import add_reads, add_views, add_visits
 from tests.support.rows import add_testimonial
@@ -53,9 +52,7 @@ class Taps:
         self.count += 1
 
 
-def test_insights_are_one_sentence_one_chart_and_one_list(
-    open_page: OpenPage, project: Project
-) -> None:
+def test_insights_are_one_sentence_one_chart_and_one_list(open_page, project):
     app = project.site.app
     add_visits(app, project.id, 212, 61)
     for ago in range(60):
@@ -73,9 +70,7 @@ def test_insights_are_one_sentence_one_chart_and_one_list(
     assert height(page, ".path") <= 620
 
 
-def test_inviting_comes_before_everything_on_a_phone_too(
-    open_page: OpenPage, project: Project
-) -> None:
+def test_inviting_comes_before_everything_on_a_phone_too(open_page, project):
     page = open_page(project.page_url, viewport=PHONE)
     project.sign_in(page, "/people")
     expect(page.get_by_role("button", name="Invite", exact=True)).to_be_in_viewport()
@@ -89,7 +84,7 @@ def test_inviting_comes_before_everything_on_a_phone_too(
 PLACES = ["Inbox", "Collect", "Widget", "Insights", "Settings"]
 
 
-def test_a_phone_has_five_places(open_page: OpenPage, project: Project) -> None:
+def test_a_phone_has_five_places(open_page, project):
     page = open_page(project.page_url, viewport=PHONE)
     project.sign_in(page, "/inbox")
     bar = page.get_by_role("navigation", name="Project")
@@ -104,7 +99,7 @@ def test_a_phone_has_five_places(open_page: OpenPage, project: Project) -> None:
     assert taps.count == len(PLACES)
 
 
-def test_keys_lead_to_the_five_places(open_page: OpenPage, project: Project) -> None:
+def test_keys_lead_to_the_five_places(open_page, project):
     page = open_page(project.page_url, viewport=DESK)
     project.sign_in(page, "/settings")
     bar = page.get_by_role("navigation", name="Project")
@@ -124,9 +119,7 @@ def test_keys_lead_to_the_five_places(open_page: OpenPage, project: Project) -> 
     expect(page.get_by_role("heading", name="Settings", level=1)).to_be_visible()
 
 
-def test_settings_are_one_screen_and_a_colleague_is_three_taps_away(
-    open_page: OpenPage, project: Project
-) -> None:
+def test_settings_are_one_screen_and_a_colleague_is_three_taps_away(open_page, project):
     page = open_page(project.page_url, viewport=DESK)
     project.sign_in(page, "/settings")
     assert height(page) <= 960
@@ -146,9 +139,7 @@ def test_settings_are_one_screen_and_a_colleague_is_three_taps_away(
     assert taps.count == 3
 
 
-def test_collect_is_calm_and_asks_ten_customers_by_two_taps_and_pasting(
-    open_page: OpenPage, project: Project
-) -> None:
+def test_collect_is_calm_and_asks_ten_customers_by_two_taps_and_pasting(open_page, project):
     page = open_page(project.page_url, viewport=DESK)
     project.sign_in(page, "/inbox")
     taps = Taps()
@@ -167,9 +158,7 @@ def test_collect_is_calm_and_asks_ten_customers_by_two_taps_and_pasting(
     assert height(page, ".collect-rows") <= 900
 
 
-def test_the_page_editor_is_one_list_of_which_one_row_is_open(
-    open_page: OpenPage, project: Project
-) -> None:
+def test_the_page_editor_is_one_list_of_which_one_row_is_open(open_page, project):
     page = open_page(project.page_url, viewport=DESK)
     project.sign_in(page, "/collect/page")
     # Headline, note, a person or not, light or dark, stars; and the width of the preview.
@@ -191,7 +180,7 @@ BOXES = """() => [...document.querySelectorAll('.item :is(.button, p)')].map((ea
 })"""
 
 
-def test_focus_moves_nothing_in_the_inbox(open_page: OpenPage, project: Project) -> None:
+def test_focus_moves_nothing_in_the_inbox(open_page, project):
     for name in ("Maya", "Tom", "Aiko"):
         add_testimonial(project.site.app, project.id, status="pending", author_name=name)
     page = open_page(project.page_url, viewport=DESK)
@@ -209,9 +198,7 @@ def test_focus_moves_nothing_in_the_inbox(open_page: OpenPage, project: Project)
     assert height(page, ".item-actions") <= PHONE["height"] - 73 - 52
 
 
-def test_one_testimonial_is_its_card_its_tags_and_a_switch(
-    open_page: OpenPage, project: Project
-) -> None:
+def test_one_testimonial_is_its_card_its_tags_and_a_switch(open_page, project):
     row = add_testimonial(project.site.app, project.id, rating=5)
     page = open_page(project.page_url, viewport=DESK)
     project.sign_in(page, f"/testimonials/{row}")

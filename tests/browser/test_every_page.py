@@ -121,7 +121,7 @@ def name(door: Door) -> str:
     return re.sub(r"<any\(.*?\):(\w+)>", lambda found: door.words[found[1]], door.rule.rule)
 
 
-def test_every_page_is_seen_by_somebody(rich: RichSite) -> None:
+def test_every_page_is_seen_by_somebody(rich):
     unseen = {name(door) for door, visitor in rich.pages if visitor is None}
     assert unseen == set().union(*NO_PAGES.values())
     assert {door.rule.rule for door, _ in rich.pages} >= PARTS_OF_PAGES
@@ -129,7 +129,7 @@ def test_every_page_is_seen_by_somebody(rich: RichSite) -> None:
 
 
 @pytest.mark.parametrize("part", range(PARTS))
-def test_no_page_is_wrong(rich: RichSite, open_page: OpenPage, known: Known, part: int) -> None:
+def test_no_page_is_wrong(rich, open_page, known, part):
     visits = [
         (visitor, path_at(rich, door), door.rule.rule)
         for door, visitor in rich.pages
@@ -181,7 +181,7 @@ def visit(page: Page, url: str, rule: str, known: set[str]) -> Iterator[str]:
         yield from (f"unfolded: {each}" for each in look_on_a_phone(page, allowed))
 
 
-def test_keyboard_reaches_the_list_of_calls(site: Site, open_page: OpenPage) -> None:
+def test_keyboard_reaches_the_list_of_calls(site, open_page):
     page = open_page(f"{site.url}/docs", viewport={"width": 1280, "height": 800})
     links = page.locator("nav a")
     for _ in range(2):

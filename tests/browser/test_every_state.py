@@ -453,7 +453,7 @@ JOURNEYS: tuple[Journey, ...] = (
 
 
 @pytest.mark.parametrize("journey", JOURNEYS, ids=lambda journey: journey.__name__)
-def test_nothing_is_wrong_on_the_way(site: Site, open_page: OpenPage, journey: Journey) -> None:
+def test_nothing_is_wrong_on_the_way(site, open_page, journey):
     found = []
     for number, page in enumerate(journey(site, open_page), start=1):
         heading = page.locator("h1").first.text_content()

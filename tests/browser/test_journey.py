@@ -1,7 +1,6 @@
 """The main job on real input, as `scripts/journey` does it."""
 
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 
@@ -10,7 +9,7 @@ from tools.journey import TESTIMONIALS, run_journey
 
 @pytest.mark.browser
 @pytest.mark.process
-def test_from_agent_init_to_the_widget_on_a_page_of_another_origin(tmp_path: Path) -> None:
+def test_from_agent_init_to_the_widget_on_a_page_of_another_origin(tmp_path):
     picture = tmp_path / "widget.png"
     # It starts a browser of its own, and one thread can hold but one.
     with ThreadPoolExecutor(1) as pool:

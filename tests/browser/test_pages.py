@@ -3,7 +3,6 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import OpenPage, Site
 from tests.browser.pages import CLIPBOARD, follow
 from tests.conftest import PASSWORD
 from tests.dashboard.insights.counted import add_views
@@ -17,7 +16,7 @@ READ = """() => {
 }"""
 
 
-def test_the_widget_can_be_tried(site: Site, open_page: OpenPage) -> None:
+def test_the_widget_can_be_tried(site, open_page):
     page = open_page(site.url, viewport={"width": 1280, "height": 900})
     stands = page.locator('[data-testimonials-state="ready"]:not(.is-next)')
     expect(stands).to_have_count(1)
@@ -32,7 +31,7 @@ def test_the_widget_can_be_tried(site: Site, open_page: OpenPage) -> None:
     assert all(is_sample for _, is_sample in seen)
 
 
-def test_by_keyboard_alone(site: Site, open_page: OpenPage) -> None:
+def test_by_keyboard_alone(site, open_page):
     page = open_page(site.create_project().claim_link())
     focused = page.locator(":focus")
     page.keyboard.press("Tab")
@@ -63,7 +62,7 @@ def test_by_keyboard_alone(site: Site, open_page: OpenPage) -> None:
     expect(heading).to_be_focused()
 
 
-def test_a_replaced_key_can_be_copied(site: Site, open_page: OpenPage) -> None:
+def test_a_replaced_key_can_be_copied(site, open_page):
     project = site.create_project()
     page = open_page(project.claim_link(), permissions=CLIPBOARD)
     page.get_by_label("Password", exact=True).fill(PASSWORD)
@@ -77,7 +76,7 @@ def test_a_replaced_key_can_be_copied(site: Site, open_page: OpenPage) -> None:
     assert project.call("GET", "")["_id"] == project.id
 
 
-def test_a_day_is_chosen_by_keyboard_and_by_pointer(site: Site, open_page: OpenPage) -> None:
+def test_a_day_is_chosen_by_keyboard_and_by_pointer(site, open_page):
     project = site.create_project()
     for ago in range(30):
         add_views(site.app, project.id, 400 + 13 * ago, website="fern.example", ago=ago, clicks=9)
@@ -100,7 +99,7 @@ def test_a_day_is_chosen_by_keyboard_and_by_pointer(site: Site, open_page: OpenP
     expect(words).to_have_text("846, of them 69 on your wall")
 
 
-def test_a_token_is_made_in_a_dialog_and_copied(site: Site, open_page: OpenPage) -> None:
+def test_a_token_is_made_in_a_dialog_and_copied(site, open_page):
     project = site.create_project()
     page = open_page(site.url, permissions=CLIPBOARD)
     project.sign_in(page, "/settings/developers/tokens")

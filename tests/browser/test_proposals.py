@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import OpenPage, Project, Site
+from tests.browser.conftest import Project
 from tests.browser.pages import next_page
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
@@ -39,7 +39,7 @@ def propose_many(project: Project) -> None:
     propose(project, "request", {"people": people, "subject": "A few words?"})
 
 
-def test_the_inbox_leads_to_what_waits_and_keys_decide(site: Site, open_page: OpenPage) -> None:
+def test_the_inbox_leads_to_what_waits_and_keys_decide(site, open_page):
     project = site.create_project()
     propose_many(project)
     page = open_page(project.page_url)

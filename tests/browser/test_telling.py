@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import OpenPage, Project, Site
+from tests.browser.conftest import OpenPage, Project
 from tests.browser.widget.conftest import HostPage, host
 from tests.browser.widget.test_recordings import fill as fill_with_recordings
 from tests.browser.widget.test_snippet_on_another_origin import TEXTS, check_widget, fill
@@ -61,7 +61,7 @@ def put_on(host: HostPage, project: Project, space: int = 0) -> None:
     host.body = f"{shown}{snippet['script']}"
 
 
-def test_what_was_seen_is_told_once(site: Site, host: HostPage, open_page: OpenPage) -> None:
+def test_what_was_seen_is_told_once(site, host, open_page):
     project = site.create_project()
     fill(project, layout="list")
     put_on(host, project)
@@ -82,9 +82,7 @@ def test_what_was_seen_is_told_once(site: Site, host: HostPage, open_page: OpenP
 
 
 @pytest.mark.parametrize("asks", [*ASKS, "program"])
-def test_programs_and_who_asks_not_to_be_tracked_tell_nothing(
-    site: Site, host: HostPage, open_page: OpenPage, asks: str
-) -> None:
+def test_programs_and_who_asks_not_to_be_tracked_tell_nothing(site, host, open_page, asks):
     project = site.create_project()
     fill(project)
     put_on(host, project)
@@ -116,7 +114,7 @@ def scroll_to(open_page: OpenPage, host: HostPage) -> Page:
     return page
 
 
-def test_half_a_card_for_5_seconds_is_read(site: Site, host: HostPage, open_page: OpenPage) -> None:
+def test_half_a_card_for_5_seconds_is_read(site, host, open_page):
     project = site.create_project(skipDemoTestimonials=True)
     ids = {add_testimonial(site.app, project.id) for _ in range(3)}
     project.call("PATCH", "/widget-config", {"layout": "list"})
@@ -129,7 +127,7 @@ def test_half_a_card_for_5_seconds_is_read(site: Site, host: HostPage, open_page
     assert wait_until_told(page, lambda _: True)["read"] == ids
 
 
-def test_what_is_scrolled_past_is_not_read(site: Site, host: HostPage, open_page: OpenPage) -> None:
+def test_what_is_scrolled_past_is_not_read(site, host, open_page):
     project = site.create_project()
     said = add_testimonial(site.app, project.id)
     put_on(host, project, space=3000)
@@ -145,7 +143,7 @@ def test_what_is_scrolled_past_is_not_read(site: Site, host: HostPage, open_page
     assert wait_until_told(page, lambda _: True) == {"seen": {said}, "read": set()}
 
 
-def test_what_is_opened_or_played_is_read(site: Site, host: HostPage, open_page: OpenPage) -> None:
+def test_what_is_opened_or_played_is_read(site, host, open_page):
     project = site.create_project(skipDemoTestimonials=True)
     fill_with_recordings(site, project)
     long = add_testimonial(site.app, project.id, text=LONG)
@@ -159,7 +157,7 @@ def test_what_is_opened_or_played_is_read(site: Site, host: HostPage, open_page:
     assert len(wait_until_told(page, lambda all: len(all["read"]) == 2)["read"]) == 2
 
 
-def test_the_wall_tells_of_each_testimonial(site: Site, open_page: OpenPage) -> None:
+def test_the_wall_tells_of_each_testimonial(site, open_page):
     project = site.create_project(skipDemoTestimonials=True)
     ids = {add_testimonial(site.app, project.id, text=text) for text in TEXTS}
     page = open_page("about:blank", viewport={"width": 1280, "height": 2000})
@@ -173,7 +171,7 @@ def test_the_wall_tells_of_each_testimonial(site: Site, open_page: OpenPage) -> 
     assert set(page.evaluate("places")) == {f"/widget/{project.id}/seen"}
 
 
-def test_a_form_tells_that_it_was_opened_and_begun(site: Site, open_page: OpenPage) -> None:
+def test_a_form_tells_that_it_was_opened_and_begun(site, open_page):
     project = site.create_project()
     page = open_page("about:blank")
     listen(page)

@@ -6,7 +6,6 @@ import re
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
@@ -86,12 +85,12 @@ HEADERS = (
 )
 
 
-def test_the_browser_says_the_language(client: FlaskClient) -> None:
+def test_the_browser_says_the_language(client):
     for header, code in HEADERS:
         assert SEND[code] in _speaks(client.get("/kiln", headers={"Accept-Language": header}), code)
 
 
-def test_the_address_wins_over_the_browser_if_it_names_a_language(client: FlaskClient) -> None:
+def test_the_address_wins_over_the_browser_if_it_names_a_language(client):
     for code, send in SEND.items():
         page = _speaks(client.get(f"/kiln?lang={code}", headers={"Accept-Language": "fr"}), code)
         assert send in page
@@ -102,9 +101,7 @@ def test_the_address_wins_over_the_browser_if_it_names_a_language(client: FlaskC
         _speaks(answer, {"EN-us-x": "en", "de_AT/..": "de"}.get(asked, "es"))
 
 
-def test_a_page_has_a_language_unless_its_address_names_one(
-    app: Flask, owner: Caller, client: FlaskClient, project: str
-) -> None:
+def test_a_page_has_a_language_unless_its_address_names_one(app, owner, client, project):
     helper = make_agent(owner, Scope.READ, Scope.CONFIGURE)
     path, browser = f"/v1/projects/{project}/page-design", {"Accept-Language": "fr"}
     for wrong in ("xx", "DE", None, 1):
@@ -127,7 +124,7 @@ def test_a_page_has_a_language_unless_its_address_names_one(
     _speaks(client.get("/kiln", headers=browser), "fr")
 
 
-def test_every_refusal_is_in_the_language_of_the_form(client: FlaskClient) -> None:
+def test_every_refusal_is_in_the_language_of_the_form(client):
     answer = _send(client, "?lang=ja", name="")
     assert answer.status_code == 422
     page = _speaks(answer, "ja")
@@ -149,9 +146,7 @@ def test_every_refusal_is_in_the_language_of_the_form(client: FlaskClient) -> No
         assert "Eine Angabe muss geändert werden" in page
 
 
-def test_the_thanks_and_the_stored_consent_are_in_the_language_of_the_form(
-    app: Flask, client: FlaskClient, project: str
-) -> None:
+def test_the_thanks_and_the_stored_consent_are_in_the_language_of_the_form(app, client, project):
     for code in ("ar", *sample(sorted(SEND.keys() - {"ar"}), 3)):
         answer = _send(client, f"?lang={code}", text=f"In {code}.")
         assert answer.status_code == 303
@@ -165,7 +160,7 @@ def test_the_thanks_and_the_stored_consent_are_in_the_language_of_the_form(
         assert (row.consent_text or "").startswith(CONSENT[code])
 
 
-def test_numbers_take_their_plural_forms(client: FlaskClient) -> None:
+def test_numbers_take_their_plural_forms(client):
     wrong = {"name": "", "text": "", "consent": "", "email": "noor@"}
     said = ("أمر واحد يحتاج", "أمران يحتاجان", "3 أمور تحتاج", "4 أمور تحتاج")
     for count, words in enumerate(said, 1):
@@ -173,7 +168,7 @@ def test_numbers_take_their_plural_forms(client: FlaskClient) -> None:
         assert words in _speaks(_send(client, "?lang=ar", **sent), "ar")
 
 
-def test_own_texts_are_not_translated(app: Flask, client: FlaskClient, project: str) -> None:
+def test_own_texts_are_not_translated(app, client, project):
     own = {"headline": "Tell us!", "description": "Be frank.", "thankYouMessage": "Ta."}
     change_project(app, project, page_config=own)
     page = client.get("/kiln?lang=fr").text
@@ -182,9 +177,7 @@ def test_own_texts_are_not_translated(app: Flask, client: FlaskClient, project: 
     assert '<p class="message-text" dir="auto">Ta.</p>' in client.get("/kiln/thanks?lang=fr").text
 
 
-def test_the_switch_keeps_all_that_the_address_holds_and_never_leads_elsewhere(
-    client: FlaskClient,
-) -> None:
+def test_the_switch_keeps_all_that_the_address_holds_and_never_leads_elsewhere(client):
     for path in ("", "/thanks"):
         page = client.get(f"/kiln{path}?name=No%26or&lang=es&name=b").text
         links = re.findall(r'<a href="([^"]+)" lang="(\w+)" hreflang="(\w+)" dir="(\w+)"', page)
@@ -200,7 +193,7 @@ def test_the_switch_keeps_all_that_the_address_holds_and_never_leads_elsewhere(
     assert set(re.findall(r'<a href="(//|.)', page)) == {"?", "#", "/"}
 
 
-def test_searchers_find_each_language_at_its_own_address(client: FlaskClient) -> None:
+def test_searchers_find_each_language_at_its_own_address(client):
     base = "https://testimonials.example.com/kiln"
     page = client.get("/kiln", headers={"Accept-Language": "de"}).text
     for code in SEND:
@@ -210,7 +203,7 @@ def test_searchers_find_each_language_at_its_own_address(client: FlaskClient) ->
     assert f'<link rel="canonical" href="{base}?lang=ja">' in client.get("/kiln?lang=ja").text
 
 
-def test_a_paused_page_says_so_in_it(app: Flask, client: FlaskClient, project: str) -> None:
+def test_a_paused_page_says_so_in_it(app, client, project):
     change_project(app, project, status="inactive")
     page = _speaks(client.get("/kiln?lang=pt"), "pt")
     assert "No momento não recebemos depoimentos" in page
@@ -224,7 +217,7 @@ def test_a_paused_page_says_so_in_it(app: Flask, client: FlaskClient, project: s
     assert read_testimonials(app, project) == []
 
 
-def test_unknown_addresses_speak_the_visitors_language_the_api_english(client: FlaskClient) -> None:
+def test_unknown_addresses_speak_the_visitors_language_the_api_english(client):
     for path in ("/nobody", "/nobody/thanks", "/static/none.css", "/media/none", "/a/b/c/d"):
         answer = client.get(path, headers={"Accept-Language": "de"})
         assert answer.status_code == 404
@@ -238,8 +231,8 @@ def test_unknown_addresses_speak_the_visitors_language_the_api_english(client: F
 
 
 def test_what_is_too_large_or_too_much_or_from_elsewhere_is_said_in_the_visitors_language(
-    client: FlaskClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    client, monkeypatch
+):
     german = {"Accept-Language": "de-DE"}
     few = dataclasses.replace(submission.SUBMISSIONS_PER_ADDRESS, per_hour=1)
     monkeypatch.setattr(submission, "SUBMISSIONS_PER_ADDRESS", few)
@@ -260,7 +253,7 @@ def test_what_is_too_large_or_too_much_or_from_elsewhere_is_said_in_the_visitors
     assert re.search(r"Versuchen Sie es in (einer Minute|\d+ Minuten) noch einmal\.", page)
 
 
-def test_a_renamed_one_leads(app: Flask, client: FlaskClient, owner: Caller, project: str) -> None:
+def test_a_renamed_one_leads(app, client, owner, project):
     path = f"/dashboard/projects/{project}/settings/address"
     assert open_browser(app, owner).post(path, data={"slug": "clay"}).status_code == 303
     answer = client.get("/kiln?lang=de&name=a%26b")

@@ -15,7 +15,7 @@ from testimonials.collection import submission
 from testimonials.core.images.uploads import MEGABYTE, Image
 from testimonials.operations.expiry import sweep
 from testimonials.testimonials import models
-from tests.conftest import Caller, MovableClock
+from tests.conftest import Caller
 from tests.support import pictures
 from tests.support.pictures import photo, png_of_size, to_bytes
 from tests.support.rows import change_project, change_testimonial, count_rows, read_testimonials
@@ -68,7 +68,7 @@ def stored_picture(app: Flask, client: FlaskClient, project: str) -> Pictures.Im
     return pictures.read(served.data)
 
 
-def test_a_photo_is_taken_where_asked_for(app: Flask, client: FlaskClient, project: str) -> None:
+def test_a_photo_is_taken_where_asked_for(app, client, project):
     page = client.get("/kiln").text
     assert re.search('<form[^>]* enctype="multipart/form-data"', page)
     assert "may show my words, name and photo on its website" in page
@@ -82,7 +82,7 @@ def test_a_photo_is_taken_where_asked_for(app: Flask, client: FlaskClient, proje
     assert count_rows(app, Image) == 0
 
 
-def test_photos_become_small_upright_squares(app: Flask, client: FlaskClient, project: str) -> None:
+def test_photos_become_small_upright_squares(app, client, project):
     for kind in ("PNG", "JPEG", "WEBP"):
         assert send(client, to_bytes(photo(900, 600), kind), text=f"A {kind}.").status_code == 303
         picture = stored_picture(app, client, project)
@@ -96,7 +96,7 @@ def test_photos_become_small_upright_squares(app: Flask, client: FlaskClient, pr
     assert not picture.getexif()
 
 
-def test_public_once_approved(app: Flask, client: FlaskClient, owner: Caller, project: str) -> None:
+def test_public_once_approved(app, client, owner, project):
     send(client, PNG)
     (row,) = read_testimonials(app, project)
     path = f"/media/{row.avatar_id}.webp"
@@ -121,7 +121,7 @@ REFUSED = {
 }
 
 
-def test_a_refused_photo_never_costs_the_text(app: Flask, client: FlaskClient) -> None:
+def test_a_refused_photo_never_costs_the_text(app, client):
     for number, (kind, (data, words)) in enumerate(REFUSED.items()):
         text = f"They listened to a {kind}."
         answer = send(client, data, text=text)
@@ -141,7 +141,7 @@ def test_a_refused_photo_never_costs_the_text(app: Flask, client: FlaskClient) -
     assert (count_rows(app, models.Testimonial), count_rows(app, Image)) == (len(REFUSED), 0)
 
 
-def test_a_form_past_all_limits_is_answered_with_one(app: Flask, client: FlaskClient) -> None:
+def test_a_form_past_all_limits_is_answered_with_one(app, client):
     answer = send(client, PNG + bytes(17 * MEGABYTE))
     assert answer.status_code == 422
     assert "Go back in your browser to find what you typed" in html.unescape(answer.text)
@@ -150,7 +150,7 @@ def test_a_form_past_all_limits_is_answered_with_one(app: Flask, client: FlaskCl
     assert count_rows(app, models.Testimonial) == 0
 
 
-def test_an_accepted_photo_is_kept(app: Flask, client: FlaskClient, project: str) -> None:
+def test_an_accepted_photo_is_kept(app, client, project):
     refused = send(client, PNG, text="")
     assert refused.status_code == 422
     kept = token_of(refused.text, "kept_photo")
@@ -162,7 +162,7 @@ def test_an_accepted_photo_is_kept(app: Flask, client: FlaskClient, project: str
     assert (shown[1], count_rows(app, Image)) == (f"/media/{row.avatar_id}.webp", 1)
 
 
-def test_a_kept_photo_can_be_dropped(app: Flask, client: FlaskClient, project: str) -> None:
+def test_a_kept_photo_can_be_dropped(app, client, project):
     kept = token_of(send(client, PNG, text="").text, "kept_photo")
     dropped = send(client, None, kept_photo=kept, drop_photo="1", name="")
     assert 'name="kept_photo"' not in dropped.text
@@ -176,9 +176,7 @@ def test_a_kept_photo_can_be_dropped(app: Flask, client: FlaskClient, project: s
     assert count_rows(app, Image) == 2
 
 
-def test_only_a_photo_that_was_kept_for_this_page_is_taken(
-    app: Flask, client: FlaskClient, owner: Caller, moved_clock: MovableClock
-) -> None:
+def test_only_a_photo_that_was_kept_for_this_page_is_taken(app, client, owner, moved_clock):
     other = owner.create_project()["publicPageConfig"]["slug"]
     foreign = token_of(send(client, PNG, other, text="").text, "kept_photo")
     own = token_of(send(client, PNG, text="").text, "kept_photo")
@@ -197,7 +195,7 @@ def test_only_a_photo_that_was_kept_for_this_page_is_taken(
     assert count_rows(app, models.Testimonial) == 0
 
 
-def test_repeating_a_form_with_a_photo_makes_one_row(app: Flask, client: FlaskClient) -> None:
+def test_repeating_a_form_with_a_photo_makes_one_row(app, client):
     token = token_of(client.get("/kiln").text)
     for _ in range(3):
         assert send(client, PNG, token=token).status_code == 303
@@ -206,7 +204,7 @@ def test_repeating_a_form_with_a_photo_makes_one_row(app: Flask, client: FlaskCl
     assert count_rows(app, models.Testimonial) == 1
 
 
-def test_too_many_cost_only_the_photo(client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_cost_only_the_photo(client, monkeypatch):
     few = dataclasses.replace(submission.PHOTOS_PER_ADDRESS, per_hour=1)
     monkeypatch.setattr(submission, "PHOTOS_PER_ADDRESS", few)
     assert "GIF pictures" in send(client, pictures.GIF, text="").text

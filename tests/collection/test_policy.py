@@ -25,7 +25,7 @@ from testimonials.projects.models import CustomDomain
 from testimonials.testimonials import models
 from tests.auth.tokens import give_token
 from tests.collection.authors.authors import Visitor
-from tests.conftest import Caller, MakeApp
+from tests.conftest import Caller
 from tests.support.rows import add_testimonial, add_widget, change_project, read_testimonials
 from tests.support.visitors import form_token
 
@@ -224,7 +224,7 @@ CHANGES: dict[str, tuple[Act, str, str]] = {
 
 
 @pytest.mark.parametrize("name", CHANGES)
-def test_each_sentence_follows_what_is_done(shop: Shop, name: str) -> None:
+def test_each_sentence_follows_what_is_done(shop, name):
     act, before, after = CHANGES[name]
     page = shop.read()
     assert before in page
@@ -235,7 +235,7 @@ def test_each_sentence_follows_what_is_done(shop: Shop, name: str) -> None:
     assert not before or before not in page
 
 
-def test_pages_are_the_same_whichever_stars_are_chosen(shop: Shop) -> None:
+def test_pages_are_the_same_whichever_stars_are_chosen(shop):
     """But for the star itself, and what is secret in each page."""
     assert "The form is the same for everybody, whichever stars are chosen." in shop.read()
     shop.design_page(steps=[STEP])
@@ -267,14 +267,14 @@ def read_parts(page: str) -> Iterator[str]:
         yield DIFFERS.sub("", f"{node.tag} {leads} {node.text(deep=False).strip()}")
 
 
-def test_a_paused_page_promises_nothing(shop: Shop) -> None:
+def test_a_paused_page_promises_nothing(shop):
     shop.design_page(steps=[STEP])
     change_project(shop.app, shop.project, status="paused")
     assert "Nobody is promised anything for writing now." in shop.read()
 
 
 @pytest.mark.parametrize("reason", ASIDE)
-def test_each_reason_is_counted(shop: Shop, reason: str) -> None:
+def test_each_reason_is_counted(shop, reason):
     one = shop.add(rating=1)
     page = shop.read()
     assert "We have set none aside." in page
@@ -290,7 +290,7 @@ def test_each_reason_is_counted(shop: Shop, reason: str) -> None:
     assert "We have set none aside." not in page
 
 
-def test_stars_of_deleted_words_count_and_the_trash_has_an_end(shop: Shop) -> None:
+def test_stars_of_deleted_words_count_and_the_trash_has_an_end(shop):
     one = shop.add(rating=2)
     shop.decide("delete", one)
     page = shop.read()
@@ -299,7 +299,7 @@ def test_stars_of_deleted_words_count_and_the_trash_has_an_end(shop: Shop) -> No
     assert "shows a selection: 0 of 1" in page
 
 
-def test_only_its_author_changes_a_visitors_stars(shop: Shop) -> None:
+def test_only_its_author_changes_a_visitors_stars(shop):
     visitor = Visitor(shop.client, shop.project, "oat")
     path, ours = visitor.write(rating="2"), shop.add(source="manual", rating=5)
     said = (
@@ -327,7 +327,7 @@ def test_only_its_author_changes_a_visitors_stars(shop: Shop) -> None:
     assert "Written by visitors: 0." in shop.read()
 
 
-def test_who_came_by_a_link_for_an_order_is_a_verified_customer_once(shop: Shop) -> None:
+def test_who_came_by_a_link_for_an_order_is_a_verified_customer_once(shop):
     link = shop.owner.post(f"/v1/projects/{shop.project}/purchase-links", {"order": "7"})
     token = link.json["data"]["url"].partition("purchase=")[2]
     for words in ("Rye.", "Rye again."):
@@ -344,7 +344,7 @@ def test_who_came_by_a_link_for_an_order_is_a_verified_customer_once(shop: Shop)
     assert "Of those shown, so many are proved in this way: 1 of 2." in page
 
 
-def test_who_came_by_a_mail_about_an_order_is_told_apart(shop: Shop) -> None:
+def test_who_came_by_a_mail_about_an_order_is_told_apart(shop):
     said = "Of these, so many came by a link that we mailed about their order: 1."
     one = shop.add(purchase_verified_at=clock.EPOCH)
     shop.add(purchase_verified_at=clock.EPOCH)
@@ -355,13 +355,13 @@ def test_who_came_by_a_mail_about_an_order_is_told_apart(shop: Shop) -> None:
     assert said in shop.read()
 
 
-def test_the_trash_may_end_after_a_day_or_never(shop: Shop, make_app: MakeApp) -> None:
+def test_the_trash_may_end_after_a_day_or_never(shop, make_app):
     for days, said in ((1, "What is deleted is gone for good after a day."), (0, "")):
         page = make_app(trash_days=days).test_client().get("/oat/how-we-collect").text
         assert re.findall(r"What is deleted is gone[^<]*", page) == [said] * bool(said)
 
 
-def test_each_sentence_is_in_a_test() -> None:
+def test_each_sentence_is_in_a_test():
     """Whoever adds one to the page says here what changes it."""
     here = re.sub(r'"\s*\n\s*"', "", Path(__file__).read_text())
     page = (Path(pages.__file__).parents[1] / "templates/collection/policy.html").read_text()
@@ -373,7 +373,7 @@ def test_each_sentence_is_in_a_test() -> None:
         assert longest in here or said in headings, said
 
 
-def test_on_a_host_of_their_own_and_below_a_path(shop: Shop, make_app: MakeApp) -> None:
+def test_on_a_host_of_their_own_and_below_a_path(shop, make_app):
     """Its own address, and those of what it leads to, are where it stands."""
     change_project(shop.app, shop.project, own_host="reviews.oat.example")
     host = {"host": "reviews.oat.example", "token": "t", "is_held": True}
@@ -393,7 +393,7 @@ def test_on_a_host_of_their_own_and_below_a_path(shop: Shop, make_app: MakeApp) 
     assert not re.findall(r'(?:href|src|action)="/(?!said/)[^"]*"', page)
 
 
-def test_it_is_one_click_away_in_each_language(shop: Shop) -> None:
+def test_it_is_one_click_away_in_each_language(shop):
     one = shop.add()
     for path in ("/oat", "/oat/wall", f"/oat/{one}", "/oat/thanks"):
         assert 'href="/oat/how-we-collect"' in shop.client.get(path).text, path
@@ -415,9 +415,7 @@ def test_it_is_one_click_away_in_each_language(shop: Shop) -> None:
         (False, {}, "mira@notoat.example", False),
     ],
 )
-def test_who_works_here_is_marked(
-    shop: Shop, asks: bool, said: dict[str, str], email: str, is_insider: bool
-) -> None:
+def test_who_works_here_is_marked(shop, asks, said, email, is_insider):
     change_project(
         shop.app, shop.project, page_config={"website": WEBSITE, "collectFields": {"email": True}}
     )
@@ -430,7 +428,7 @@ def test_who_works_here_is_marked(
     assert told[0].get("insider", False) is is_insider
 
 
-def test_a_mail_provider_is_nobodys_website(shop: Shop) -> None:
+def test_a_mail_provider_is_nobodys_website(shop):
     config = {"website": "https://gmail.com", "collectFields": {"email": True}}
     change_project(shop.app, shop.project, page_config=config)
     visitor = Visitor(shop.client, shop.project, "oat")

@@ -63,7 +63,7 @@ def page(make_app: MakeApp, make_caller: MakeCaller, moved_clock: MovableClock) 
     return Page(app, app.test_client(), moved_clock, project["_id"], "kiln")
 
 
-def test_a_filled_bait_is_held_in_silence(page: Page) -> None:
+def test_a_filled_bait_is_held_in_silence(page):
     assert page.send("Buy now", subject="Cheap") == "spam bait"
     row = read_testimonials(page.app, page.project)[0]
     assert (row.text, row.author_name, row.reviewed_at) == ("Buy now", "Noor Haddad", None)
@@ -73,7 +73,7 @@ def test_a_filled_bait_is_held_in_silence(page: Page) -> None:
 @pytest.mark.parametrize(
     ("seconds", "status"), [(0, "spam fast"), (0.9, "spam fast"), (2, "pending")]
 )
-def test_what_comes_sooner_than_one_writes_is_held(page: Page, seconds: float, status: str) -> None:
+def test_what_comes_sooner_than_one_writes_is_held(page, seconds, status):
     page.clock.time = page.clock.time.replace(microsecond=0)
     words = "Quick and good, as https://kiln.example says of itself and its people."
     assert page.send(words, seconds=seconds) == status
@@ -82,7 +82,7 @@ def test_what_comes_sooner_than_one_writes_is_held(page: Page, seconds: float, s
 LINKED = "See for yourself what they have made for us: https://our-shop.example"
 
 
-def test_a_form_that_came_filled_in_or_was_refused_may_be_sent_at_once(page: Page) -> None:
+def test_a_form_that_came_filled_in_or_was_refused_may_be_sent_at_once(page):
     form = FILLED | {"text": f"They wrote to me. {LINKED}", "token": page.token("?name=Noor")}
     assert (page.post(form).status_code, page.newest()) == (303, "pending")
     form["token"] = page.token("?lang=de")
@@ -109,7 +109,7 @@ STUFFED = (
 )
 
 
-def test_link_stuffed_texts_are_held_and_praise_with_a_link_is_not(page: Page) -> None:
+def test_link_stuffed_texts_are_held_and_praise_with_a_link_is_not(page):
     for text in STUFFED:
         assert page.send(text) == "spam links", text
     for text in PRAISE:
@@ -128,7 +128,7 @@ PRAISE = (
 )
 
 
-def test_the_same_sentence_is_held_whoever_signs_it_but_a_few_words_are_not(page: Page) -> None:
+def test_the_same_sentence_is_held_whoever_signs_it_but_a_few_words_are_not(page):
     assert page.send(LONG) == "pending"
     assert page.send(f"  {LONG.upper().replace(' ', '  ')}!! ", name="Ben") == "spam duplicate"
     assert page.send(LONG.replace("every", "each"), name="Ben") == "pending"
@@ -140,7 +140,7 @@ def test_the_same_sentence_is_held_whoever_signs_it_but_a_few_words_are_not(page
     assert page.send("👍", name="ben adler") == "spam duplicate"
 
 
-def test_a_repetition_counts_for_a_week_in_one_project(page: Page, make_caller: MakeCaller) -> None:
+def test_a_repetition_counts_for_a_week_in_one_project(page, make_caller):
     assert page.send(LONG) == "pending"
     other = make_caller("other@example.com", is_claimed=True, on=page.app).create_project(slug="o")
     assert Page(page.app, page.client, page.clock, other["_id"], "o").send(LONG) == "pending"
@@ -150,7 +150,7 @@ def test_a_repetition_counts_for_a_week_in_one_project(page: Page, make_caller: 
     assert page.send(LONG) == "pending"
 
 
-def test_what_lies_in_the_trash_or_was_taken_back_is_no_first_one(page: Page) -> None:
+def test_what_lies_in_the_trash_or_was_taken_back_is_no_first_one(page):
     page.send(LONG)
     (row,) = read_testimonials(page.app, page.project)
     change_testimonial(page.app, row.id, deleted_at=page.clock.time)
@@ -160,13 +160,13 @@ def test_what_lies_in_the_trash_or_was_taken_back_is_no_first_one(page: Page) ->
     assert page.send(LONG) == "pending"
 
 
-def test_fingerprints_know_the_same_words() -> None:
+def test_fingerprints_know_the_same_words():
     assert fingerprint("Ｇｒｅａｔ, service!") == fingerprint("great SERVICE")
     assert fingerprint("👍") != fingerprint("👎")
     assert fingerprint("\ud800") != fingerprint("")
 
 
-def test_a_tablet_on_a_counter_has_limits(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_tablet_on_a_counter_has_limits(page, monkeypatch):
     assert (submission.HELD_ABOVE, submission.SUBMISSIONS_PER_ADDRESS.per_hour) == (30, 300)
     monkeypatch.setattr(submission, "HELD_ABOVE", 2)
     few = dataclasses.replace(submission.SUBMISSIONS_PER_ADDRESS, per_hour=5)
@@ -200,7 +200,7 @@ def fill(page: Page, count: int, *, days: float = 0, **columns: Any) -> None:
     page.clock.time = time
 
 
-def test_a_sudden_flood_is_held(page: Page) -> None:
+def test_a_sudden_flood_is_held(page):
     fill(page, 99)
     assert page.send("The hundredth.") == "pending"
     assert page.send("One too many.", name="Ben") == "spam flood"
@@ -208,7 +208,7 @@ def test_a_sudden_flood_is_held(page: Page) -> None:
     assert page.send("An hour later.", name="Ana") == "pending"
 
 
-def test_the_owner_hears_of_a_flood_once_a_day(page: Page) -> None:
+def test_the_owner_hears_of_a_flood_once_a_day(page):
     page.clock.time = page.clock.time.replace(hour=9)
     for day in (1, 2):
         fill(page, 100 + day)
@@ -227,13 +227,13 @@ def test_the_owner_hears_of_a_flood_once_a_day(page: Page) -> None:
 
 
 @pytest.mark.parametrize(("limit", "status"), [(0, "pending"), (3, "spam flood"), (4, "pending")])
-def test_how_many_are_a_flood_is_a_setting(page: Page, limit: int, status: str) -> None:
+def test_how_many_are_a_flood_is_a_setting(page, limit, status):
     change_settings(page.app, flood_per_hour=limit)
     fill(page, 3)
     assert page.send("The fourth.") == status
 
 
-def test_a_project_that_usually_gets_many_may_get_more(page: Page) -> None:
+def test_a_project_that_usually_gets_many_may_get_more(page):
     fill(page, 1200, days=3)
     # What an owner adds or imports is no flood.
     fill(page, 150, source="import")
@@ -242,7 +242,7 @@ def test_a_project_that_usually_gets_many_may_get_more(page: Page) -> None:
     assert page.send("Too busy.", name="Ben") == "spam flood"
 
 
-def test_spam_makes_no_project_a_busy_one(page: Page) -> None:
+def test_spam_makes_no_project_a_busy_one(page):
     fill(page, 3000, days=3, status="spam")
     fill(page, 100)
     assert page.send("Not this way.") == "spam flood"

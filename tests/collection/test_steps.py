@@ -6,10 +6,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from flask.testing import FlaskClient
-
 import testimonials
-from tests.conftest import Caller
 from tests.support.visitors import form_token
 
 ROOT = Path(testimonials.__file__).parent
@@ -54,9 +51,7 @@ def _name_module(frame: FrameType) -> str:
     return ".".join(path.relative_to(ROOT).with_suffix("").parts)
 
 
-def test_a_submission_enters_few_modules_and_returns_to_none(
-    client: FlaskClient, owner: Caller
-) -> None:
+def test_a_submission_enters_few_modules_and_returns_to_none(client, owner):
     owner.create_project(businessName="Kiln & Clay", slug="kiln")
     form = FILLED | {"token": form_token(client.get("/kiln").text)}
     trace = Trace("submit_testimonial")

@@ -25,7 +25,7 @@ from testimonials.testimonials.notifications import (
 )
 from tests.auth.browsers import open_browser, sign_in
 from tests.auth.links import ORIGIN, mails
-from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock
+from tests.conftest import Caller, MovableClock
 from tests.support.plans import explain_statements
 from tests.support.rows import (
     add_member,
@@ -36,7 +36,6 @@ from tests.support.rows import (
     read_testimonials,
     write_mail,
 )
-from tests.support.servers import MailSink
 from tests.support.visitors import form_token
 
 
@@ -95,7 +94,7 @@ def link_in(mail: OutboxMail, words: str) -> str:
     return found[1]
 
 
-def test_the_owner_is_told_with_a_link(site: Site, owner: Caller, client: FlaskClient) -> None:
+def test_the_owner_is_told_with_a_link(site, owner, client):
     site.send("Noor <b>Haddad</b>", text="They listened.\nTwice. <script>x</script>", role="Guide")
     (mail,) = site.mails()
     assert mail.recipient == owner.email
@@ -121,7 +120,7 @@ def test_the_owner_is_told_with_a_link(site: Site, owner: Caller, client: FlaskC
     assert 'value="approve"' in focused
 
 
-def test_nobody_is_told_of_what_was_held_or_refused_or_sent_again(site: Site) -> None:
+def test_nobody_is_told_of_what_was_held_or_refused_or_sent_again(site):
     site.send("Robot", subject="Buy now")
     site.send("Nameless", status=422, consent="")
     assert site.told() == []
@@ -133,9 +132,7 @@ def test_nobody_is_told_of_what_was_held_or_refused_or_sent_again(site: Site) ->
     assert len(site.told()) == 1
 
 
-def test_colleagues_are_told_and_others_are_not(
-    app: Flask, site: Site, owner: Caller, outsider: Caller, make_caller: MakeCaller
-) -> None:
+def test_colleagues_are_told_and_others_are_not(app, site, owner, outsider, make_caller):
     colleague = make_caller("colleague@example.com", is_claimed=True)
     for caller in (colleague, make_caller("unclaimed@example.com")):
         add_member(app, site.project, caller, "moderator")
@@ -150,7 +147,7 @@ def test_colleagues_are_told_and_others_are_not(
     assert site.told()[1][1] == "Ben wrote to you"
 
 
-def test_a_flood_becomes_one_mail_and_then_one_in_five_minutes(site: Site) -> None:
+def test_a_flood_becomes_one_mail_and_then_one_in_five_minutes(site):
     site.send("Ada", "Ben", "Cy", "Di", "Eve")
     site.work(minutes=4, seconds=59)
     assert len(site.told()) == 1
@@ -166,7 +163,7 @@ def test_a_flood_becomes_one_mail_and_then_one_in_five_minutes(site: Site) -> No
     ]  # fmt: skip
 
 
-def test_what_was_decided_or_deleted_is_not_told(app: Flask, site: Site, owner: Caller) -> None:
+def test_what_was_decided_or_deleted_is_not_told(app, site, owner):
     site.send("Ada", "Ben", "Cy", "Di")
     inbox = open_browser(app, owner)
     page = inbox.get(f"/dashboard/projects/{site.project}/inbox").text
@@ -179,7 +176,7 @@ def test_what_was_decided_or_deleted_is_not_told(app: Flask, site: Site, owner: 
     assert [subject for _, subject in site.told()][1:] == ["Di wrote to you"]
 
 
-def test_nothing_is_told_of_added_or_deleted_ones(app: Flask, site: Site, owner: Caller) -> None:
+def test_nothing_is_told_of_added_or_deleted_ones(app, site, owner):
     owner.create_testimonial(site.project)
     add_testimonial(app, site.project, status="pending", source="import")
     site.send("Ada", "Ben")
@@ -189,7 +186,7 @@ def test_nothing_is_told_of_added_or_deleted_ones(app: Flask, site: Site, owner:
     assert len(site.told()) == 1
 
 
-def test_the_daily_mail_has_twenty_and_counts_the_rest(site: Site, owner: Caller) -> None:
+def test_the_daily_mail_has_twenty_and_counts_the_rest(site, owner):
     site.choose(owner, "daily")
     site.send(*(f"Visitor {number:02}" for number in range(23)))
     site.work(hours=22, minutes=59)
@@ -212,7 +209,7 @@ def test_the_daily_mail_has_twenty_and_counts_the_rest(site: Site, owner: Caller
     assert len(site.told()) == 2
 
 
-def test_a_morning_slept_through_is_made_up_for(site: Site, owner: Caller) -> None:
+def test_a_morning_slept_through_is_made_up_for(site, owner):
     site.choose(owner, "daily")
     site.send("Ada")
     site.work(hours=30)
@@ -224,7 +221,7 @@ def test_a_morning_slept_through_is_made_up_for(site: Site, owner: Caller) -> No
     assert len(site.told()) == 2
 
 
-def test_a_change_from_daily_to_at_once_loses_nothing(site: Site, owner: Caller) -> None:
+def test_a_change_from_daily_to_at_once_loses_nothing(site, owner):
     site.choose(owner, "daily")
     site.send("Ada", "Ben")
     site.choose(owner, "at_once")
@@ -233,7 +230,7 @@ def test_a_change_from_daily_to_at_once_loses_nothing(site: Site, owner: Caller)
 
 
 @pytest.mark.postgres
-def test_several_processes_tell_of_each_once(make_app: MakeApp, site: Site) -> None:
+def test_several_processes_tell_of_each_once(make_app, site):
     site.send("Ada", "Ben", "Cy")
     site.clock.move(minutes=6)
     processes = [make_app() for _ in range(4)]
@@ -250,7 +247,7 @@ def test_several_processes_tell_of_each_once(make_app: MakeApp, site: Site) -> N
 
 
 @pytest.mark.postgres
-def test_visitors_at_once_make_one_mail_at_once(app: Flask, site: Site) -> None:
+def test_visitors_at_once_make_one_mail_at_once(app, site):
     with ThreadPoolExecutor(4) as pool:
         sites = [Site(app.test_client(), site.project, site.clock) for _ in range(8)]
         list(pool.map(lambda each: each[1].post(f"Visitor {each[0]}"), enumerate(sites)))
@@ -259,7 +256,7 @@ def test_visitors_at_once_make_one_mail_at_once(app: Flask, site: Site) -> None:
     assert [subject for _, subject in site.told()][1:] == ["7 new testimonials for Kiln & Clay"]
 
 
-def test_mail_is_written_in_the_background_once(app: Flask, site: Site, smtp: MailSink) -> None:
+def test_mail_is_written_in_the_background_once(app, site, smtp):
     site.post("Noor", email="noor@example.com")
     app.test_client().post("/signup", data={"email": "new@example.com"})
     kinds = (TELL, MAIL_LINK, "mail.link")
@@ -277,7 +274,7 @@ def test_mail_is_written_in_the_background_once(app: Flask, site: Site, smtp: Ma
     assert count_rows(app, OutboxMail) == 3
 
 
-def test_nobody_is_told_of_what_was_decided_meanwhile(app: Flask, site: Site) -> None:
+def test_nobody_is_told_of_what_was_decided_meanwhile(app, site):
     site.post("Noor")
     site.post("Ben")
     first, _ = sorted(read_testimonials(app, site.project), key=lambda row: row.created_at)
@@ -285,7 +282,7 @@ def test_nobody_is_told_of_what_was_decided_meanwhile(app: Flask, site: Site) ->
     assert [subject for _, subject in site.told()] == ["Ben wrote to you"]
 
 
-def test_the_mail_says_how_to_end_it_in_one_click(app: Flask, site: Site, smtp: MailSink) -> None:
+def test_the_mail_says_how_to_end_it_in_one_click(app, site, smtp):
     site.send("Noor")
     deliver_mail(app, smtp.url)
     (received,) = smtp.received
@@ -303,7 +300,7 @@ def test_the_mail_says_how_to_end_it_in_one_click(app: Flask, site: Site, smtp: 
     assert len(site.told()) == 1
 
 
-def test_opening_the_link_ends_nothing_its_button_does(site: Site, client: FlaskClient) -> None:
+def test_opening_the_link_ends_nothing_its_button_does(site, client):
     site.send("Noor")
     path = link_in(site.mails()[0], "Stop these mails:")
     answer = client.get(path)
@@ -320,7 +317,7 @@ def test_opening_the_link_ends_nothing_its_button_does(site: Site, client: Flask
     assert len(site.told()) == 2
 
 
-def test_who_was_told_is_looked_up_in_an_index(site: Site, owner: Caller) -> None:
+def test_who_was_told_is_looked_up_in_an_index(site, owner):
     """However many wait that everybody knows of."""
     site.choose(owner, "at_once")
     site.send("Ann")

@@ -12,7 +12,7 @@ from werkzeug.test import TestResponse
 from testimonials.core import clock
 from testimonials.core.images.colors import contrast
 from testimonials.testimonials import models
-from tests.conftest import Caller, MovableClock
+from tests.conftest import Caller
 from tests.support.rows import (
     change_project,
     change_testimonial,
@@ -55,7 +55,7 @@ def _refused(client: FlaskClient, app: Flask, **values: str) -> str:
     return html.unescape(answer.text)
 
 
-def test_it_is_pending_with_its_consent(app: Flask, client: FlaskClient, project: str) -> None:
+def test_it_is_pending_with_its_consent(app, client, project):
     assert "<bdi>Kiln &amp; Clay</bdi> may show my words" in client.get("/kiln").text
     _send(client)
     (row,) = read_testimonials(app, project)
@@ -68,7 +68,7 @@ def test_it_is_pending_with_its_consent(app: Flask, client: FlaskClient, project
     assert (row.consent_language, row.consented_at) == ("en", row.submitted_at)
 
 
-def test_what_is_pending_shows_nowhere(client: FlaskClient, owner: Caller, project: str) -> None:
+def test_what_is_pending_shows_nowhere(client, owner, project):
     tag = client.get(f"/widget/{project}/feed").headers["ETag"]
     _send(client)
     listed = owner.get(f"/v1/projects/{project}/testimonials")
@@ -80,9 +80,7 @@ def test_what_is_pending_shows_nowhere(client: FlaskClient, owner: Caller, proje
     assert feed.headers["ETag"] == tag
 
 
-def test_the_same_words_from_another_form_are_the_same_act_for_a_day(
-    app: Flask, client: FlaskClient, moved_clock: MovableClock
-) -> None:
+def test_the_same_words_from_another_form_are_the_same_act_for_a_day(app, client, moved_clock):
     """A second tab, or going back and sending again, has a form of its own."""
     for _ in range(2):
         assert _send(client).status_code == 303
@@ -91,7 +89,7 @@ def test_the_same_words_from_another_form_are_the_same_act_for_a_day(
     assert (_send(client).status_code, count_rows(app, models.Testimonial)) == (303, 2)
 
 
-def test_edited_words_are_still_the_same(app: Flask, client: FlaskClient, project: str) -> None:
+def test_edited_words_are_still_the_same(app, client, project):
     _send(client)
     (row,) = read_testimonials(app, project)
     change_testimonial(app, row.id, original_text=row.text, text="Edited.")
@@ -103,7 +101,7 @@ def test_edited_words_are_still_the_same(app: Flask, client: FlaskClient, projec
         assert count_rows(app, models.Testimonial) == number
 
 
-def test_a_change_after_going_back_stays(app: Flask, client: FlaskClient, project: str) -> None:
+def test_a_change_after_going_back_stays(app, client, project):
     token = _token(client)
     changes = [{}, {"text": "They listened. Three times."}, {"rating": "5"}, {"company": ""}]
     for change in (*changes, *changes):
@@ -111,7 +109,7 @@ def test_a_change_after_going_back_stays(app: Flask, client: FlaskClient, projec
     assert len(read_testimonials(app, project)) == len(changes)
 
 
-def test_a_link_fills_in_what_is_asked_and_nothing_else(client: FlaskClient) -> None:
+def test_a_link_fills_in_what_is_asked_and_nothing_else(client):
     query = {
         "name": "  Aiko Tanaka ", "email": "aiko@example.com", "company": "Bäckerei & Co",
         "role": "Chef", "rating": "5", "text": "Not mine", "consent": "yes", "token": "x",
@@ -127,7 +125,7 @@ def test_a_link_fills_in_what_is_asked_and_nothing_else(client: FlaskClient) -> 
     assert re.search(r'href="\?name=[^"]*email=aiko[^"]*rating=5[^"]*lang=de"', page)
 
 
-def test_rubbish_in_a_link_fills_in_nothing(app: Flask, client: FlaskClient, project: str) -> None:
+def test_rubbish_in_a_link_fills_in_nothing(app, client, project):
     rubbish = {"name": "x" * 121, "email": "a@b", "company": "a\0b", "role": "a\nb", "rating": "6"}
     page = client.get("/kiln", query_string=rubbish)
     assert (page.status_code, page.text.count(' value=""')) == (200, 5)
@@ -141,7 +139,7 @@ def test_rubbish_in_a_link_fills_in_nothing(app: Flask, client: FlaskClient, pro
 
 
 @pytest.mark.postgres
-def test_two_posts_of_a_form_at_once_make_one(app: Flask, client: FlaskClient) -> None:
+def test_two_posts_of_a_form_at_once_make_one(app, client):
     token = _token(client)
 
     def post(_: int) -> int:
@@ -152,7 +150,7 @@ def test_two_posts_of_a_form_at_once_make_one(app: Flask, client: FlaskClient) -
     assert count_rows(app, models.Testimonial) == 1
 
 
-def test_fields_are_refused_with_the_rule(app: Flask, client: FlaskClient, project: str) -> None:
+def test_fields_are_refused_with_the_rule(app, client, project):
     for name, message in (
         ("text", "Write a sentence or two."),
         ("name", "Add your name, as it should appear."),
@@ -173,7 +171,7 @@ def test_fields_are_refused_with_the_rule(app: Flask, client: FlaskClient, proje
         assert message in _refused(client, app, **{name: value})
 
 
-def test_what_was_typed_stays_beside_what_is_wrong(app: Flask, client: FlaskClient) -> None:
+def test_what_was_typed_stays_beside_what_is_wrong(app, client):
     page = _refused(client, app, email="noor@", rating="3")
     assert "Write the address like name@example.com" in page
     assert "They listened.\nTwice.</textarea>" in page
@@ -184,7 +182,7 @@ def test_what_was_typed_stays_beside_what_is_wrong(app: Flask, client: FlaskClie
     assert re.search('name="email"[^>]*aria-invalid="true"', page, re.DOTALL)
 
 
-def test_lengths_are_code_points(app: Flask, client: FlaskClient, project: str) -> None:
+def test_lengths_are_code_points(app, client, project):
     for name, most in (("text", 2000), ("name", 120), ("role", 120), ("company", 120)):
         longest = "😀" * most
         page = _refused(client, app, **{name: longest + "x"})
@@ -195,7 +193,7 @@ def test_lengths_are_code_points(app: Flask, client: FlaskClient, project: str) 
         assert getattr(row, "text" if name == "text" else f"author_{name}") == longest
 
 
-def test_only_what_is_collected_is_kept(app: Flask, client: FlaskClient, project: str) -> None:
+def test_only_what_is_collected_is_kept(app, client, project):
     none = dict.fromkeys(("name", "email", "role", "company", "avatar", "rating"), False)
     change_project(app, project, page_config={"collectFields": none})
     page = client.get("/kiln").text
@@ -211,8 +209,8 @@ def test_only_what_is_collected_is_kept(app: Flask, client: FlaskClient, project
 
 
 def test_a_stale_or_foreign_token_is_refused_with_everything_kept_and_a_fresh_one(
-    app: Flask, owner: Caller, moved_clock: MovableClock
-) -> None:
+    app, owner, moved_clock
+):
     client = owner.client
     token = _token(client)
     foreign = _token(client, owner.create_project()["publicPageConfig"]["slug"])
@@ -228,7 +226,7 @@ def test_a_stale_or_foreign_token_is_refused_with_everything_kept_and_a_fresh_on
     assert _send(client, token=fresh).status_code == 303
 
 
-def test_text_on_the_brands_colour_is_read(app: Flask, client: FlaskClient, project: str) -> None:
+def test_text_on_the_brands_colour_is_read(app, client, project):
     for button, asked, text in (
         ("#123456", "#FFFFFF", "#FFFFFF"), ("#FF7F50", "#FFFFFF", "#18181B"),
         ("#FF7F50", "#431407", "#431407"), ("#808080", "#FFFFFF", "#000000"),
@@ -242,7 +240,7 @@ def test_text_on_the_brands_colour_is_read(app: Flask, client: FlaskClient, proj
     assert 'href="/kiln/theme.css"' in client.get("/kiln").text
 
 
-def test_unknown_and_expired_pages_are_404(app: Flask, client: FlaskClient, agent: Caller) -> None:
+def test_unknown_and_expired_pages_are_404(app, client, agent):
     slug = agent.create_project(businessName="Gone")["publicPageConfig"]["slug"]
     paths = ("", "/thanks", "/theme.css", "/card.css")
     for path in paths:
@@ -257,7 +255,7 @@ def test_unknown_and_expired_pages_are_404(app: Flask, client: FlaskClient, agen
     assert count_rows(app, models.Testimonial) == 0
 
 
-def test_our_own_form_is_taken_from_every_browser_if_small(client: FlaskClient, app: Flask) -> None:
+def test_our_own_form_is_taken_from_every_browser_if_small(client, app):
     for headers in (
         {"Sec-Fetch-Site": "same-origin"}, {"Sec-Fetch-Site": "none"}, {},
         {"Origin": "https://testimonials.example.com"}, {"Origin": "http://localhost"},

@@ -9,7 +9,7 @@ from flask.testing import FlaskClient
 
 from testimonials.core import clock
 from tests.collection.authors.authors import Visitor
-from tests.conftest import Caller, MovableClock
+from tests.conftest import Caller
 from tests.support.rows import change_project, read_testimonials
 
 STEP = {"text": "", "url": "", "copies": False, "code": "", "until": None}
@@ -51,7 +51,7 @@ def steps_of(page: str) -> str:
     return found[0] if found else ""
 
 
-def test_the_thanks_are_the_same_for_every_rating_and_word(visitor: Visitor) -> None:
+def test_the_thanks_are_the_same_for_every_rating_and_word(visitor):
     bad = read(visitor, send(visitor, name="Theo Brandt", rating="1", text="Dry. Never again."))
     good = read(visitor, send(visitor, name="Theo Brandt", rating="5", text="Best rye in town."))
     for page, words in ((bad, "Dry. Never again."), (good, "Best rye in town.")):
@@ -63,7 +63,7 @@ def test_the_thanks_are_the_same_for_every_rating_and_word(visitor: Visitor) -> 
     assert steps_of(bad) == steps_of(good) != ""
 
 
-def test_who_wrote_nothing_sees_plain_thanks(visitor: Visitor, owner: Caller) -> None:
+def test_who_wrote_nothing_sees_plain_thanks(visitor, owner):
     elsewhere = Visitor(visitor.client, owner.create_project(slug="other")["_id"], "other")
     answer = elsewhere.client.post("/other", data=elsewhere.make_form())
     token = answer.headers["Location"].partition("?")[2]
@@ -75,8 +75,8 @@ def test_who_wrote_nothing_sees_plain_thanks(visitor: Visitor, owner: Caller) ->
 
 
 def test_a_code_is_promised_before_writing_and_kept_until_its_day(
-    visitor: Visitor, app: Flask, project: str, moved_clock: MovableClock
-) -> None:
+    visitor, app, project, moved_clock
+):
     today = clock.now().date()
     change_project(app, project, page_design={"steps": [{**CODE, "until": today.isoformat()}]})
     assert "A bun</bdi>: for everybody who writes, whatever they say." in read(visitor, "/oat")
@@ -87,7 +87,7 @@ def test_a_code_is_promised_before_writing_and_kept_until_its_day(
     assert {row.is_rewarded for row in read_testimonials(app, project)} == {True, False}
 
 
-def test_the_link_is_mailed_and_the_address_is_not_kept(visitor: Visitor) -> None:
+def test_the_link_is_mailed_and_the_address_is_not_kept(visitor):
     token = re.search("yours=([^&]+)", send(visitor, email=""))
     for email, is_sent in (("not an address", False), ("theo@example.com", True)):
         answer = visitor.client.post("/oat/thanks", data={"yours": token[1], "email": email})
@@ -106,9 +106,7 @@ def test_the_link_is_mailed_and_the_address_is_not_kept(visitor: Visitor) -> Non
     assert [each.location.count("mailed=yes") for each in answers] == [0, 1, 1, 0, 0]
 
 
-def test_the_page_shows_who_reads_what_helps_and_the_card(
-    visitor: Visitor, app: Flask, owner: Caller, project: str
-) -> None:
+def test_the_page_shows_who_reads_what_helps_and_the_card(visitor, app, owner, project):
     owner.patch(f"/v1/projects/{project}/widget-config", {"cardStyle": "quote"})
     page = read(visitor, "/oat?name=Theo&rating=3")
     assert f'<p class="signature" dir="auto">{SIGNATURE}</p>' in page

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from functools import cache
 
 import click
-from flask import Flask
 
 from testimonials.core.audit import EventType
 from testimonials.dashboard.activity import GROUPS
@@ -143,7 +142,7 @@ def records_by_view(view: object) -> bool:
     return records(name_of(CHANGES[change].apply if change else view))
 
 
-def test_each_door_that_changes_something_records_it(described_app: Flask) -> None:
+def test_each_door_that_changes_something_records_it(described_app):
     views = {
         rule.endpoint: records_by_view(described_app.view_functions[rule.endpoint])
         for rule in described_app.url_map.iter_rules()
@@ -154,7 +153,7 @@ def test_each_door_that_changes_something_records_it(described_app: Flask) -> No
         assert {name for name, is_recorded in doors.items() if not is_recorded} == silent.keys()
 
 
-def test_each_type_can_be_told_and_is_written_somewhere() -> None:
+def test_each_type_can_be_told_and_is_written_somewhere():
     subjects = {subject for group in GROUPS.values() for subject in group}
     assert [
         type for type in EventType.known.values() if type.partition(".")[0] not in subjects
@@ -178,5 +177,5 @@ def test_each_type_can_be_told_and_is_written_somewhere() -> None:
     assert [name for name in declared if used[name] < 2] == []
 
 
-def test_each_kind_of_change_by_agents_is_recorded() -> None:
+def test_each_kind_of_change_by_agents_is_recorded():
     assert [name for name, each in CHANGES.items() if not records(name_of(each.apply))] == []

@@ -10,7 +10,6 @@ from testimonials.core.extensions import db
 from tests.attacks.conftest import world
 from tests.attacks.test_access import addresses
 from tests.attacks.world import Door, World, build_world
-from tests.conftest import MakeApp, MakeCaller
 from tests.contracts.test_statements import find_counted, find_requests
 
 __all__ = ["world"]
@@ -32,9 +31,7 @@ def ask(app: Flask, world: World, door: Door, request: dict[str, Any]) -> tuple[
         return answer.status_code, answer.mimetype
 
 
-def test_each_door_answers_its_owner_alike(
-    app: Flask, world: World, make_app: MakeApp, make_caller: MakeCaller, empty_postgres: str
-) -> None:
+def test_each_door_answers_its_owner_alike(app, world, make_app, make_caller, empty_postgres):
     other = make_app(database_url=empty_postgres)
     with other.app_context():
         upgrade(db.engine)

@@ -5,12 +5,9 @@ import json
 import re
 from typing import Any
 
-import pytest
-from flask import Flask
 from werkzeug.test import TestResponse
 
 from testimonials.core.http.errors import PLACES
-from tests.conftest import Caller, Case, MakeApp
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PURGE")
 PATHS = (
@@ -54,7 +51,7 @@ def check_shape(answer: TestResponse, *statuses: int) -> Any:
     return body
 
 
-def test_list_of_paths_is_whole(app: Flask) -> None:
+def test_list_of_paths_is_whole(app):
     rules = {
         re.sub(r"<(path:)?\w+>", "{id}", rule.rule)
         for rule in app.url_map.iter_rules()
@@ -63,7 +60,7 @@ def test_list_of_paths_is_whole(app: Flask) -> None:
     assert rules == set(PATHS)
 
 
-def test_wrong_method(app: Flask, owner: Caller, case: Case) -> None:
+def test_wrong_method(app, owner, case):
     project, adapter = owner.create_project()["_id"], app.url_map.bind("")
     for path in PATHS:
         url = path.format(id=project)
@@ -75,7 +72,7 @@ def test_wrong_method(app: Flask, owner: Caller, case: Case) -> None:
                 assert set(answer.headers["Allow"].split(", ")) == set(allowed)
 
 
-def test_unknown_path(owner: Caller, case: Case) -> None:
+def test_unknown_path(owner, case):
     for path, method in itertools.product(UNKNOWN, METHODS):
         with case(path[:40], method):
             answer = owner.client.open(path, method=method, headers=owner.headers)
@@ -83,7 +80,7 @@ def test_unknown_path(owner: Caller, case: Case) -> None:
             assert b"<script>" not in answer.data
 
 
-def test_problem_details_for_who_asks(owner: Caller) -> None:
+def test_problem_details_for_who_asks(owner):
     """RFC 9457, beside the fields of every error."""
     for accept, is_problem in (
         ("application/problem+json", True), ("application/json, application/problem+json", True),
@@ -102,7 +99,7 @@ def test_problem_details_for_who_asks(owner: Caller) -> None:
                 assert f'id="{body["code"]}"' in owner.client.get("/docs").text
 
 
-def test_what_only_the_dashboard_has_says_where(owner: Caller) -> None:
+def test_what_only_the_dashboard_has_says_where(owner):
     project = owner.create_project()["_id"]
     for call, place in (
         ("DELETE /v1/projects/{id}", "/dashboard/projects/{id}/settings"),
@@ -122,14 +119,14 @@ def test_what_only_the_dashboard_has_says_where(owner: Caller) -> None:
         assert f"https://testimonials.example.com{place.format(id=project)}" in said, call
 
 
-def test_calls_that_messages_name_are_there(app: Flask, owner: Caller) -> None:
+def test_calls_that_messages_name_are_there(app, owner):
     rules = {re.sub(r"<\w+>", ":id", rule.rule) for rule in app.url_map.iter_rules()}
     named = {path for *_, text in PLACES for path in re.findall(r"(/v1/[\w/:-]+\w)", text)}
     assert named
     assert named <= rules
 
 
-def test_fault_says_no_more(make_app: MakeApp, caplog: pytest.LogCaptureFixture) -> None:
+def test_fault_says_no_more(make_app, caplog):
     app = make_app(is_own=True)
 
     @app.get("/v1/broken")

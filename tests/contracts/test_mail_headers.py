@@ -54,7 +54,6 @@ from testimonials.testimonials import models
 from testimonials.testimonials.new_numbers import send_new_numbers_mail
 from testimonials.testimonials.notifications import send_submissions_mail
 from testimonials.widget.embed import send_steps_mail
-from tests.conftest import Case
 from tests.contracts.test_architecture import PACKAGE, modules
 from tests.support.rows import deliver_mail
 from tests.support.servers import MailSink, Received
@@ -122,7 +121,7 @@ def texts_of(node: ast.AST, module: str) -> Iterator[str]:
         yield getattr(importlib.import_module(module), node.id)
 
 
-def test_every_kind_of_mail_is_known_and_can_be_ended_where_nobody_asked_for_it() -> None:
+def test_every_kind_of_mail_is_known_and_can_be_ended_where_nobody_asked_for_it():
     kinds = set(find_kinds())
     assert {kind.purpose for kind in kinds} == ANSWERS.keys() | ENDABLE
     assert {kind.purpose for kind in kinds if kind.can_be_ended} == ENDABLE
@@ -242,7 +241,7 @@ def write_requests(project: Project, text: str) -> None:
     assert write_due_mails() == 1
 
 
-def test_what_people_type_is_shown_and_is_no_header(app: Flask, smtp: MailSink, case: Case) -> None:
+def test_what_people_type_is_shown_and_is_no_header(app, smtp, case):
     for text in HOSTILE:
         smtp.received.clear()
         sent = send_every_kind(app, text, smtp)

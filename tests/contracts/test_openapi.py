@@ -13,7 +13,6 @@ from werkzeug.test import TestResponse
 from testimonials.core.http.errors import ServiceError
 from testimonials.core.http.openapi import operations
 from tests.auth.tokens import give_token
-from tests.conftest import Caller, MakeCaller
 from tests.support.commands import COMMANDS
 from tests.support.pictures import photo, to_bytes
 from tests.support.rows import add_testimonial
@@ -69,7 +68,7 @@ def _closed(schema: Any) -> Any:
     return closed
 
 
-def test_is_valid_openapi(document: Document) -> None:
+def test_is_valid_openapi(document):
     assert document["openapi"].startswith("3.1")
     # Raises an error that says where the document breaks the standard.
     schemathesis.openapi.from_dict(copy.deepcopy(document)).validate()
@@ -77,7 +76,7 @@ def test_is_valid_openapi(document: Document) -> None:
         jsonschema_rs.meta.validate(schema)
 
 
-def test_references_lead_somewhere(document: Document) -> None:
+def test_references_lead_somewhere(document):
     names = {
         f"#/components/{kind}/{name}"
         for kind, parts in document["components"].items()
@@ -89,7 +88,7 @@ def test_references_lead_somewhere(document: Document) -> None:
     assert names - used == set()
 
 
-def test_every_operation_can_be_called_by_name(document: Document) -> None:
+def test_every_operation_can_be_called_by_name(document):
     operations = [item for methods in document["paths"].values() for item in methods.values()]
     names = [operation["operationId"] for operation in operations]
     assert len(set(names)) == len(names)
@@ -103,7 +102,7 @@ def test_every_operation_can_be_called_by_name(document: Document) -> None:
             assert in_path == set(re.findall(r"{(\w+)}", path))
 
 
-def test_calls_say_who_may_and_what_they_offer(described_app: Flask, document: Document) -> None:
+def test_calls_say_who_may_and_what_they_offer(described_app, document):
     for rule, operation in operations(described_app):
         path = re.sub(r"<(?:\w+:)?(\w+)>", r"{\1}", rule.rule)
         described = document["paths"][path][operation.method.lower()]
@@ -121,7 +120,7 @@ def test_calls_say_who_may_and_what_they_offer(described_app: Flask, document: D
             assert status >= "400" or re.search("Answer$", schema.get("$ref", "Answer")), path
 
 
-def test_every_error_code_of_the_api_is_explained(document: Document) -> None:
+def test_every_error_code_of_the_api_is_explained(document):
     """A code with a meaning is one of the API's; a page's own has none."""
     # Which modules the commands load beside those of the pages.
     assert COMMANDS
@@ -135,7 +134,7 @@ def test_every_error_code_of_the_api_is_explained(document: Document) -> None:
         assert 400 <= each["status"] < 600
 
 
-def test_lists_every_route_of_the_api_alone(described_app: Flask, document: Document) -> None:
+def test_lists_every_route_of_the_api_alone(described_app, document):
     served = {
         (re.sub(r"<(?:\w+:)?(\w+)>", r"{\1}", rule.rule), method.lower())
         for rule in described_app.url_map.iter_rules()
@@ -145,7 +144,7 @@ def test_lists_every_route_of_the_api_alone(described_app: Flask, document: Docu
     assert served - UNLISTED == listed(document)
 
 
-def test_every_field_of_a_body_is_described(document: Document) -> None:
+def test_every_field_of_a_body_is_described(document):
     bodies = [
         content
         for methods in document["paths"].values()
@@ -163,7 +162,7 @@ def test_every_field_of_a_body_is_described(document: Document) -> None:
         jsonschema_rs.Draft202012Validator(whole).validate(body["example"])
 
 
-def test_answers_may_grow_and_bodies_may_not(document: Document) -> None:
+def test_answers_may_grow_and_bodies_may_not(document):
     schemas = document["components"]["schemas"]
     closed = {name for name, schema in schemas.items() if "additionalProperties" in schema}
     operations = [each for methods in document["paths"].values() for each in methods.values()]
@@ -174,13 +173,13 @@ def test_answers_may_grow_and_bodies_may_not(document: Document) -> None:
     assert not bodies & answers
 
 
-def test_project_has_all_its_fields(document: Document) -> None:
+def test_project_has_all_its_fields(document):
     for name in ("Project", "PublicPageConfig", "WidgetConfig", "CollectFields"):
         schema = document["components"]["schemas"][name]
         assert set(schema["required"]) == set(schema["properties"]), name
 
 
-def test_answers_are_as_documented(document: Document, app: Flask, make_caller: MakeCaller) -> None:
+def test_answers_are_as_documented(document, app, make_caller):
     agent = make_caller("somebody-else@example.com")
     owner = make_caller("claimed@example.com", is_claimed=True)
     seen = set()
@@ -359,7 +358,7 @@ ERRORS: list[tuple[str, str, object, int]] = [
 ]
 
 
-def test_errors_are_as_documented(document: Document, owner: Caller) -> None:
+def test_errors_are_as_documented(document, owner):
     for path, method, body, status in ERRORS:
         url = path.format(project_id="0" * 24)
         answer = owner.client.open(url, method=method, headers=owner.headers, json=body)
@@ -367,7 +366,7 @@ def test_errors_are_as_documented(document: Document, owner: Caller) -> None:
         validate(document, answer, path, method)
 
 
-def test_limits_are_as_documented(document: Document, agent: Caller) -> None:
+def test_limits_are_as_documented(document, agent):
     for _ in range(5):
         agent.post("/v1/auth/agent-init", {"email": "nobody"})
     answer = agent.post("/v1/auth/agent-init", {"email": "nobody"})
@@ -382,7 +381,7 @@ def test_limits_are_as_documented(document: Document, agent: Caller) -> None:
     assert codes == {200, 402}
 
 
-def test_without_credentials_it_is_401_as_documented(document: Document, agent: Caller) -> None:
+def test_without_credentials_it_is_401_as_documented(document, agent):
     for path, method in sorted(listed(document)):
         if document["paths"][path][method]["security"]:
             answer = agent.client.open(re.sub(r"{\w+}", "x", path), method=method)

@@ -37,7 +37,7 @@ def read_views() -> list[Route]:
     ]
 
 
-def test_every_view_has_its_address() -> None:
+def test_every_view_has_its_address():
     views = read_views()
     # In the order of the features, which that of the API's document follows.
     known = list(dict.fromkeys(route.module for route in read_routes()))

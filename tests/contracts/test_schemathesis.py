@@ -101,7 +101,7 @@ examples = partial(
 @pytest.mark.process
 @api.include(operation_id=USUAL).parametrize()
 @examples(max_examples=rounds(20, 60))
-def test_service_does_what_its_document_says(case: schemathesis.Case, running: Running) -> None:
+def test_service_does_what_its_document_says(case, running):
     check(case, running)
 
 
@@ -109,7 +109,7 @@ def test_service_does_what_its_document_says(case: schemathesis.Case, running: R
 @pytest.mark.thorough
 @api.parametrize()
 @examples(max_examples=rounds(20, 60))
-def test_each_operation_does_what_is_documented(case: schemathesis.Case, running: Running) -> None:
+def test_each_operation_does_what_is_documented(case, running):
     check(case, running)
 
 

@@ -129,7 +129,7 @@ def count_all(app: Flask, instance: Path, world: World, *, times: int) -> dict[s
     return found
 
 
-def test_no_door_takes_more_statements_than_said(app: Flask, instance: Path, world: World) -> None:
+def test_no_door_takes_more_statements_than_said(app, instance, world):
     """With WRITE_STATEMENTS=1 the table is written; think twice about a number that gets higher."""
     found = count_all(app, instance, world, times=3)
     if os.environ.get("WRITE_STATEMENTS"):

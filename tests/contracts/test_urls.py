@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from flask import Flask
-
 import testimonials
 from testimonials.core.http import urls
 from testimonials.testimonials.samples import PEOPLE
@@ -103,7 +101,7 @@ def literals(tree: ast.Module) -> list[str]:
     return texts
 
 
-def test_no_other_module_writes_a_path(app: Flask) -> None:
+def test_no_other_module_writes_a_path(app):
     roots = {rule.rule.split("/")[1] for rule in app.url_map.iter_rules()}
     # The API's paths are its contract, and those of health checks are known to proxies.
     roots -= {"", "v1", "healthz", "readyz"}
@@ -118,7 +116,7 @@ def test_no_other_module_writes_a_path(app: Flask) -> None:
     assert writers.keys() == WRITERS.keys()
 
 
-def test_no_other_module_reads_an_origin() -> None:
+def test_no_other_module_reads_an_origin():
     readers = {
         str(file.relative_to(ROOT))
         for file in ROOT.rglob("*.py")
@@ -127,7 +125,7 @@ def test_no_other_module_reads_an_origin() -> None:
     assert readers == READERS.keys()
 
 
-def test_no_template_writes_a_path() -> None:
+def test_no_template_writes_a_path():
     path = re.compile(r"""\b(?:href|action|formaction|src)="/[^"]*""")
     written = {
         template.name: path.findall(template.read_text("utf-8"))
@@ -136,7 +134,7 @@ def test_no_template_writes_a_path() -> None:
     assert {name: found for name, found in written.items() if found} == {}
 
 
-def test_urls_lead_to_their_pages(app: Flask) -> None:
+def test_urls_lead_to_their_pages(app):
     functions = {
         name: function
         for name, function in inspect.getmembers(urls, inspect.isfunction)
@@ -158,7 +156,7 @@ def test_urls_lead_to_their_pages(app: Flask) -> None:
             assert adapter.match(urlsplit(urls.link_url(page, "sample")).path)[0] == endpoint
 
 
-def test_every_link_in_a_mail_is_one_of_these() -> None:
+def test_every_link_in_a_mail_is_one_of_these():
     sources = (file.read_text("utf-8") for file in ROOT.rglob("*.py"))
     assert {page for each in sources for page in re.findall(r'link_url\("([^"]+)"', each)} == {
         *LINKS
@@ -172,7 +170,7 @@ def read_all(folder: Path, pattern: str) -> dict[Path, str]:
     return {path: path.read_text(encoding="utf-8") for path in folder.rglob(pattern)}
 
 
-def test_every_named_file_exists_and_every_file_is_named() -> None:
+def test_every_named_file_exists_and_every_file_is_named():
     pages = "\n".join(read_all(ROOT / "templates", "*.html").values())
     named = {STATIC / name for name in re.findall(r"'((?:js|css|img)/[^']+\.\w+)'", pages)}
     for path, script in read_all(STATIC / "js", "*.js").items():
@@ -183,7 +181,7 @@ def test_every_named_file_exists_and_every_file_is_named() -> None:
     assert named == {path for kind in kinds for path in (STATIC / kind).rglob("*.*")}
 
 
-def test_one_script_sends_for_all() -> None:
+def test_one_script_sends_for_all():
     scripts = read_all(STATIC / "js", "*.js")
     assert [path.name for path, text in scripts.items() if "method: 'POST'" in text] == ["post.js"]
     # A file that is no module would leave its names to all others.

@@ -7,7 +7,6 @@ from unittest.mock import patch
 
 import pytest
 from flask import Flask
-from flask.testing import FlaskClient
 from sqlalchemy import text
 from sqlalchemy.exc import OperationalError
 
@@ -20,7 +19,7 @@ from testimonials.operations.expiry import sweep
 from testimonials.projects.events import PROJECT_PAUSED, PROJECT_RESUMED
 from testimonials.projects.projects import lock_project
 from tests.auth.browsers import FIREFOX, mailed_path, open_browser, sign_in
-from tests.conftest import PASSWORD, Caller, MovableClock
+from tests.conftest import PASSWORD
 from tests.core.events import read_events, read_history, read_types
 from tests.dashboard.widget.test_editor import publish as publish_widget
 from tests.dashboard.widget.test_editor import save as save_widget
@@ -31,7 +30,7 @@ from tests.support.servers import PATIENCE
 pytestmark = pytest.mark.postgres
 
 
-def test_signing_in_says_who_where_and_how(app: Flask, client: FlaskClient, owner: Caller) -> None:
+def test_signing_in_says_who_where_and_how(app, client, owner):
     with client:
         client.environ_base["HTTP_USER_AGENT"] = FIREFOX
         sign_in(client, owner.email, ip="203.0.113.77")
@@ -44,9 +43,7 @@ def test_signing_in_says_who_where_and_how(app: Flask, client: FlaskClient, owne
     assert started.details == {"browser": "Firefox on Linux", "means": "password"}
 
 
-def test_refused_sign_ins_of_an_hour_are_counted_by_network(
-    app: Flask, client: FlaskClient, owner: Caller, moved_clock: MovableClock
-) -> None:
+def test_refused_sign_ins_of_an_hour_are_counted_by_network(app, client, owner, moved_clock):
     for last in (1, 2, 3):
         sign_in(client, owner.email, "wrong", ip=f"203.0.113.{last}")
     sign_in(client, owner.email, "wrong", ip="198.51.100.1")
@@ -61,9 +58,7 @@ def test_refused_sign_ins_of_an_hour_are_counted_by_network(
     assert len(read_events(app, owner.account_id)) == 3
 
 
-def test_many_networks_are_counted_as_one(
-    app: Flask, client: FlaskClient, owner: Caller, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_many_networks_are_counted_as_one(app, client, owner, monkeypatch):
     monkeypatch.setattr(audit, "MOST_NETWORKS", 2)
     for third in (1, 2, 3, 4, 1):
         sign_in(client, owner.email, "wrong", ip=f"10.0.{third}.1")
@@ -71,7 +66,7 @@ def test_many_networks_are_counted_as_one(
     assert found == [("10.0.1.0/24", 2), ("10.0.2.0/24", 1), (None, 2)]
 
 
-def test_ids_rise_though_clocks_go_back(app: Flask, client: FlaskClient, owner: Caller) -> None:
+def test_ids_rise_though_clocks_go_back(app, client, owner):
     sign_in(client, owner.email)
     with patch("testimonials.core.db.identifiers.time.time_ns", return_value=10**18):
         sign_in(client, owner.email)
@@ -79,7 +74,7 @@ def test_ids_rise_though_clocks_go_back(app: Flask, client: FlaskClient, owner: 
     assert read_types(app, owner.account_id) == [*["session.started"] * 2, "session.ended"]
 
 
-def test_a_record_has_one_writer_at_a_time(app: Flask, backend: str, owner: Caller) -> None:
+def test_a_record_has_one_writer_at_a_time(app, backend, owner):
     """Else an id could become visible after a greater one, and who reads on from that misses it."""
     if backend == "sqlite":
         pytest.skip("SQLite has one writer anyway.")
@@ -96,7 +91,7 @@ def test_a_record_has_one_writer_at_a_time(app: Flask, backend: str, owner: Call
     assert len(read_events(app, owner.account_id)) == 1
 
 
-def test_who_waits_for_a_project_holds_no_record(app: Flask, backend: str, owner: Caller) -> None:
+def test_who_waits_for_a_project_holds_no_record(app, backend, owner):
     """Else whoever has locked it, and records something then, would wait for them for ever."""
     if backend == "sqlite":
         pytest.skip("SQLite has one writer anyway.")
@@ -118,9 +113,7 @@ def test_who_waits_for_a_project_holds_no_record(app: Flask, backend: str, owner
     assert types == ["project.created", "project.resumed", "project.paused"]
 
 
-def test_what_is_old_is_forgotten(
-    app: Flask, client: FlaskClient, owner: Caller, moved_clock: MovableClock
-) -> None:
+def test_what_is_old_is_forgotten(app, client, owner, moved_clock):
     sign_in(client, owner.email)
     for days, networks in ((89, ["10.0.0.0/24"]), (2, [None])):
         moved_clock.move(days=days)
@@ -133,9 +126,7 @@ def test_what_is_old_is_forgotten(
     assert read_events(app) == []
 
 
-def test_a_deleted_account_leaves_a_line_alone(
-    app: Flask, browser: FlaskClient, owner: Caller, outsider: Caller
-) -> None:
+def test_a_deleted_account_leaves_a_line_alone(app, browser, owner, outsider):
     project = outsider.create_project()["_id"]
     add_member(app, project, owner, "moderator")
     owner.create_project(businessName="Secret Salon")
@@ -149,9 +140,7 @@ def test_a_deleted_account_leaves_a_line_alone(
     assert owner.email not in run(app, "activity", "list", "--csv")
 
 
-def test_an_operator_reads_and_narrows_the_record(
-    app: Flask, client: FlaskClient, owner: Caller, outsider: Caller
-) -> None:
+def test_an_operator_reads_and_narrows_the_record(app, client, owner, outsider):
     client.environ_base["HTTP_USER_AGENT"] = FIREFOX
     sign_in(client, owner.email, ip="203.0.113.9")
     outsider.create_project(businessName="=1+1")
@@ -168,7 +157,7 @@ def test_an_operator_reads_and_narrows_the_record(
     assert "There are no events." in run(app, "activity", "list", "--since", "2999-01-01")
 
 
-def test_each_statement_finds_its_rows_by_an_index(app: Flask, backend: str, owner: Caller) -> None:
+def test_each_statement_finds_its_rows_by_an_index(app, backend, owner):
     if backend == "postgresql":
         pytest.skip("PostgreSQL reads a small table whole, whatever indexes it has.")
 
@@ -194,7 +183,7 @@ def run(app: Flask, *arguments: str) -> str:
 NEW = "four green armchairs"
 
 
-def test_what_owners_do_to_their_account_is_recorded(app: Flask, owner: Caller) -> None:
+def test_what_owners_do_to_their_account_is_recorded(app, owner):
     browser, here = open_browser(app, owner), "/dashboard/account"
     for path, form in (
         ("security/password", {"current": "wrong", "password": NEW}),
@@ -220,7 +209,7 @@ def test_what_owners_do_to_their_account_is_recorded(app: Flask, owner: Caller) 
     assert NEW not in told
 
 
-def test_the_owners_record_says_what_is_done(app: Flask, owner: Caller, outsider: Caller) -> None:
+def test_the_owners_record_says_what_is_done(app, owner, outsider):
     project = owner.create_project(slug="fern")["_id"]
     owner.create_testimonial(project, text="A secret recipe")
     owner.patch(f"/v1/projects/{project}/widget-config", {"layout": "list"})
@@ -256,7 +245,7 @@ def test_the_owners_record_says_what_is_done(app: Flask, owner: Caller, outsider
     assert read_types(app, outsider.account_id) == []
 
 
-def test_what_cannot_be_recorded_is_not_done(app: Flask, owner: Caller) -> None:
+def test_what_cannot_be_recorded_is_not_done(app, owner):
     project = owner.create_project()["_id"]
     body = {"authorName": "Maya", "text": "It works."}
     rename(app, "event", "elsewhere")
@@ -274,7 +263,7 @@ def rename(app: Flask, table: str, name: str) -> None:
         db.session.commit()
 
 
-def test_what_is_only_tried_is_forgotten(app: Flask, owner: Caller) -> None:
+def test_what_is_only_tried_is_forgotten(app, owner):
     """A proposal is made and taken back first; what comes after must not see it."""
     project_id = owner.create_project()["_id"]
     with app.app_context(), write(lambda: lock_project(project_id)) as project:
@@ -285,9 +274,7 @@ def test_what_is_only_tried_is_forgotten(app: Flask, owner: Caller) -> None:
         assert project.status == "active"
 
 
-def test_a_testimonials_history_outlives_who_had_it(
-    app: Flask, owner: Caller, outsider: Caller
-) -> None:
+def test_a_testimonials_history_outlives_who_had_it(app, owner, outsider):
     """It goes with the testimonial, not with the account that the project was handed over from."""
     project = owner.create_project()["_id"]
     row = owner.create_testimonial(project)["_id"]

@@ -19,7 +19,7 @@ PASSWORD = "three blue wardrobes"
 EMAIL = "owner@example.com"
 
 
-def test_good_passwords_are_taken_and_common_ones_refused() -> None:
+def test_good_passwords_are_taken_and_common_ones_refused():
     for password in (
         PASSWORD, "correct horse battery", "dX8#kq02mz", "пароль из трёх слов", PASSWORD * 50,
         "dX8#kq02m😀",
@@ -41,14 +41,14 @@ def test_good_passwords_are_taken_and_common_ones_refused() -> None:
         *("marigold-roasters.shop", "Quillfeather1987", "quillfeather.kew!", "Shopwise2026!"),
     ],
 )
-def test_what_is_known_of_the_owner_is_refused(password: str) -> None:
+def test_what_is_known_of_the_owner_is_refused(password):
     names = ["testimonials", "Marigold Roasters", "https://www.shopwise.example/marigold"]
     email = "quillfeather@kew.example"
     assert "easy to guess" in (find_password_problem(password, email, names) or "")
     assert find_password_problem("Marigold tango wardrobe", email, names) is None
 
 
-def test_no_password_keeps_the_judge_busy(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_password_keeps_the_judge_busy(monkeypatch):
     """Judging takes seconds for a hundred letters: one person could stop the service for all."""
     judged = []
 
@@ -62,7 +62,7 @@ def test_no_password_keeps_the_judge_busy(monkeypatch: pytest.MonkeyPatch) -> No
     assert max(judged) == 24
 
 
-def test_a_hash_is_salted_scrypt_and_holds_no_password() -> None:
+def test_a_hash_is_salted_scrypt_and_holds_no_password():
     first, second = hash_password(PASSWORD), hash_password(PASSWORD)
     assert first != second
     # 32 MiB and a good part of a second for each guess.
@@ -74,12 +74,12 @@ def test_a_hash_is_salted_scrypt_and_holds_no_password() -> None:
 
 @settings(max_examples=rounds(8, 25), deadline=None)
 @given(st.text(max_size=40), st.text(max_size=20))
-def test_whatever_is_typed_is_judged_without_failing(password: str, email: str) -> None:
+def test_whatever_is_typed_is_judged_without_failing(password, email):
     problem = find_password_problem(password, email)
     assert problem is None or problem.endswith(".")
 
 
-def test_what_is_too_long_is_refused_before_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_too_long_is_refused_before_it_is_read(monkeypatch):
     monkeypatch.setattr(passwords, "_normalize", pytest.fail)
     monkeypatch.setattr(passwords, "decoder", None)
     for password in ("x" * 1025, "é" * 513, "a" + "\u0315\u0300" * 110_000):
@@ -87,7 +87,7 @@ def test_what_is_too_long_is_refused_before_it_is_read(monkeypatch: pytest.Monke
         assert "at most 1024" in (find_password_problem(password, EMAIL) or "")
 
 
-def test_the_longest_and_one_of_another_keyboard_count(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_longest_and_one_of_another_keyboard_count(monkeypatch):
     monkeypatch.setattr(passwords, "METHOD", QUICK_METHOD)
     assert is_password(hash_password("cafe\u0301 noir, deux"), "caf\u00e9 noir, deux")
     password = ("wardrobe é " * 100)[:900]

@@ -6,7 +6,7 @@ import unicodedata
 
 import pytest
 
-from testimonials.core.text import Form, normalize
+from testimonials.core.text import normalize
 
 EVERY = [chr(code) for code in range(sys.maxunicode + 1) if not 0xD800 <= code < 0xE000]
 MARKS = [each for each in EVERY if unicodedata.combining(each)]
@@ -14,7 +14,7 @@ CHANGED = [each for each in EVERY if unicodedata.decomposition(each) and each no
 
 
 @pytest.mark.parametrize("form", ["NFC", "NFD", "NFKC", "NFKD"])
-def test_a_text_is_normalized_as_by_the_library(form: Form) -> None:
+def test_a_text_is_normalized_as_by_the_library(form):
     draw = random.Random(form)
     letters = [*CHANGED, *"aeio .-!🎉가ᄀ각カﾞ"]
     for _ in range(2_000):
@@ -26,7 +26,7 @@ def test_a_text_is_normalized_as_by_the_library(form: Form) -> None:
         assert normalize(form, text) == unicodedata.normalize(form, text)
 
 
-def test_marks_that_nobody_writes_are_all_kept() -> None:
+def test_marks_that_nobody_writes_are_all_kept():
     marks = "\u0315\u0300\u0327" * 3_000
     assert sorted(normalize("NFKC", f"x{marks}")) == sorted(f"x{marks}")
     assert normalize("NFC", f"e{marks}")[:1] == "ȩ"

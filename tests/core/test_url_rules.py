@@ -1,20 +1,19 @@
 from unittest.mock import patch
 
 import pytest
-from flask import Flask
 from werkzeug.routing import Map, Rule
 
 from testimonials.core.http.security import safe_target
 from testimonials.core.http.urls import LateRule, remove_base_path
 from testimonials.core.settings.instance import SettingError
-from tests.conftest import Caller, MakeApp, MakeCaller
+from tests.conftest import Caller
 
 PATHS = ("/", "/a b/<name>", "/<name>/<int:number>", "/f/<path:rest>", "/<string:name>/-")
 
 
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("more", [{}, {"q": "ä&b", "page": [1, 2]}])
-def test_urls_are_the_same_as_those_of_werkzeug(path: str, more: dict[str, object]) -> None:
+def test_urls_are_the_same_as_those_of_werkzeug(path, more):
     values = {"name": "é/x", "number": 7, "rest": "a/b"} | more
     built = []
     for kind in (Rule, LateRule):
@@ -25,7 +24,7 @@ def test_urls_are_the_same_as_those_of_werkzeug(path: str, more: dict[str, objec
     assert len(set(built)) == 1
 
 
-def test_nothing_is_compiled_until_a_url_is_built(app: Flask) -> None:
+def test_nothing_is_compiled_until_a_url_is_built(app):
     with patch.object(Rule, "_compile_builder", side_effect=AssertionError):
         Map([LateRule(rule.rule, endpoint=rule.endpoint) for rule in app.url_map.iter_rules()])
     # Flask makes that of its static files before a class of rules can be chosen.
@@ -41,11 +40,11 @@ def test_nothing_is_compiled_until_a_url_is_built(app: Flask) -> None:
         ("/a/b/a/b", "/a/b", "/a/b"),
     ],
 )  # fmt: skip
-def test_the_base_path_is_taken_away_once(path: str, base: str, within: str) -> None:
+def test_the_base_path_is_taken_away_once(path, base, within):
     assert remove_base_path(path, base) == within
 
 
-def test_a_base_path_is_none_of_the_service(make_app: MakeApp, make_caller: MakeCaller) -> None:
+def test_a_base_path_is_none_of_the_service(make_app, make_caller):
     with pytest.raises(SettingError, match="begins with /widget"):
         make_app(base_url="https://example.com/widget/a")
     with pytest.raises(SettingError, match="must have the path of BASE_URL, /reviews"):
@@ -56,7 +55,7 @@ def test_a_base_path_is_none_of_the_service(make_app: MakeApp, make_caller: Make
     assert (answer.status_code, answer.json["code"]) == (400, "SLUG_RESERVED")  # type: ignore[index]
 
 
-def test_a_proxy_may_take_the_base_path_away(make_app: MakeApp) -> None:
+def test_a_proxy_may_take_the_base_path_away(make_app):
     client = make_app(base_url="https://example.com/reviews").test_client()
     whole, rest = (client.get(f"{path}/login") for path in ("/reviews", ""))
     assert whole.text == rest.text

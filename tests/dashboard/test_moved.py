@@ -1,13 +1,11 @@
 """Former addresses lead to where their pages are now."""
 
-from flask import Flask
-
 from testimonials.dashboard.moved import MOVED
 from tests.attacks.conftest import world as world
-from tests.attacks.world import World, find_doors
+from tests.attacks.world import find_doors
 
 
-def test_former_addresses_lead_to_their_pages(app: Flask, world: World) -> None:
+def test_former_addresses_lead_to_their_pages(app, world):
     browser = world.open(app, "owner")
     doors = [door for door in find_doors(app) if door.method == "GET" and door.rule.rule in MOVED]
     assert len(doors) == len(MOVED)

@@ -6,7 +6,6 @@ import sqlite3
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from pathlib import Path
 from threading import Barrier
 
 import pytest
@@ -31,7 +30,7 @@ def tables() -> set[str]:
     return {name for name in names if not name.startswith("testimonial_search")}
 
 
-def test_a_new_sqlite_file_gets_what_all_migrations_together_make(tmp_path: Path) -> None:
+def test_a_new_sqlite_file_gets_what_all_migrations_together_make(tmp_path):
     assert migrate.SCHEMA.read_text() == render_schema(), "python -m tests.support.schemas"
     made = []
     for name, build in (("new", upgrade), ("migrated", lambda engine: migrate_to(engine, head()))):
@@ -44,7 +43,7 @@ def test_a_new_sqlite_file_gets_what_all_migrations_together_make(tmp_path: Path
     assert made[0] == made[1]
 
 
-def test_the_first_revision_is_the_former_head_on_sqlite(tmp_path: Path) -> None:
+def test_the_first_revision_is_the_former_head_on_sqlite(tmp_path):
     made = []
     for name, build in (("former", make_filled), ("first", migrate_to)):
         engine = create_engine(f"sqlite:///{tmp_path / name}")
@@ -57,7 +56,7 @@ def test_the_first_revision_is_the_former_head_on_sqlite(tmp_path: Path) -> None
     assert made[0] == made[1]
 
 
-def test_the_first_revision_is_the_former_head_on_postgresql(empty_postgres: str) -> None:
+def test_the_first_revision_is_the_former_head_on_postgresql(empty_postgres):
     with new_database(os.environ[POSTGRES]) as other:
         made = []
         for url, build in ((empty_postgres, make_filled), (other, migrate_to)):
@@ -80,12 +79,12 @@ def dump_schema(url: str) -> str:
     return re.sub(r"^\\(un)?restrict .*$", "", done.stdout, flags=re.MULTILINE)
 
 
-def test_no_revision_has_the_former_heads_name() -> None:
+def test_no_revision_has_the_former_heads_name():
     # Databases that were never opened since would be taken for ones of the new revision.
     assert head() < FORMER_HEAD
 
 
-def test_a_first_start_goes_from_nothing_to_the_newest(app: Flask) -> None:
+def test_a_first_start_goes_from_nothing_to_the_newest(app):
     assert upgrade(db.engine) == (None, head())
     assert upgrade(db.engine) == (head(), head())
     assert current(db.engine) == head()
@@ -93,9 +92,7 @@ def test_a_first_start_goes_from_nothing_to_the_newest(app: Flask) -> None:
 
 
 @pytest.mark.parametrize("before", [None, FORMER_HEAD])
-def test_starts_at_once_migrate_once(
-    app: Flask, database: dict[str, str], before: str | None
-) -> None:
+def test_starts_at_once_migrate_once(app, database, before):
     if before:
         make_filled(db.engine, before)
         db.engine.dispose()
@@ -116,7 +113,7 @@ def test_starts_at_once_migrate_once(
     assert current(db.engine) == head()
 
 
-def test_a_failing_migration_leaves_nothing_behind(app: Flask) -> None:
+def test_a_failing_migration_leaves_nothing_behind(app):
     # The last index that the first migration makes is in its way.
     index = "CREATE INDEX ix_testimonial_change_batch_id ON of_somebody (id)"
     execute("CREATE TABLE of_somebody (id INTEGER)", index)
@@ -130,7 +127,7 @@ def test_a_failing_migration_leaves_nothing_behind(app: Flask) -> None:
     assert upgrade(db.engine) == (None, head())
 
 
-def test_tables_that_say_no_version_are_left_alone(app: Flask) -> None:
+def test_tables_that_say_no_version_are_left_alone(app):
     upgrade(db.engine)
     execute("DELETE FROM alembic_version")
     for command in (["db", "upgrade"], ["db", "upgrade", "--dry-run"]):
@@ -140,7 +137,7 @@ def test_tables_that_say_no_version_are_left_alone(app: Flask) -> None:
     assert "not set up" in app.test_cli_runner().invoke(args=["accounts", "list"]).stderr
 
 
-def test_foreign_keys_are_on_again_after_a_migration(app: Flask) -> None:
+def test_foreign_keys_are_on_again_after_a_migration(app):
     upgrade(db.engine)
     with pytest.raises(Exception, match=r"(?i)foreign key|violates"):
         execute(
@@ -150,7 +147,7 @@ def test_foreign_keys_are_on_again_after_a_migration(app: Flask) -> None:
         )
 
 
-def test_a_database_of_a_newer_program_is_refused_and_left_alone(app: Flask) -> None:
+def test_a_database_of_a_newer_program_is_refused_and_left_alone(app):
     upgrade(db.engine)
     execute("UPDATE alembic_version SET version_num = '9999'")
     for use in (upgrade, migrate.require_head):
@@ -166,9 +163,7 @@ OLD = "older than revision 0021: start it once with the version that CHANGELOG.m
 
 
 @pytest.mark.parametrize("stored", ["0001", "0020", head()])
-def test_a_database_older_than_the_former_head_is_refused_and_left_alone(
-    app: Flask, stored: str
-) -> None:
+def test_a_database_older_than_the_former_head_is_refused_and_left_alone(app, stored):
     # The names of these revisions are those of new ones, too.
     execute(
         "CREATE TABLE account (id VARCHAR NOT NULL PRIMARY KEY)",
@@ -191,7 +186,7 @@ def test_a_database_older_than_the_former_head_is_refused_and_left_alone(
     assert found == [stored]
 
 
-def test_db_current_says_where_both_stand(app: Flask) -> None:
+def test_db_current_says_where_both_stand(app):
     invoke = app.test_cli_runner().invoke
     if db.engine.dialect.name == "postgresql":
         empty = invoke(args=["db", "current"])

@@ -16,7 +16,6 @@ from testimonials.testimonials.counts import find_wrong_counts
 from testimonials.testimonials.new_numbers import follow_old_numbers
 from testimonials.widget.settings import describe_header, rate
 from testimonials.widget.wall import count_figures
-from tests.conftest import MovableClock, StartService
 from tests.migrations.conftest import execute
 from tests.operations.instances import query, restore_here
 from tests.support.killing import run_until_statement
@@ -48,7 +47,7 @@ def assert_kept(before: Rows, revision: str) -> None:
 
 
 @pytest.mark.parametrize("revision", in_use())
-def test_an_upgrade_keeps_every_row(app: Flask, revision: str) -> None:
+def test_an_upgrade_keeps_every_row(app, revision):
     make_filled(db.engine, revision)
     # What is counted by day.
     execute("UPDATE testimonial SET status = 'approved', source = 'public_page'")
@@ -62,7 +61,7 @@ def test_an_upgrade_keeps_every_row(app: Flask, revision: str) -> None:
     assert sum(row["sent"] for row in read(db.engine)["day_count"]) == ROWS
 
 
-def test_an_upgrade_leaves_out_what_only_retired_features_wrote(app: Flask) -> None:
+def test_an_upgrade_leaves_out_what_only_retired_features_wrote(app):
     make_filled(db.engine, FORMER_HEAD)
     execute(
         "UPDATE background_job SET name = 'publish' WHERE name LIKE '2%'",
@@ -93,7 +92,7 @@ def test_an_upgrade_leaves_out_what_only_retired_features_wrote(app: Flask) -> N
     assert check(app) == f"The database is sound, and at {head()}.\n"
 
 
-def test_an_upgrade_keeps_every_role_and_invitation(app: Flask) -> None:
+def test_an_upgrade_keeps_every_role_and_invitation(app):
     make_filled(db.engine, FORMER_HEAD)
     before = read(db.engine)
     upgrade(db.engine)
@@ -110,7 +109,7 @@ def test_an_upgrade_keeps_every_role_and_invitation(app: Flask) -> None:
                 assert any(old.items() <= new.items() and not new[other] for new in found.values())
 
 
-def test_the_history_comes_into_the_record(app: Flask) -> None:
+def test_the_history_comes_into_the_record(app):
     """Each change keeps who made it and what was before; batches get the type of their event."""
     make_filled(db.engine, "0005")
     first, second = (row["id"] for row in read(db.engine)["testimonial"][:2])
@@ -157,9 +156,7 @@ def test_the_history_comes_into_the_record(app: Flask) -> None:
 
 
 @pytest.mark.parametrize("revision", [FORMER_HEAD, "0013"])
-def test_the_numbers_of_before_stand_until_their_day(
-    app: Flask, revision: str, moved_clock: MovableClock
-) -> None:
+def test_the_numbers_of_before_stand_until_their_day(app, revision, moved_clock):
     make_filled(db.engine, revision)
     ids = sorted(row["id"] for row in read(db.engine)["testimonial"])
     project_id = min(row["id"] for row in read(db.engine)["project"])
@@ -203,7 +200,7 @@ def test_the_numbers_of_before_stand_until_their_day(
     assert find_wrong_counts(db.session.connection()) == []
 
 
-def test_what_waits_and_how_jobs_went_becomes_rows_of_jobs(app: Flask) -> None:
+def test_what_waits_and_how_jobs_went_becomes_rows_of_jobs(app):
     make_filled(db.engine, FORMER_HEAD)
     for digit, state in enumerate(("queued", "sending", "failed")):
         execute(f"UPDATE outbox_mail SET state = '{state}' WHERE id LIKE '{digit}%'")
@@ -234,9 +231,7 @@ def test_what_waits_and_how_jobs_went_becomes_rows_of_jobs(app: Flask) -> None:
     assert failed["tried_at"] == old["next_attempt_at"] - 180_000
 
 
-def test_a_dry_run_says_what_it_would_do_and_does_nothing(
-    app: Flask, database: dict[str, str]
-) -> None:
+def test_a_dry_run_says_what_it_would_do_and_does_nothing(app, database):
     make_filled(db.engine, FORMER_HEAD)
     before = read(db.engine)
     runner = app.test_cli_runner()
@@ -264,15 +259,13 @@ def test_a_dry_run_says_what_it_would_do_and_does_nothing(
         ("UPDATE alembic_version SET version_num = '0021'", "the schema is at 0021"),
     ],
 )
-def test_a_check_names_what_is_not_as_it_should_be(
-    app: Flask, statement: str, finding: str
-) -> None:
+def test_a_check_names_what_is_not_as_it_should_be(app, statement, finding):
     upgrade(db.engine)
     execute(statement)
     assert finding in check(app)
 
 
-def test_a_check_of_a_file_finds_damage_and_lost_rows(tmp_path: Path) -> None:
+def test_a_check_of_a_file_finds_damage_and_lost_rows(tmp_path):
     instance = tmp_path / "instance"
     app = create_app(load_settings({}, {"instance_path": str(instance)}))
     with app.app_context():
@@ -296,8 +289,8 @@ def test_a_check_of_a_file_finds_damage_and_lost_rows(tmp_path: Path) -> None:
     ["UPDATE alembic_version", "DROP TABLE former_address", "DROP COLUMN told", "num='0002'"],
 )
 def test_killed_in_the_middle_it_leaves_the_old_schema_and_the_next_start_goes_on(
-    app: Flask, database: dict[str, str], statement: str
-) -> None:
+    app, database, statement
+):
     make_filled(db.engine, FORMER_HEAD)
     before = read(db.engine)
     db.engine.dispose()
@@ -311,9 +304,7 @@ def test_killed_in_the_middle_it_leaves_the_old_schema_and_the_next_start_goes_o
 
 
 @pytest.mark.process
-def test_starts_at_once_upgrade_once_after_one_backup(
-    app: Flask, database: dict[str, str], start: StartService, backend: str, tmp_path: Path
-) -> None:
+def test_starts_at_once_upgrade_once_after_one_backup(app, database, start, backend, tmp_path):
     make_filled(db.engine, FORMER_HEAD)
     # These services have another one.
     execute("DELETE FROM secret_mark")
@@ -348,7 +339,7 @@ def test_starts_at_once_upgrade_once_after_one_backup(
     assert query(old, "SELECT version_num FROM alembic_version") == [(head(),)]
 
 
-def test_without_its_backup_nothing_is_upgraded_unless_told(tmp_path: Path) -> None:
+def test_without_its_backup_nothing_is_upgraded_unless_told(tmp_path):
     app = create_app(load_settings({}, {"instance_path": str(tmp_path / "instance")}))
     with app.app_context():
         make_filled(db.engine, FORMER_HEAD)

@@ -11,7 +11,6 @@ from flask.cli import FlaskGroup
 
 from testimonials.cli.main import main
 from testimonials.cli.testimonials import STATES
-from tests.conftest import Caller, MakeCaller
 from tests.operations.instances import make_instance
 from tests.projects.proposals.agents import propose
 from tests.support.commands import COMMANDS as SINGLE
@@ -50,7 +49,7 @@ COMMANDS = {f"{group.name} {name}" for group in GROUPS for name in group.command
 COMMANDS |= {str(command.name) for command in SINGLE}
 
 
-def test_every_command_has_json_and_says_what_it_does() -> None:
+def test_every_command_has_json_and_says_what_it_does():
     found = [command for group in GROUPS for command in group.commands.values()]
     for command in (*found, *SINGLE):
         options = [option for each in command.params for option in each.opts]
@@ -59,9 +58,7 @@ def test_every_command_has_json_and_says_what_it_does() -> None:
         assert command.help.strip().split("\n")[0].endswith("."), command.name
 
 
-def test_every_command_answers_json(
-    app: Flask, agent: Caller, owner: Caller, make_caller: MakeCaller, tmp_path: Path
-) -> None:
+def test_every_command_answers_json(app, agent, owner, make_caller, tmp_path):
     colleague = make_caller("colleague@example.com", is_claimed=True)
     archive, table, everything = (str(tmp_path / name) for name in ("a.zip", "b.csv", "c.zip"))
     Path(table).write_text("Name,Words\nLi,Good")
@@ -185,7 +182,7 @@ def test_every_command_answers_json(
     assert (answers["accounts delete"]["projects"], owner.get("/v1/me").status_code) == (2, 401)
 
 
-def test_what_a_person_reads_is_aligned_or_a_sentence(app: Flask, owner: Caller) -> None:
+def test_what_a_person_reads_is_aligned_or_a_sentence(app, owner):
     for arguments, words in (
         (("projects", "list"), "There are no projects yet."),
         (("mail", "list"), "The outbox is empty."),
@@ -207,7 +204,7 @@ def test_what_a_person_reads_is_aligned_or_a_sentence(app: Flask, owner: Caller)
     assert lines[0].index("status") == lines[1].index("approved")
 
 
-def test_testimonials_list_shows_what_waits_or_was_refused(app: Flask, owner: Caller) -> None:
+def test_testimonials_list_shows_what_waits_or_was_refused(app, owner):
     project_id = owner.create_project(slug="kiln")["_id"]
     ids = [add_testimonial(app, project_id, status=state) for state in STATES]
     assert [row["_id"] for row in _read(app, "testimonials", "list", "kiln")] == ids[::-1]
@@ -217,7 +214,7 @@ def test_testimonials_list_shows_what_waits_or_was_refused(app: Flask, owner: Ca
     assert len(_read(app, "testimonials", "list", "kiln", "--limit", "2")) == 2
 
 
-def test_a_failure_is_one_sentence_on_standard_error(app: Flask, owner: Caller) -> None:
+def test_a_failure_is_one_sentence_on_standard_error(app, owner):
     for arguments, sentence in (
         (("accounts", "show", "nobody@example.com"), "There is no account"),
         (("accounts", "create", "nonsense"), "e-mail"),
@@ -239,7 +236,7 @@ def test_a_failure_is_one_sentence_on_standard_error(app: Flask, owner: Caller) 
         assert sentence in _refuse(app, *arguments), arguments
 
 
-def test_a_removal_that_is_not_confirmed_removes_nothing(app: Flask, owner: Caller) -> None:
+def test_a_removal_that_is_not_confirmed_removes_nothing(app, owner):
     project = owner.create_project(slug="kiln")
     for arguments in (("accounts", "delete", owner.email), ("projects", "delete", "kiln")):
         for typed in ("n\n", "", "maybe\n"):
@@ -250,7 +247,7 @@ def test_a_removal_that_is_not_confirmed_removes_nothing(app: Flask, owner: Call
 
 
 @pytest.mark.process
-def test_python_m_testimonials_is_the_command(tmp_path: Path) -> None:
+def test_python_m_testimonials_is_the_command(tmp_path):
     environment = clean_environment(make_instance(tmp_path / "service", "owner@example.com"), {})
     usage = run_command(["--help"], environment).stdout
     for command in (*GROUPS, *SINGLE):
@@ -262,9 +259,7 @@ def test_python_m_testimonials_is_the_command(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("is_folder_there", [True, False])
-def test_a_command_in_the_wrong_folder_makes_no_instance(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_folder_there: bool
-) -> None:
+def test_a_command_in_the_wrong_folder_makes_no_instance(tmp_path, monkeypatch, is_folder_there):
     monkeypatch.chdir(tmp_path)
     instance = tmp_path / "mistyped"
     if is_folder_there:
@@ -283,9 +278,7 @@ def test_a_command_in_the_wrong_folder_makes_no_instance(
         assert list(tmp_path.rglob("*")) == ([instance] if is_folder_there else []), command
 
 
-def test_a_mistyped_command_does_nothing_and_is_told_the_nearest_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_mistyped_command_does_nothing_and_is_told_the_nearest_one(tmp_path, monkeypatch):
     """Also where a path stands for a command, as for `backup`, and as commands of `flask`."""
     monkeypatch.chdir(tmp_path)
     instance = make_instance(tmp_path / "service", "owner@example.com")
@@ -306,9 +299,7 @@ def test_a_mistyped_command_does_nothing_and_is_told_the_nearest_one(
     assert sorted({*tmp_path.rglob("*")} - {instance / "instance.lock"}) == before
 
 
-def test_a_look_at_the_help_makes_no_instance(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_look_at_the_help_makes_no_instance(tmp_path, monkeypatch):
     """Nor does a command of `flask` in the wrong folder."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("FLASK_RUN_FROM_CLI", "true")
@@ -331,7 +322,7 @@ def test_a_look_at_the_help_makes_no_instance(
 
 @pytest.mark.thorough
 @pytest.mark.process
-def test_streams_that_are_closed_are_read_as_empty(tmp_path: Path) -> None:
+def test_streams_that_are_closed_are_read_as_empty(tmp_path):
     environment = clean_environment(make_instance(tmp_path / "service", "new@example.com"), {})
     for arguments, said in (
         (("accounts", "delete", "new@example.com"), "Aborted!"),

@@ -67,7 +67,7 @@ def _ask(instance: Path, arguments: str) -> str:
 
 
 @pytest.mark.parametrize("kind", DAMAGES)
-def test_every_command_says_so_and_its_advice_restores(damaged: Path, kind: str) -> None:
+def test_every_command_says_so_and_its_advice_restores(damaged, kind):
     (backup,) = (damaged / "backups").glob("*.tar.gz")
     DAMAGES[kind](damaged / "testimonials.db")
     advice = f"testimonials restore {backup.name} --replace"
@@ -86,7 +86,7 @@ def test_every_command_says_so_and_its_advice_restores(damaged: Path, kind: str)
 @pytest.mark.thorough
 @pytest.mark.process
 @pytest.mark.parametrize("kind", DAMAGES)
-def test_serve_says_so_in_one_sentence(damaged: Path, kind: str) -> None:
+def test_serve_says_so_in_one_sentence(damaged, kind):
     DAMAGES[kind](damaged / "testimonials.db")
     done = run_command(["serve", "--port", "0"], clean_environment(damaged, {"workers": "1"}))
     assert done.returncode == 1
@@ -94,14 +94,14 @@ def test_serve_says_so_in_one_sentence(damaged: Path, kind: str) -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_without_a_backup_there_is_no_name(tmp_path: Path) -> None:
+def test_without_a_backup_there_is_no_name(tmp_path):
     instance = make_instance(tmp_path / "instance", "owner@example.com")
     DAMAGES["header"](instance / "testimonials.db")
     assert "There is no backup in BACKUP_PATH or BACKUP_TO. Fetch one" in _ask(instance, "doctor")
     assert "nor is it in" in run_here("restore", instance, "gone.tar.gz", "--replace").output
 
 
-def test_every_process_is_ready_and_warns_until_there_is_another_file(damaged: Path) -> None:
+def test_every_process_is_ready_and_warns_until_there_is_another_file(damaged):
     """A page that is rarely read keeps nothing from being answered, and names no folder."""
     settings = load_settings({}, {"instance_path": str(damaged)})
     first, second = create_app(settings), create_app(settings)

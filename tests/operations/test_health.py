@@ -7,7 +7,6 @@ import socket
 import sqlite3
 import threading
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,7 +19,6 @@ from testimonials.core.clock import iso
 from testimonials.core.extensions import begin_write, db
 from testimonials.core.mail.outbox import MailState
 from testimonials.core.settings.current import current_settings
-from tests.conftest import MakeApp, MovableClock
 from tests.operations.disks import mount, small_disk
 from tests.operations.test_metrics import put_jobs
 from tests.support.mail_servers import HANG, OddServer
@@ -38,7 +36,7 @@ def look(client: FlaskClient) -> tuple[int, dict[str, Any]]:
     return answer.status_code, answer.get_json()
 
 
-def test_all_is_well(make_app: MakeApp) -> None:
+def test_all_is_well(make_app):
     app = make_app(smtp_url="smtp://mail.example.com")
     client = app.test_client()
     status, body = look(client)
@@ -50,7 +48,7 @@ def test_all_is_well(make_app: MakeApp) -> None:
     assert current_settings(app).secret_key not in str(health)
 
 
-def test_a_database_that_is_away_is_no_end_of_the_process(make_app: MakeApp, backend: str) -> None:
+def test_a_database_that_is_away_is_no_end_of_the_process(make_app, backend):
     url = f"postgresql://shop:secret@127.0.0.1:{free_port()}/shop"
     if backend == "sqlite":
         url = "sqlite:////nowhere/at/all.db"
@@ -65,7 +63,7 @@ def test_a_database_that_is_away_is_no_end_of_the_process(make_app: MakeApp, bac
 
 
 @pytest.mark.parametrize("kind", ["database", "redis"])
-def test_what_is_silent_is_waited_for_no_longer_than_a_second(make_app: MakeApp, kind: str) -> None:
+def test_what_is_silent_is_waited_for_no_longer_than_a_second(make_app, kind):
     """`/healthz` waits for none of it, nor for any lock."""
     make_app()
     with socket.create_server(("127.0.0.1", 0)) as silent:
@@ -86,7 +84,7 @@ def test_what_is_silent_is_waited_for_no_longer_than_a_second(make_app: MakeApp,
         assert [thread.name for thread in threading.enumerate()].count(kind) == 1
 
 
-def test_a_database_that_is_locked_is_not_waited_for(app: Flask, backend: str) -> None:
+def test_a_database_that_is_locked_is_not_waited_for(app, backend):
     if backend == "postgresql":
         pytest.skip("PostgreSQL has no such lock for all")
     file = current_settings(app).database_file
@@ -100,7 +98,7 @@ def test_a_database_that_is_locked_is_not_waited_for(app: Flask, backend: str) -
     wait_for(lambda: look(client)[0] == 200, what="readiness")
 
 
-def test_another_schema_is_not_ready(app: Flask, client: FlaskClient) -> None:
+def test_another_schema_is_not_ready(app, client):
     with app.app_context():
         before = db.session.scalar(text("SELECT version_num FROM alembic_version"))
         set_revision(app, "0001")
@@ -116,9 +114,7 @@ def set_revision(app: Flask, revision: str) -> None:
     db.session.commit()
 
 
-def test_mail_that_does_not_leave_is_a_warning_also_between_its_attempts(
-    app: Flask, client: FlaskClient, moved_clock: MovableClock
-) -> None:
+def test_mail_that_does_not_leave_is_a_warning_also_between_its_attempts(app, client, moved_clock):
     put_mail(app, state=MailState.FAILED, recipient="private@example.com")
     put_mail(app, attempts=5)
     put_mail(app)
@@ -141,9 +137,7 @@ DEAD: dict[str, dict[str, str]] = {
 
 
 @pytest.mark.parametrize("kind", DEAD)
-def test_a_mail_server_that_is_dead_is_a_warning_at_once(
-    make_app: MakeApp, moved_clock: MovableClock, kind: str
-) -> None:
+def test_a_mail_server_that_is_dead_is_a_warning_at_once(make_app, moved_clock, kind):
     """Unless other mail leaves: then it is about one recipient."""
     server = OddServer(**DEAD[kind])
     url = server.url if kind != "nobody" else f"smtp://127.0.0.1:{free_port()}"
@@ -175,7 +169,7 @@ def test_a_mail_server_that_is_dead_is_a_warning_at_once(
     assert "mail" not in look(client)[1]["warnings"]
 
 
-def test_other_things_to_look_at_are_warnings(make_app: MakeApp, moved_clock: MovableClock) -> None:
+def test_other_things_to_look_at_are_warnings(make_app, moved_clock):
     app = make_app(ratelimit_storage_url=f"redis://:s3cret@127.0.0.1:{free_port()}/0")
     client = app.test_client()
     now = put_jobs(app)
@@ -190,7 +184,7 @@ def test_other_things_to_look_at_are_warnings(make_app: MakeApp, moved_clock: Mo
     assert f"none has run since {iso(now)}" in look(client)[1]["warnings"]["jobs"]
 
 
-def test_a_disk_that_is_full_or_read_only_is_seen(make_app: MakeApp, tmp_path: Path) -> None:
+def test_a_disk_that_is_full_or_read_only_is_seen(make_app, tmp_path):
     with small_disk(tmp_path / "disk") as disk:
         client = make_app(instance_path=str(disk)).test_client()
         body = look(client)[1]

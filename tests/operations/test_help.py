@@ -1,12 +1,10 @@
 """Help for people: ten pages, what a search finds, and which page fits where."""
 
 import pytest
-from flask import Flask
 from flask.testing import FlaskClient
 from selectolax.lexbor import LexborHTMLParser
 
 from testimonials.operations.reference import read_words
-from tests.conftest import Caller
 from tests.dashboard.conftest import project as project
 
 MOST_WORDS = 150
@@ -17,7 +15,7 @@ def titles(client: FlaskClient, q: str) -> list[str]:
     return [each.text(strip=True) for each in page.css(".help-found .help-line")]
 
 
-def test_ten_short_pages_are_for_everybody(app: Flask, client: FlaskClient) -> None:
+def test_ten_short_pages_are_for_everybody(app, client):
     with app.test_request_context():
         topics = read_words().topics
     assert len(topics) == 10
@@ -41,13 +39,11 @@ def test_ten_short_pages_are_for_everybody(app: Flask, client: FlaskClient) -> N
     ("may my colleague approve", "Approve, reject, edit"),
     ("record a video", "Video and voice"),
 ])  # fmt: skip
-def test_one_asks_in_ones_own_words(client: FlaskClient, q: str, first: str) -> None:
+def test_one_asks_in_ones_own_words(client, q, first):
     assert titles(client, q)[0] == first
 
 
-def test_rows_of_settings_are_found_by_whom_they_are_for(
-    client: FlaskClient, browser: FlaskClient, project: str
-) -> None:
+def test_rows_of_settings_are_found_by_whom_they_are_for(client, browser, project):
     assert "Settings: Domain of your own" in titles(browser, "domain")
     assert titles(client, "domain") == ["A domain of your own"]
     assert titles(browser, "zzzz \0 <b>") == []
@@ -56,13 +52,13 @@ def test_rows_of_settings_are_found_by_whom_they_are_for(
     assert f'href="/dashboard/projects/{project}/settings/domain"' in answer
 
 
-def test_help_opens_at_the_page_that_fits(browser: FlaskClient, project: str) -> None:
+def test_help_opens_at_the_page_that_fits(browser, project):
     here = f"/dashboard/projects/{project}"
     for path, topic in {"inbox": "/decide", "settings/domain": "/domain", "settings": ""}.items():
         assert f'href="/help{topic}"' in browser.get(f"{here}/{path}").text, path
 
 
-def test_it_leads_to_pages_that_are_there(app: Flask, owner: Caller) -> None:
+def test_it_leads_to_pages_that_are_there(app, owner):
     with app.test_request_context():
         words = read_words()
     endpoints = {topic["endpoint"] for topic in words.topics.values()} | {

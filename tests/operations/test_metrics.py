@@ -19,7 +19,7 @@ from testimonials.core.jobs import Job
 from testimonials.operations.backup.creating import COPY_JOB
 from testimonials.operations.metrics import EXTENSION, end_metrics
 from tests.auth.links import init
-from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock
+from tests.conftest import MakeApp
 from tests.support.process import run_program
 from tests.support.servers import find_program, free_port, wait_for
 
@@ -46,14 +46,14 @@ def read(client: FlaskClient, name: str) -> dict[tuple[tuple[str, str], ...], fl
     return found
 
 
-def test_without_the_setting_there_is_no_such_page(make_app: MakeApp) -> None:
+def test_without_the_setting_there_is_no_such_page(make_app):
     client = make_app().test_client()
     for token in ("", TOKEN):
         answer = client.get("/metrics", headers={"Authorization": f"Bearer {token}"})
         assert answer.status_code == 404
 
 
-def test_only_the_token_opens_it(client: FlaskClient) -> None:
+def test_only_the_token_opens_it(client):
     for sent in ("", "Bearer", "Bearer ", f"Bearer {TOKEN}x", f"Basic {TOKEN}", TOKEN, "Bearer ü"):
         answer = client.get("/metrics", headers={"Authorization": sent.encode().decode("latin-1")})
         assert answer.status_code == 401, sent
@@ -61,7 +61,7 @@ def test_only_the_token_opens_it(client: FlaskClient) -> None:
         assert "testimonials_" not in answer.text
 
 
-def test_requests_are_counted_by_template(client: FlaskClient, agent: Caller) -> None:
+def test_requests_are_counted_by_template(client, agent):
     project = agent.create_project()["_id"]
     for _ in range(3):
         agent.client.get(f"/v1/projects/{project}", headers=agent.headers)
@@ -79,7 +79,7 @@ def test_requests_are_counted_by_template(client: FlaskClient, agent: Caller) ->
     assert sum(read(client, "testimonials_request_seconds_sum").values()) > 0
 
 
-def test_words_of_strangers_make_no_rows_of_their_own(client: FlaskClient) -> None:
+def test_words_of_strangers_make_no_rows_of_their_own(client):
     """Or anybody could fill the memory, and the page, with one for each request."""
     for number in range(3):
         assert client.open("/healthz", method=f"WORD{number}").status_code == 405
@@ -93,7 +93,7 @@ def test_words_of_strangers_make_no_rows_of_their_own(client: FlaskClient) -> No
     assert read(client, "testimonials_failed_sign_ins_total") == {(): 2}
 
 
-def test_a_database_that_is_away_is_told(make_app: MakeApp) -> None:
+def test_a_database_that_is_away_is_told(make_app):
     make_app()
     url = f"postgresql://shop:secret@127.0.0.1:{free_port()}/shop"
     client = make_app(metrics_token=TOKEN, database_url=url).test_client()
@@ -101,7 +101,7 @@ def test_a_database_that_is_away_is_told(make_app: MakeApp) -> None:
     assert read(client, "testimonials_disk_free_bytes")[()] > 1_000_000
 
 
-def test_memory_answers_are_counted_apart(client: FlaskClient, agent: Caller, backend: str) -> None:
+def test_memory_answers_are_counted_apart(client, agent, backend):
     project = agent.create_project()["_id"]
     for _ in range(5):
         assert client.get(f"/widget/{project}/feed").status_code == 200
@@ -111,7 +111,7 @@ def test_memory_answers_are_counted_apart(client: FlaskClient, agent: Caller, ba
         assert read(client, name) == {(): 4 if backend == "sqlite" else 0}
 
 
-def test_each_process_answers_for_all(make_app: MakeApp, agent: Caller, instance: Path) -> None:
+def test_each_process_answers_for_all(make_app, agent, instance):
     apps = [make_app(metrics_token=TOKEN) for _ in range(2)]
     folder = instance / "metrics"
     for number, each in enumerate(apps):
@@ -132,9 +132,7 @@ def test_each_process_answers_for_all(make_app: MakeApp, agent: Caller, instance
     assert len(list(folder.glob("*.prom"))) == 2
 
 
-def test_the_instance_is_described(
-    app: Flask, client: FlaskClient, owner: Caller, moved_clock: MovableClock
-) -> None:
+def test_the_instance_is_described(app, client, owner, moved_clock):
     project = owner.create_project(skipDemoTestimonials=False)["_id"]
     owner.create_testimonial(project)
     init(client)
@@ -165,7 +163,7 @@ def put_jobs(app: Flask) -> datetime:
     return now
 
 
-def test_background_jobs_tell_when_they_last_went_well(app: Flask, client: FlaskClient) -> None:
+def test_background_jobs_tell_when_they_last_went_well(app, client):
     now = put_jobs(app)
     ended = read(client, "testimonials_job_last_success_timestamp_seconds")
     failed = read(client, "testimonials_job_last_failure_timestamp_seconds")
@@ -173,7 +171,7 @@ def test_background_jobs_tell_when_they_last_went_well(app: Flask, client: Flask
     assert list(failed) == [(("job", "backup"),)]
 
 
-def test_a_job_that_is_off_is_not_told_of_for_ever(make_app: MakeApp, tmp_path: Path) -> None:
+def test_a_job_that_is_off_is_not_told_of_for_ever(make_app, tmp_path):
     place = str(tmp_path / "elsewhere")
     copied = make_app(metrics_token=TOKEN, backup_to=place)
     with copied.app_context(), write():
@@ -184,9 +182,7 @@ def test_a_job_that_is_off_is_not_told_of_for_ever(make_app: MakeApp, tmp_path: 
     assert read(other, "testimonials_job_last_failure_timestamp_seconds") == {}
 
 
-def test_no_address_and_no_secret_is_in_it(
-    client: FlaskClient, make_caller: MakeCaller, owner: Caller
-) -> None:
+def test_no_address_and_no_secret_is_in_it(client, make_caller, owner):
     client.get(f"/v1/{owner.api_key}/{owner.email}")
     text = client.get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"}).text
     assert re.findall(r"\w+@\w+", text) == []
@@ -194,7 +190,7 @@ def test_no_address_and_no_secret_is_in_it(
     assert owner.account_id not in text
 
 
-def test_a_process_that_ends_takes_its_page_away(app: Flask, instance: Path) -> None:
+def test_a_process_that_ends_takes_its_page_away(app, instance):
     assert app.test_cli_runner().invoke(args=["mail", "list"]).exit_code == 0
     # A command leaves none.
     assert not (instance / "metrics").exists()
@@ -251,12 +247,12 @@ def describe(alert: str, series: str, values: str, *, is_raised: bool) -> dict[s
 
 
 @pytest.mark.thorough
-def test_the_rules_are_well_formed() -> None:
+def test_the_rules_are_well_formed():
     assert f"SUCCESS: {len(SERIES)} rules found" in promtool("check", "rules", RULES)
 
 
 @pytest.mark.thorough
-def test_each_alert_is_raised_by_what_it_is_for_and_by_nothing_less(tmp_path: Path) -> None:
+def test_each_alert_is_raised_by_what_it_is_for_and_by_nothing_less(tmp_path):
     assert re.findall(r"alert: (\w+)", RULES.read_text()) == list(SERIES)
     tests = [
         describe(alert, series, values, is_raised=is_raised)
@@ -269,7 +265,7 @@ def test_each_alert_is_raised_by_what_it_is_for_and_by_nothing_less(tmp_path: Pa
     assert "SUCCESS" in promtool("test", "rules", path)
 
 
-def test_each_metric_of_the_rules_is_served(make_app: MakeApp) -> None:
+def test_each_metric_of_the_rules_is_served(make_app):
     app: Flask = make_app(
         metrics_token=TOKEN, ratelimit_storage_url=f"redis://127.0.0.1:{free_port()}"
     )

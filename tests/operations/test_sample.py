@@ -3,14 +3,12 @@
 from urllib.parse import urlsplit
 
 import pytest
-from flask import Flask
 
 from testimonials.core.http.errors import ServiceError
 from testimonials.operations.sample import prepare_sample
-from tests.conftest import Caller, MakeApp
 
 
-def test_it_is_made_once_with_pages_that_answer(app: Flask) -> None:
+def test_it_is_made_once_with_pages_that_answer(app):
     with app.app_context():
         first, second = prepare_sample(), prepare_sample()
     assert first.widget_page == second.widget_page
@@ -24,14 +22,14 @@ def test_it_is_made_once_with_pages_that_answer(app: Flask) -> None:
     assert client.get(urlsplit(first.collection_page).path).status_code == 200
 
 
-def test_it_gives_way_to_a_project_of_its_name(app: Flask, owner: Caller) -> None:
+def test_it_gives_way_to_a_project_of_its_name(app, owner):
     owner.create_project(businessName="Fern & Fable Salon")
     with app.app_context():
         sample = prepare_sample()
     assert not sample.collection_page.endswith("/fern-fable-salon")
 
 
-def test_it_keeps_to_the_limit_of_projects(make_app: MakeApp) -> None:
+def test_it_keeps_to_the_limit_of_projects(make_app):
     app = make_app(project_limit=0)
     with app.app_context(), pytest.raises(ServiceError, match="This account is at its limit of 0"):
         prepare_sample()

@@ -1,20 +1,18 @@
 """A look-up for a change locks the row, which lets PostgreSQL make changes in turn."""
 
 import pytest
-from flask import Flask
 from sqlalchemy import text
 from sqlalchemy.exc import OperationalError
 
 from testimonials.auth.sessions import SignedIn
 from testimonials.core.extensions import db
 from testimonials.projects.access import Role, find_access
-from tests.conftest import Caller
 
 pytestmark = pytest.mark.postgres
 
 
 @pytest.mark.parametrize("for_update", [True, False, None])
-def test_look_ups_lock(app: Flask, owner: Caller, backend: str, for_update: bool | None) -> None:
+def test_look_ups_lock(app, owner, backend, for_update):
     if backend == "sqlite":
         pytest.skip("SQLite locks the whole file, and that when the write begins.")
     options = {} if for_update is None else {"for_update": for_update}

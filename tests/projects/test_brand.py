@@ -6,7 +6,6 @@ import re
 from typing import Any
 
 import pytest
-from flask import Flask
 from flask.testing import FlaskClient
 from PIL import Image, ImageDraw
 
@@ -39,8 +38,8 @@ from tests.support.visitors import form_token
     ],
 )
 def test_an_upgrade_makes_a_brand_of_the_first_color_that_was_chosen(
-    design: dict[str, str], button: str, palette: str, expected: str | None
-) -> None:
+    design, button, palette, expected
+):
     assert _choose_color(design, {"buttonColor": button}, {"palette": palette}) == expected
 
 
@@ -59,7 +58,7 @@ def test_an_upgrade_makes_a_brand_of_the_first_color_that_was_chosen(
         ("", "anything"),
     ],
 )
-def test_a_name_tells_the_trade(name: str, trade: str) -> None:
+def test_a_name_tells_the_trade(name, trade):
     assert guess_trade(name) == trade
 
 
@@ -71,11 +70,11 @@ def test_a_name_tells_the_trade(name: str, trade: str) -> None:
         ("#27272A", "Black"), ("#FFFFFF", "White"), ("#8A8A8A", "Grey"), ("#DC2626", "Red"),
     ],
 )  # fmt: skip
-def test_a_color_is_called_what_people_call_it(color: str, name: str) -> None:
+def test_a_color_is_called_what_people_call_it(color, name):
     assert name_color(color) == name
 
 
-def test_no_trade_is_grey_or_indigo() -> None:
+def test_no_trade_is_grey_or_indigo():
     assert not {"#4F46E5", "#27272A"} & set(TRADES.values())
 
 
@@ -91,9 +90,7 @@ def derive(color: str) -> dict[str, str]:
     return write_colours(derive_colours(color))
 
 
-def test_a_new_project_has_its_trades_color_while_specified_fields_answer_defaults(
-    owner: Caller,
-) -> None:
+def test_a_new_project_has_its_trades_color_while_specified_fields_answer_defaults(owner):
     project = owner.create_project(businessName="Oat & Ember Bakery")
     shown = show(owner, project)
     assert shown["widget"] == derive("#C2410C")
@@ -105,9 +102,7 @@ def test_a_new_project_has_its_trades_color_while_specified_fields_answer_defaul
     )  # fmt: skip
 
 
-def test_a_call_that_names_the_palette_sets_it_also_when_all_comes_back_as_read(
-    owner: Caller,
-) -> None:
+def test_a_call_that_names_the_palette_sets_it_also_when_all_comes_back_as_read(owner):
     project = owner.create_project(businessName="Oat & Ember Bakery")
     path = f"/v1/projects/{project['_id']}/widget-config"
     assert owner.patch(path, {"showDates": False}).status_code == 200
@@ -117,7 +112,7 @@ def test_a_call_that_names_the_palette_sets_it_also_when_all_comes_back_as_read(
     assert show(owner, project)["widget"] == derive(PALETTES["neutral"])
 
 
-def test_a_surfaces_own_values_are_kept(app: Flask, owner: Caller) -> None:
+def test_a_surfaces_own_values_are_kept(app, owner):
     project = owner.create_project()
     change_project(
         app,
@@ -136,7 +131,7 @@ def test_a_surfaces_own_values_are_kept(app: Flask, owner: Caller) -> None:
     assert "--font:Georgia" in shown["theme"]
 
 
-def test_a_project_from_before_looks_as_it_did(app: Flask, owner: Caller) -> None:
+def test_a_project_from_before_looks_as_it_did(app, owner):
     """What it has set stays its own, whatever the brand is."""
     project = owner.create_project()
     config = project["widgetConfig"]
@@ -150,7 +145,7 @@ def test_a_project_from_before_looks_as_it_did(app: Flask, owner: Caller) -> Non
     assert show(owner, project) == before
 
 
-def test_text_in_any_brand_can_be_read(app: Flask, owner: Caller) -> None:
+def test_text_in_any_brand_can_be_read(app, owner):
     project, chance = owner.create_project(), random.Random(1)
     for _ in range(200):
         color = f"#{chance.randrange(1 << 24):06X}"
@@ -168,7 +163,7 @@ def test_text_in_any_brand_can_be_read(app: Flask, owner: Caller) -> None:
                 assert contrast(*pair) >= 4.5, (color, on, ground)
 
 
-def test_the_brand_is_set_once_by_a_token_and_taken_back(app: Flask, owner: Caller) -> None:
+def test_the_brand_is_set_once_by_a_token_and_taken_back(app, owner):
     project = owner.create_project(businessName="Oat & Ember Bakery")
     path, token = f"/v1/projects/{project['_id']}", give_token(app, owner, Scope.CONFIGURE)
     read = owner.get(f"{path}/brand")
@@ -193,7 +188,7 @@ def test_the_brand_is_set_once_by_a_token_and_taken_back(app: Flask, owner: Call
     }
 
 
-def test_what_a_surface_had_of_the_brands_follows_it(app: Flask, owner: Caller) -> None:
+def test_what_a_surface_had_of_the_brands_follows_it(app, owner):
     """So that one choice is enough in a project from before."""
     project = owner.create_project()
     change_project(
@@ -210,9 +205,7 @@ def test_what_a_surface_had_of_the_brands_follows_it(app: Flask, owner: Caller) 
     assert "--tm-button:#C2410C" in shown["theme"]
 
 
-def test_what_is_read_on_the_website_changes_no_etag_and_nothing_that_was_set(
-    app: Flask, owner: Caller
-) -> None:
+def test_what_is_read_on_the_website_changes_no_etag_and_nothing_that_was_set(app, owner):
     project = owner.create_project(businessName="Oat & Ember")
     paths = [f"/v1/projects/{project['_id']}{each}" for each in ("", "/brand", "/page-config")]
     before = [owner.get(path).headers["ETag"] for path in paths]
@@ -248,9 +241,7 @@ def say_thanks(browser: FlaskClient, number: int) -> str:
 
 
 @pytest.mark.thorough
-def test_every_surface_has_the_brand_and_nothing_of_ours(
-    app: Flask, browser: FlaskClient, owner: Caller
-) -> None:
+def test_every_surface_has_the_brand_and_nothing_of_ours(app, browser, owner):
     """200 colors and 20 logos with `--deep`, a few of each without."""
     project = owner.create_project(slug="oat", businessName="Oat")
     path, chance = f"/dashboard/projects/{project['_id']}/settings/brand", random.Random(7)

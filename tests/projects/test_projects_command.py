@@ -7,7 +7,6 @@ from click.testing import Result
 from flask import Flask
 
 from tests.auth.browsers import open_browser
-from tests.conftest import Caller, MovableClock
 from tests.support.rows import add_member
 from tests.support.shapes import data_of
 
@@ -22,7 +21,7 @@ def run_json(app: Flask, *arguments: str) -> Any:
     return json.loads(result.stdout)
 
 
-def test_list_gives_every_project_newest_first(app: Flask, agent: Caller, outsider: Caller) -> None:
+def test_list_gives_every_project_newest_first(app, agent, outsider):
     assert run_json(app, "list") == []
     assert "no projects" in run(app, "list").output
     first, second = agent.create_project(slug="one"), outsider.create_project(slug="two")
@@ -35,7 +34,7 @@ def test_list_gives_every_project_newest_first(app: Flask, agent: Caller, outsid
     assert "one" in run(app, "list").output
 
 
-def test_show_gives_the_project_by_id_or_slug(app: Flask, agent: Caller) -> None:
+def test_show_gives_the_project_by_id_or_slug(app, agent):
     project = data_of(agent.post("/v1/projects", {"slug": "fern"}))
     for reference in ("fern", project["_id"]):
         assert run_json(app, "show", reference) == project | {"testimonials": {"demo": 6}}
@@ -47,7 +46,7 @@ def test_show_gives_the_project_by_id_or_slug(app: Flask, agent: Caller) -> None
     assert agent.client.get("/fern").status_code == 404
 
 
-def test_an_id_as_a_slug_confuses_nobody(app: Flask, agent: Caller, outsider: Caller) -> None:
+def test_an_id_as_a_slug_confuses_nobody(app, agent, outsider):
     victim = agent.create_project(slug="victim")
     squatter = outsider.create_project(slug=victim["_id"])
     assert run_json(app, "show", victim["_id"])["_id"] == victim["_id"]
@@ -56,8 +55,8 @@ def test_an_id_as_a_slug_confuses_nobody(app: Flask, agent: Caller, outsider: Ca
 
 
 def test_members_lists_the_owner_the_colleagues_and_who_is_invited(
-    app: Flask, owner: Caller, outsider: Caller, moved_clock: MovableClock
-) -> None:
+    app, owner, outsider, moved_clock
+):
     project = owner.create_project(slug="fern")["_id"]
     moved_clock.move(minutes=1)
     add_member(app, project, outsider, "admin")
@@ -76,7 +75,7 @@ def test_members_lists_the_owner_the_colleagues_and_who_is_invited(
     assert run(app, "members", "nothing").exit_code != 0
 
 
-def test_an_unknown_project_is_one_sentence(app: Flask) -> None:
+def test_an_unknown_project_is_one_sentence(app):
     for command in (["show"], ["delete", "--yes"]):
         result = run(app, *command, "nobody")
         said = "Error: There is no project with the id or slug nobody.\n"

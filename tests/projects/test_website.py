@@ -11,8 +11,6 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
-from flask import Flask
-from flask.testing import FlaskClient
 from PIL import Image
 from sqlalchemy import select, update
 
@@ -25,7 +23,7 @@ from testimonials.projects.models import Project
 from testimonials.projects.website import READ, READ_OWN, WebsiteUnread, read_page, read_website
 from tests.auth.browsers import mailed_path
 from tests.auth.links import ask_for_link
-from tests.conftest import PASSWORD, Caller, MovableClock
+from tests.conftest import PASSWORD, Caller
 from tests.support.pictures import photo, to_bytes
 from tests.support.rows import change_settings, do_jobs
 
@@ -90,9 +88,7 @@ def brand_of(owner: Caller, project: str) -> dict[str, str | None]:
     return data
 
 
-def test_an_agent_gets_the_brand_by_naming_the_website(
-    app: Flask, owner: Caller, site: Site
-) -> None:
+def test_an_agent_gets_the_brand_by_naming_the_website(app, owner, site):
     change_settings(app, webhook_addresses="any")
     made = owner.post("/v1/projects", {"businessName": "Oat", "website": site.url})
     project = made.json["data"]["_id"]
@@ -112,7 +108,7 @@ def test_an_agent_gets_the_brand_by_naming_the_website(
     assert "c2410c" in feed["colours"]["light"]
 
 
-def test_a_setup_that_makes_the_project_reads_it_too(app: Flask, owner: Caller, site: Site) -> None:
+def test_a_setup_that_makes_the_project_reads_it_too(app, owner, site):
     change_settings(app, webhook_addresses="any")
     body = {"externalId": "oat", "project": {"website": site.url}}
     project = owner.client.put("/v1/setup", json=body, headers=owner.headers).json["data"][
@@ -122,9 +118,7 @@ def test_a_setup_that_makes_the_project_reads_it_too(app: Flask, owner: Caller, 
     assert brand_of(owner, project)["color"] == "#C2410C"
 
 
-def test_the_owner_looks_again_and_what_they_chose_stays(
-    app: Flask, browser: FlaskClient, owner: Caller, site: Site
-) -> None:
+def test_the_owner_looks_again_and_what_they_chose_stays(app, browser, owner, site):
     change_settings(app, webhook_addresses="any")
     project = owner.create_project(website=f"{site.url}/old")["_id"]
     path = f"/dashboard/projects/{project}/settings/brand"
@@ -141,9 +135,7 @@ def test_the_owner_looks_again_and_what_they_chose_stays(
 
 
 @pytest.mark.parametrize("website_reading", ["on", "off"])
-def test_nothing_private_is_read_and_the_operator_can_turn_it_off(
-    app: Flask, site: Site, website_reading: str
-) -> None:
+def test_nothing_private_is_read_and_the_operator_can_turn_it_off(app, site, website_reading):
     addresses = "public" if website_reading == "on" else "any"
     change_settings(app, website_reading=website_reading, webhook_addresses=addresses)
     with app.app_context(), pytest.raises(WebsiteUnread):
@@ -151,7 +143,7 @@ def test_nothing_private_is_read_and_the_operator_can_turn_it_off(
     assert site.asked == []
 
 
-def test_what_a_page_says_of_itself() -> None:
+def test_what_a_page_says_of_itself():
     found = read_page(BAKERY, "https://oat.example/")
     assert (found.name, found.trade) == ("Oat & Ember", "bakery")
     paths = ["logo.png", "header.png", "touch.png"]
@@ -178,12 +170,12 @@ def test_what_a_page_says_of_itself() -> None:
         ("body { font-family: var(--", ""),
     ],
 )
-def test_the_font_of_a_page_is_the_nearest_of_three(rule: str, typeface: str) -> None:
+def test_the_font_of_a_page_is_the_nearest_of_three(rule, typeface):
     found = read_page(f"<style>{rule}</style>", "https://oat.example/")
     assert (found.typeface, found.describe().get("typeface", "")) == (typeface, typeface)
 
 
-def test_a_manifest_and_a_logo_have_colors_and_the_page_a_ground(app: Flask, site: Site) -> None:
+def test_a_manifest_and_a_logo_have_colors_and_the_page_a_ground(app, site):
     change_settings(app, webhook_addresses="any")
     page = """<link rel="manifest" href="/app.json"><style>body { background: #FBF6EF }</style>
 <header><img class="logo" src="/logo.svg"></header>"""
@@ -206,9 +198,7 @@ def test_a_manifest_and_a_logo_have_colors_and_the_page_a_ground(app: Flask, sit
         assert read_website(site.url).colors == []
 
 
-def test_who_signs_up_finds_their_brand_filled_in(
-    app: Flask, client: FlaskClient, site: Site, moved_clock: MovableClock
-) -> None:
+def test_who_signs_up_finds_their_brand_filled_in(app, client, site, moved_clock):
     change_settings(app, webhook_addresses="any")
     ask_for_link(client, "/signup", "mira@oat.example")
     # A domain that leads to the test's own server; it has no https.
@@ -253,7 +243,7 @@ def test_who_signs_up_finds_their_brand_filled_in(
         assert db.session.scalars(select(Account)).one().website_read is None
 
 
-def test_what_is_no_address_is_left_out(app: Flask, site: Site) -> None:
+def test_what_is_no_address_is_left_out(app, site):
     change_settings(app, webhook_addresses="any")
     odd = BAKERY.replace("/touch.png", "http://[").replace('"/logo.png"', '"https://[::x"')
     odd = odd.replace("</head>", '<link rel="stylesheet" href="http://["></head>')
@@ -265,9 +255,7 @@ def test_what_is_no_address_is_left_out(app: Flask, site: Site) -> None:
     assert found.images
 
 
-def test_a_name_that_nobody_looks_up_takes_no_longer(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_name_that_nobody_looks_up_takes_no_longer(monkeypatch):
     """The system's resolver has no limit of its own."""
     answered = threading.Event()
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: answered.wait())
@@ -285,7 +273,7 @@ def test_a_name_that_nobody_looks_up_takes_no_longer(
         "<style>" + "html{font:var(--x)}" * 50_000, ("<img " + "a" * 1990 + ">") * 500,
     ],
 )  # fmt: skip
-def test_a_hostile_page_takes_no_longer_than_its_letters(page: str) -> None:
+def test_a_hostile_page_takes_no_longer_than_its_letters(page):
     begun = time.process_time()
     read_page(page, "https://x.example/")
     assert time.process_time() - begun < 4

@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from flask import Flask
 
 from testimonials.auth.callers import Scope
 from tests.auth.tokens import give_token
@@ -23,7 +22,7 @@ def add(caller: Caller, project_id: str, *items: Any) -> list[dict[str, Any]]:
     return list(answer.json["data"]["results"])  # type: ignore[index]
 
 
-def test_each_is_answered_and_none_stops(app: Flask, owner: Caller, project_id: str) -> None:
+def test_each_is_answered_and_none_stops(app, owner, project_id):
     dated = GOOD | {"externalId": "a", "submittedAt": "2024-12-31", "rating": 4.5}
     items = (
         dated, {"text": "Nobody's"}, GOOD | {"externalId": "a"}, "Maya",
@@ -48,7 +47,7 @@ def test_each_is_answered_and_none_stops(app: Flask, owner: Caller, project_id: 
     assert event.times == 2
 
 
-def test_a_repeated_call_adds_nothing(app: Flask, owner: Caller, project_id: str) -> None:
+def test_a_repeated_call_adds_nothing(app, owner, project_id):
     items = [GOOD | {"externalId": f"review-{number}"} for number in range(100)]
     first = add(owner, project_id, *items)
     assert {each["status"] for each in first} == {"created"}
@@ -65,13 +64,13 @@ def test_a_repeated_call_adds_nothing(app: Flask, owner: Caller, project_id: str
     assert said == ["2 added, 1 refused.", "1 added, 1 there already, 1 refused."]
 
 
-def test_at_once_each_is_added_once(app: Flask, owner: Caller, project_id: str) -> None:
+def test_at_once_each_is_added_once(app, owner, project_id):
     items = [GOOD | {"externalId": str(number)} for number in range(20)]
     at_once(4, lambda _: add(owner, project_id, *items))
     assert len(read_testimonials(app, project_id)) == 20
 
 
-def test_what_is_drafted_waits_once(app: Flask, owner: Caller, project_id: str) -> None:
+def test_what_is_drafted_waits_once(app, owner, project_id):
     drafter = give_token(app, owner, Scope.DRAFT)
     items = (GOOD | {"externalId": "a", "submittedAt": "2024-12-31"}, GOOD, {"text": 5})
     first, again = add(drafter, project_id, *items), add(drafter, project_id, *items)
@@ -83,7 +82,7 @@ def test_what_is_drafted_waits_once(app: Flask, owner: Caller, project_id: str) 
     assert read_testimonials(app, project_id) == []
 
 
-def test_the_list_has_one_to_100_and_512_kb(app: Flask, owner: Caller, project_id: str) -> None:
+def test_the_list_has_one_to_100_and_512_kb(app, owner, project_id):
     path, before = f"/v1/projects/{project_id}/testimonials/bulk", everything(app)
     for items in ([], [GOOD] * 101, {"0": GOOD}, None):
         answer = owner.post(path, {"testimonials": items})

@@ -4,10 +4,9 @@ import re
 from typing import Any
 
 import pytest
-from flask import Flask
 
 from testimonials.testimonials import models
-from tests.conftest import Caller, MovableClock
+from tests.conftest import Caller
 from tests.support.rows import count_rows, read_project
 
 NEEDED = {"authorName": "Maya Kowalski", "text": "It simply works."}
@@ -32,7 +31,7 @@ def _refuse(owner: Caller, project_id: str, body: object) -> dict[str, Any]:
     return dict(answer.json)
 
 
-def test_answers_200_with_the_created_testimonial(owner: Caller, project_id: str) -> None:
+def test_answers_200_with_the_created_testimonial(owner, project_id):
     answer = owner.post(_path(project_id), FULL)
     assert answer.status_code == 200
     assert set(answer.json) == {"message", "data"}
@@ -44,7 +43,7 @@ def test_answers_200_with_the_created_testimonial(owner: Caller, project_id: str
     assert all(TIME.fullmatch(created[name]) for name in TIMES)
 
 
-def test_unset_fields_are_omitted_but_role_is_empty(owner: Caller, project_id: str) -> None:
+def test_unset_fields_are_omitted_but_role_is_empty(owner, project_id):
     given = set(NEEDED) | TIMES | {"_id", "projectId", "status", "source", "authorRole"}
     for empty in ({}, {"authorRole": " ", "authorCompany": "	"}):
         created = owner.create_testimonial(project_id, **empty)
@@ -52,7 +51,7 @@ def test_unset_fields_are_omitted_but_role_is_empty(owner: Caller, project_id: s
         assert created["authorRole"] == ""
 
 
-def test_name_and_text_are_required(owner: Caller, project_id: str) -> None:
+def test_name_and_text_are_required(owner, project_id):
     for name in NEEDED:
         body = {key: value for key, value in NEEDED.items() if key != name}
         error = _refuse(owner, project_id, body)
@@ -66,7 +65,7 @@ def test_name_and_text_are_required(owner: Caller, project_id: str) -> None:
             assert error["errors"][name] == ["Must be one line, without line breaks."]
 
 
-def test_lengths_count_code_points_after_trimming(owner: Caller, project_id: str) -> None:
+def test_lengths_count_code_points_after_trimming(owner, project_id):
     limits = {"authorName": 120, "authorRole": 120, "authorCompany": 120, "text": 2000}
     for name, most in limits.items():
         # Each of these takes four bytes of UTF-8 and two of UTF-16's units.
@@ -79,7 +78,7 @@ def test_lengths_count_code_points_after_trimming(owner: Caller, project_id: str
         assert owner.create_testimonial(project_id, **{name: f"  {longest} \n"})[name] == longest
 
 
-def test_a_rating_comes_back_as_the_number_it_is(owner: Caller, project_id: str) -> None:
+def test_a_rating_comes_back_as_the_number_it_is(owner, project_id):
     for rating in [1, 1.0, 4.5, 3.14159, 5, 5.0]:
         created = owner.create_testimonial(project_id, rating=rating)["rating"]
         assert created == rating
@@ -87,7 +86,7 @@ def test_a_rating_comes_back_as_the_number_it_is(owner: Caller, project_id: str)
         assert isinstance(created, int) == float(rating).is_integer()
 
 
-def test_every_broken_rule_is_named_at_once(app: Flask, owner: Caller, project_id: str) -> None:
+def test_every_broken_rule_is_named_at_once(app, owner, project_id):
     before = read_project(app, project_id)
     error = _refuse(owner, project_id, {"text": 5, "rating": 9, "shoe": "x"})
     assert set(error["errors"]) == {"authorName", "text", "rating", "shoe"}
@@ -100,8 +99,8 @@ def test_every_broken_rule_is_named_at_once(app: Flask, owner: Caller, project_i
 
 @pytest.mark.parametrize("hours", [0, -48])
 def test_times_strictly_increase_within_a_project_whatever_the_clock_does(
-    owner: Caller, project_id: str, moved_clock: MovableClock, hours: int
-) -> None:
+    owner, project_id, moved_clock, hours
+):
     times = []
     for _ in range(4):
         times.append(owner.create_testimonial(project_id)["createdAt"])

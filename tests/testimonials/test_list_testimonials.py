@@ -13,7 +13,7 @@ from testimonials.core import clock
 from testimonials.core.extensions import begin_write, db
 from testimonials.testimonials.testimonials import list_visible
 from testimonials.widget.versions import EXTENSION, ToldVersions
-from tests.conftest import Caller, MakeCaller
+from tests.conftest import Caller
 from tests.support.plans import count_statements, explain_statements
 from tests.support.rows import add_testimonial, change_testimonial
 from tests.support.shapes import error_of
@@ -39,7 +39,7 @@ def _ids(page: dict[str, Any]) -> list[str]:
     return [item["_id"] for item in page["items"]]
 
 
-def test_a_later_project_starts_with_an_empty_list(owner: Caller, project_id: str) -> None:
+def test_a_later_project_starts_with_an_empty_list(owner, project_id):
     assert _list(owner, project_id) == {"items": [], "limit": 50, "offset": 0}
     answer = owner.get(f"/v1/projects/{project_id}/testimonials")
     assert answer.headers["Cache-Control"] == "private, no-cache"
@@ -49,7 +49,7 @@ def test_a_later_project_starts_with_an_empty_list(owner: Caller, project_id: st
     assert [(page["limit"], page["offset"]) for page in pages] == [(3, 0), (3, 3), (3, 6)]
 
 
-def test_the_newest_by_creation_is_first(app: Flask, owner: Caller, project_id: str) -> None:
+def test_the_newest_by_creation_is_first(app, owner, project_id):
     """Neither when it was submitted nor when it was reviewed counts."""
     old, time = clock.now() - timedelta(days=900), clock.now()
     first = add_testimonial(app, project_id)
@@ -59,13 +59,13 @@ def test_the_newest_by_creation_is_first(app: Flask, owner: Caller, project_id: 
     assert _ids(_list(owner, project_id)) == [last, *sorted(same, reverse=True), first]
 
 
-def test_returns_only_approved_and_demo(app: Flask, owner: Caller, project_id: str) -> None:
+def test_returns_only_approved_and_demo(app, owner, project_id):
     statuses = ("approved", "demo", "pending", "rejected", "spam", "withdrawn")
     ids = [add_testimonial(app, project_id, status=status) for status in statuses]
     assert _ids(_list(owner, project_id)) == [ids[1], ids[0]]
 
 
-def test_an_import_shows_every_field_set(app: Flask, owner: Caller, project_id: str) -> None:
+def test_an_import_shows_every_field_set(app, owner, project_id):
     twitter = {
         "id": "42", "handle": "maya", "displayName": "Maya",
         "avatarUrl": "https://example.com/m.jpg", "verified": False,
@@ -82,7 +82,7 @@ def test_an_import_shows_every_field_set(app: Flask, owner: Caller, project_id: 
     assert item["reviewedAt"].endswith("Z")
 
 
-def test_cursors_walk_through_all_whatever_comes_in_between(owner: Caller, project_id: str) -> None:
+def test_cursors_walk_through_all_whatever_comes_in_between(owner, project_id):
     ids = _fill(owner, project_id, 7)
     path, found = f"/v1/projects/{project_id}/testimonials?limit=3", []
     while path:
@@ -100,7 +100,7 @@ def test_cursors_walk_through_all_whatever_comes_in_between(owner: Caller, proje
         error_of(answer, 400, "VALIDATION_FAILED", "after")
 
 
-def test_a_page_holds_50_or_up_to_100(app: Flask, owner: Caller, project_id: str) -> None:
+def test_a_page_holds_50_or_up_to_100(app, owner, project_id):
     for _ in range(103):
         add_testimonial(app, project_id)
     assert len(_list(owner, project_id)["items"]) == 50
@@ -110,7 +110,7 @@ def test_a_page_holds_50_or_up_to_100(app: Flask, owner: Caller, project_id: str
     assert len(_list(owner, project_id, "?limit=100&offset=100")["items"]) == 3
 
 
-def test_a_negative_or_something_else_than_digits_is_400(owner: Caller, project_id: str) -> None:
+def test_a_negative_or_something_else_than_digits_is_400(owner, project_id):
     odd = "-1 abc 1_0 %205 5%20 +5 %2B5 1.0 1e1 0x10 ٣ ５ ² null true NaN 5%00 5%0A"
     for name in ("limit", "offset"):
         for value in ["", *odd.split(), "9" * 5000]:
@@ -123,7 +123,7 @@ def test_a_negative_or_something_else_than_digits_is_400(owner: Caller, project_
     assert "limit, after, offset." in body["errors"]["status"][0]
 
 
-def test_an_offset_past_the_end_gives_an_empty_list(owner: Caller, project_id: str) -> None:
+def test_an_offset_past_the_end_gives_an_empty_list(owner, project_id):
     for offset in [3, 2**31, 2**62, 2**63, 10**30, 10**400]:
         _fill(owner, project_id, 2)
         page = _list(owner, project_id, f"?offset={offset}")
@@ -146,8 +146,8 @@ def told(app: Flask) -> Iterator[None]:
 @pytest.mark.usefixtures("told")
 @pytest.mark.parametrize("query", ["", "?limit=2", "?offset=1&limit=2"])
 def test_an_unchanged_page_is_the_same_from_memory_by_one_statement(
-    app: Flask, owner: Caller, make_caller: MakeCaller, project_id: str, query: str
-) -> None:
+    app, owner, make_caller, project_id, query
+):
     path, other = f"/v1/projects/{project_id}/testimonials{query}", make_caller("eve@example.com")
     _fill(owner, project_id, 4)
     with app.app_context():
@@ -187,7 +187,7 @@ def test_an_unchanged_page_is_the_same_from_memory_by_one_statement(
     assert count(owner)[1].status_code == 403
 
 
-def test_is_read_from_an_index_in_order(app: Flask, backend: str, project_id: str) -> None:
+def test_is_read_from_an_index_in_order(app, backend, project_id):
     if backend != "sqlite":
         pytest.skip("PostgreSQL chooses plans by the size of the table")
     with app.app_context():

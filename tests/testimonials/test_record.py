@@ -36,7 +36,7 @@ from testimonials.testimonials.record_heads import add_up, sign_heads
 from tests.auth.browsers import open_browser
 from tests.auth.tokens import give_token
 from tests.collection.authors.authors import WORDS, Visitor
-from tests.conftest import Caller, MakeApp, MovableClock
+from tests.conftest import Caller
 from tests.contracts.documents import DOCS
 from tests.support.racing import at_once
 from tests.support.rows import add_testimonial, change_project, read_testimonials
@@ -63,9 +63,7 @@ def project(owner: Caller) -> str:
     return str(made["_id"])
 
 
-def test_each_step_is_an_entry(
-    app: Flask, client: FlaskClient, owner: Caller, project: str
-) -> None:
+def test_each_step_is_an_entry(app, client, owner, project):
     helper = give_token(app, owner, *Scope)
     one = owner.create_testimonial(project, rating=5)["_id"]
     path = f"/v1/projects/{project}/testimonials/{one}"
@@ -85,9 +83,7 @@ def test_each_step_is_an_entry(
     assert b"Shorter" not in log
 
 
-def test_what_is_shown_verifies_and_earlier_words_are_not_told(
-    app: Flask, client: FlaskClient, owner: Caller, project: str
-) -> None:
+def test_what_is_shown_verifies_and_earlier_words_are_not_told(app, client, owner, project):
     one = owner.create_testimonial(project, text="Warm buns, and a very long queue.")["_id"]
     path = f"/v1/projects/{project}/testimonials/{one}"
     assert owner.get(path).status_code == 200
@@ -117,9 +113,7 @@ def test_what_is_shown_verifies_and_earlier_words_are_not_told(
         ("email", "The author opened a link that was mailed to their address."),
     ],
 )
-def test_each_proof_has_its_words(
-    app: Flask, client: FlaskClient, project: str, proof: str, said: str
-) -> None:
+def test_each_proof_has_its_words(app, client, project, proof, said):
     one = add_testimonial(app, project)
     with app.app_context(), write():
         row = db.session.get_one(models.Testimonial, one)
@@ -131,7 +125,7 @@ def test_each_proof_has_its_words(
     assert page.count("Not here.") == 2
 
 
-def test_what_is_not_shown_has_no_page(app: Flask, client: FlaskClient, project: str) -> None:
+def test_what_is_not_shown_has_no_page(app, client, project):
     for status in ("pending", "rejected", "demo"):
         row = add_testimonial(app, project, status=status)
         for end in ("record", "record.json"):
@@ -139,9 +133,7 @@ def test_what_is_not_shown_has_no_page(app: Flask, client: FlaskClient, project:
     assert client.get(f"/record/{project}/log").status_code == 404
 
 
-def test_a_changed_byte_is_noticed(
-    app: Flask, client: FlaskClient, owner: Caller, project: str
-) -> None:
+def test_a_changed_byte_is_noticed(app, client, owner, project):
     for number in range(12):
         owner.create_testimonial(project, rating=number % 5 + 1, text=f"Said {number}.")
     log = get_log(client, project)
@@ -158,9 +150,7 @@ def test_a_changed_byte_is_noticed(
             read_log(b"".join(wrong))
 
 
-def test_the_code_of_the_documents_notices_it_too(
-    client: FlaskClient, owner: Caller, project: str
-) -> None:
+def test_the_code_of_the_documents_notices_it_too(client, owner, project):
     one = owner.create_testimonial(project, text="Said “so” 🌿.", rating=4.5)["_id"]
     owner.create_testimonial(project)
     (code,) = re.findall(r"```python\n(.*?)```", (DOCS / "record.md").read_text("utf-8"), re.DOTALL)
@@ -177,7 +167,7 @@ def test_the_code_of_the_documents_notices_it_too(
             told["verify"](log[:at] + bytes([log[at] ^ 1]) + log[at + 1 :])
 
 
-def test_writers_at_once_make_one_chain(app: Flask, owner: Caller, project: str) -> None:
+def test_writers_at_once_make_one_chain(app, owner, project):
     callers = [replace(owner, client=app.test_client()) for _ in range(4)]
 
     def add(number: int) -> None:
@@ -198,9 +188,7 @@ def read_file(app: Flask, instance: Path) -> bytes:
     return (instance / "testimonials.db").read_bytes().lower()
 
 
-def test_erasing_leaves_an_entry_without_salt_or_words(
-    app: Flask, client: FlaskClient, project: str, instance: Path
-) -> None:
+def test_erasing_leaves_an_entry_without_salt_or_words(app, client, project, instance):
     visitor = Visitor(app.test_client(), project, "oat")
     path = visitor.write()
     said = " ".join(WORDS[name] for name in ("text", "name", "company", "email")).lower()
@@ -224,9 +212,7 @@ def test_erasing_leaves_an_entry_without_salt_or_words(
         assert not db.session.scalars(select(Event.salt).where(Event.salt.is_not(None))).all()
 
 
-def test_the_log_adds_up_to_the_numbers_that_are_shown(
-    app: Flask, client: FlaskClient, owner: Caller, project: str
-) -> None:
+def test_the_log_adds_up_to_the_numbers_that_are_shown(app, client, owner, project):
     chance, helper = random.Random(3), give_token(app, owner, *Scope)
     rows = []
     for number in range(40):
@@ -242,9 +228,7 @@ def test_the_log_adds_up_to_the_numbers_that_are_shown(
     assert add_up(read_log(get_log(client, project))) == (numbers.number, numbers.average)
 
 
-def test_what_was_there_before_gets_its_entry_once(
-    app: Flask, client: FlaskClient, project: str
-) -> None:
+def test_what_was_there_before_gets_its_entry_once(app, client, project):
     add_testimonial(app, project, text="Old words.")
     add_testimonial(app, project, status="spam", held_for="links")
     add_testimonial(app, project, status="demo", source="demo")
@@ -258,9 +242,7 @@ def test_what_was_there_before_gets_its_entry_once(
         assert (entry["backfilled"], entry["by"], entry["kind"]) == (True, "author", "received")
 
 
-def test_what_is_held_as_spam_is_received_at_once(
-    app: Flask, client: FlaskClient, owner: Caller, project: str
-) -> None:
+def test_what_is_held_as_spam_is_received_at_once(app, client, owner, project):
     helper = give_token(app, owner, *Scope)
     paths = []
     for number in range(3):
@@ -282,7 +264,7 @@ def test_what_is_held_as_spam_is_received_at_once(
     assert add_up(read_log(get_log(client, project))) == (1, 1.0)
 
 
-def test_heads_are_signed_soon_and_stay(app: Flask, owner: Caller, project: str) -> None:
+def test_heads_are_signed_soon_and_stay(app, owner, project):
     owner.create_testimonial(project)
     with app.app_context():
         sign_heads()
@@ -295,9 +277,7 @@ def test_heads_are_signed_soon_and_stay(app: Flask, owner: Caller, project: str)
     assert owner.client.get(f"/record/{project}/log").status_code == 404
 
 
-def test_an_old_key_still_verifies(
-    app: Flask, client: FlaskClient, owner: Caller, project: str, tmp_path: Path
-) -> None:
+def test_an_old_key_still_verifies(app, client, owner, project, tmp_path):
     owner.create_testimonial(project)
     files = []
     run = app.test_cli_runner().invoke
@@ -317,9 +297,7 @@ def test_an_old_key_still_verifies(
     assert run(args=["verify", str(files[0])]).exit_code == 1
 
 
-def test_an_archive_brings_the_head_along(
-    app: Flask, client: FlaskClient, owner: Caller, project: str, tmp_path: Path
-) -> None:
+def test_an_archive_brings_the_head_along(app, client, owner, project, tmp_path):
     owner.create_testimonial(project, text="Said there.")
     head = client.get(f"/record/{project}/head").json
     file, wrong = tmp_path / "oat.zip", tmp_path / "wrong.zip"
@@ -344,9 +322,7 @@ def test_an_archive_brings_the_head_along(
     assert said not in client.get(f"/oat/{original}/record").text
 
 
-def test_another_day_leaves_an_entry(
-    app: Flask, client: FlaskClient, owner: Caller, project: str
-) -> None:
+def test_another_day_leaves_an_entry(app, client, owner, project):
     """A bad one that is said to be old stands far below, but not unnoticed."""
     one, browser = add_testimonial(app, project, rating=1), open_browser(app, owner)
     path = f"/dashboard/projects/{project}/testimonials/{one}"
@@ -358,9 +334,7 @@ def test_another_day_leaves_an_entry(
     assert "words" not in entries[-1]
 
 
-def test_an_order_that_the_business_listed_is_told_apart(
-    app: Flask, client: FlaskClient, project: str
-) -> None:
+def test_an_order_that_the_business_listed_is_told_apart(app, client, project):
     one = add_testimonial(app, project, purchase_verified_at=clock.now())
     with app.app_context(), write():
         row = db.session.get_one(models.Testimonial, one)
@@ -378,8 +352,8 @@ def test_an_order_that_the_business_listed_is_told_apart(
 
 
 def test_of_old_events_of_what_was_deleted_only_the_entry_stays(
-    app: Flask, client: FlaskClient, owner: Caller, project: str, moved_clock: MovableClock
-) -> None:
+    app, client, owner, project, moved_clock
+):
     gone, kept = (owner.create_testimonial(project)["_id"] for _ in range(2))
     log = get_log(client, project)
     with app.app_context(), write():
@@ -413,8 +387,8 @@ def url_root(url: str) -> str:
 
 
 def test_each_link_leads_on_from_a_host_of_its_own_and_below_a_path(
-    app: Flask, client: FlaskClient, owner: Caller, project: str, make_app: MakeApp
-) -> None:
+    app, client, owner, project, make_app
+):
     one = owner.create_testimonial(project)["_id"]
     host = {"host": "reviews.oat.example", "token": "t", "is_held": True}
     change_project(app, project, own_host=host["host"])
@@ -428,9 +402,7 @@ def test_each_link_leads_on_from_a_host_of_its_own_and_below_a_path(
     follow_all(below.test_client(), f"https://shop.example/said/oat/{one}/record")
 
 
-def test_another_secret_key_makes_another_signing_key(
-    app: Flask, owner: Caller, project: str, make_app: MakeApp, tmp_path: Path
-) -> None:
+def test_another_secret_key_makes_another_signing_key(app, owner, project, make_app, tmp_path):
     owner.create_testimonial(project)
     files = [tmp_path / f"{number}.jsonl" for number in range(3)]
     files[0].write_bytes(get_log(owner.client, project))

@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from flask import Flask
 
 from testimonials.core.db.transactions import write
 from testimonials.projects.brand import TRADES
@@ -20,7 +19,7 @@ def _items(caller: Caller, project: dict[str, Any]) -> list[dict[str, Any]]:
     return list(answer.json["data"]["items"])
 
 
-def test_deleting_the_first_gives_them_to_no_later_one(app: Flask, owner: Caller) -> None:
+def test_deleting_the_first_gives_them_to_no_later_one(app, owner):
     first = owner.create_project(skipDemoTestimonials=False)
     with app.app_context(), write():
         delete_project(get_project(first["_id"]))
@@ -28,7 +27,7 @@ def test_deleting_the_first_gives_them_to_no_later_one(app: Flask, owner: Caller
     assert _items(owner, owner.create_project(skipDemoTestimonials=False)) == []
 
 
-def test_they_render_in_the_public_widget_and_say_that_they_are_samples(owner: Caller) -> None:
+def test_they_render_in_the_public_widget_and_say_that_they_are_samples(owner):
     project = owner.create_project(skipDemoTestimonials=False, businessName="Kiln & Clay")
     items = _items(owner, project)
     assert len({item["authorName"] for item in items}) == 6
@@ -44,7 +43,7 @@ def test_they_render_in_the_public_widget_and_say_that_they_are_samples(owner: C
     ("Bücher-Laden", "shop"), ("Kiln Pottery", "craft"), ("Anna Coaching", "coach"),
     ("Northgate Software", "software"), ("Kiln & Clay", "anything"), ("", "anything"),
 ])  # fmt: skip
-def test_they_are_of_the_trade_that_the_name_tells(owner: Caller, name: str, trade: str) -> None:
+def test_they_are_of_the_trade_that_the_name_tells(owner, name, trade):
     project = owner.create_project(skipDemoTestimonials=False, businessName=name, slug="here")
     items = _items(owner, project)
     said = [each.text.replace("{name}", name or "your product") for each in SAMPLES[trade]]
@@ -52,7 +51,7 @@ def test_they_are_of_the_trade_that_the_name_tells(owner: Caller, name: str, tra
     assert {item["authorRole"] for item in items} == {"Sample customer"}
 
 
-def test_each_has_a_face_of_ours(owner: Caller) -> None:
+def test_each_has_a_face_of_ours(owner):
     project = owner.create_project(skipDemoTestimonials=False)
     for item in _items(owner, project):
         path = item["authorAvatar"].removeprefix(ORIGIN)
@@ -62,7 +61,7 @@ def test_each_has_a_face_of_ours(owner: Caller) -> None:
     assert all(item["authorAvatar"].startswith(ORIGIN) for item in feed["items"])
 
 
-def test_eight_trades_have_six_voices_each() -> None:
+def test_eight_trades_have_six_voices_each():
     assert SAMPLES.keys() == TRADES.keys()
     assert {each.who for samples in SAMPLES.values() for each in samples} == PEOPLE.keys()
     for trade, samples in SAMPLES.items():
@@ -72,7 +71,7 @@ def test_eight_trades_have_six_voices_each() -> None:
     assert len(texts) == len(set(texts)) == 48
 
 
-def test_deletes_every_demo_and_says_how_many(app: Flask, owner: Caller) -> None:
+def test_deletes_every_demo_and_says_how_many(app, owner):
     project_id = owner.create_project(skipDemoTestimonials=False)["_id"]
     feed, path = f"/widget/{project_id}/feed", f"/v1/projects/{project_id}/testimonials/demo"
     first = owner.client.get(feed)
@@ -90,7 +89,7 @@ def test_deletes_every_demo_and_says_how_many(app: Flask, owner: Caller) -> None
     assert read_project(app, project_id).feed_version == version
 
 
-def test_entries_of_any_other_status_are_untouched(app: Flask, owner: Caller) -> None:
+def test_entries_of_any_other_status_are_untouched(app, owner):
     project_id = owner.create_project(skipDemoTestimonials=False)["_id"]
     kept = {
         add_testimonial(app, project_id, status=status, source=source)

@@ -3,7 +3,6 @@
 import json
 from datetime import timedelta
 from io import BytesIO
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,7 +26,7 @@ from testimonials.transfer.archives.writing import reading_one_moment
 from testimonials.transfer.case_file import write_case_html, write_case_json
 from tests.auth.browsers import open_browser
 from tests.auth.tokens import give_token
-from tests.conftest import Caller, MovableClock
+from tests.conftest import Caller
 from tests.support.plans import count_statements
 from tests.support.rows import add_testimonial
 from tests.transfer.archives.projects import run_well
@@ -68,7 +67,7 @@ def recompute(case: dict[str, Any]) -> dict[str, Any]:
     return {"average": average, "count": count, "stars": stars, "billionths": total}
 
 
-def test_the_numbers_are_rebuilt_from_it(app: Flask, owner: Caller, agent: Caller) -> None:
+def test_the_numbers_are_rebuilt_from_it(app, owner, agent):
     project = owner.create_project(slug="fern")["_id"]
     rows = [
         add_testimonial(app, project, status="pending", rating=rating)
@@ -98,9 +97,7 @@ def test_the_numbers_are_rebuilt_from_it(app: Flask, owner: Caller, agent: Calle
     assert made["count"] == 7
 
 
-def test_low_stars_are_shown_beside_high_ones(
-    app: Flask, owner: Caller, agent: Caller, moved_clock: MovableClock
-) -> None:
+def test_low_stars_are_shown_beside_high_ones(app, owner, agent, moved_clock):
     project = owner.create_project(slug="fern")["_id"]
     five = [add_testimonial(app, project, status="pending", rating=5) for _ in range(2)]
     one = [add_testimonial(app, project, status="pending", rating=1) for _ in range(4)]
@@ -120,9 +117,7 @@ def test_low_stars_are_shown_beside_high_ones(
     assert low["medianHoursToDecision"] == pytest.approx(10, abs=0.01)
 
 
-def test_what_was_set_aside_is_told_when_it_is_deleted_for_good(
-    app: Flask, owner: Caller, agent: Caller
-) -> None:
+def test_what_was_set_aside_is_told_when_it_is_deleted_for_good(app, owner, agent):
     """With its reason, and without what would lead back to its author."""
     project = owner.create_project(slug="fern")["_id"]
     ids = [
@@ -161,7 +156,7 @@ def test_what_was_set_aside_is_told_when_it_is_deleted_for_good(
     assert "set-aside by agent: rejected, not_customer" in page.text
 
 
-def test_who_was_asked_is_there_by_list_and_week(app: Flask, owner: Caller) -> None:
+def test_who_was_asked_is_there_by_list_and_week(app, owner):
     project = owner.create_project(slug="fern")["_id"]
     wrote = add_testimonial(app, project, purchase_reference="A-1")
     now = clock.now()
@@ -201,9 +196,7 @@ def test_who_was_asked_is_there_by_list_and_week(app: Flask, owner: Caller) -> N
     assert only["email"] == "0@example.com"
 
 
-def test_decisions_edits_consents_and_complaints_are_there(
-    app: Flask, owner: Caller, agent: Caller, tmp_path: Path
-) -> None:
+def test_decisions_edits_consents_and_complaints_are_there(app, owner, agent, tmp_path):
     project = owner.create_project(slug="fern")["_id"]
     consent = {"consent_text": "You may show it.", "consent_language": "en"}
     id = add_testimonial(
@@ -256,7 +249,7 @@ def test_decisions_edits_consents_and_complaints_are_there(
     assert browser.post(path, buffered=True).status_code == 404
 
 
-def test_the_api_answers_it_once_until_it_changes(app: Flask, owner: Caller, agent: Caller) -> None:
+def test_the_api_answers_it_once_until_it_changes(app, owner, agent):
     project = owner.create_project(slug="fern")["_id"]
     add_testimonial(app, project, rating=4)
     url = f"/v1/projects/{project}/case-file"
@@ -271,7 +264,7 @@ def test_the_api_answers_it_once_until_it_changes(app: Flask, owner: Caller, age
     assert agent.client.get(url, buffered=True, headers=agent.headers | seen).status_code == 200
 
 
-def test_statements_rise_by_as_many_for_each_thousand(app: Flask, owner: Caller) -> None:
+def test_statements_rise_by_as_many_for_each_thousand(app, owner):
     project = owner.create_project(slug="fern")["_id"]
 
     def fill(count: int) -> None:
@@ -313,7 +306,7 @@ def list_changes(case: dict[str, Any]) -> dict[str, list[tuple[Any, Any]]]:
     return found
 
 
-def test_settings_are_told_from_what_to_what(app: Flask, owner: Caller, agent: Caller) -> None:
+def test_settings_are_told_from_what_to_what(app, owner, agent):
     """Each kind of setting by the door that changes it, however often within the hour."""
     project = owner.create_project(slug="fern")["_id"]
     path = f"/v1/projects/{project}"
@@ -352,7 +345,7 @@ def test_settings_are_told_from_what_to_what(app: Flask, owner: Caller, agent: C
     assert "widgetDesign.minRating: 0 → 4" in activity
 
 
-def test_forms_widgets_and_their_end_are_told(app: Flask, owner: Caller, agent: Caller) -> None:
+def test_forms_widgets_and_their_end_are_told(app, owner, agent):
     project = owner.create_project(slug="fern")["_id"]
     path = f"/v1/projects/{project}"
     form = {"title": "Menu", "headline": "Was it good?"}
@@ -363,9 +356,7 @@ def test_forms_widgets_and_their_end_are_told(app: Flask, owner: Caller, agent: 
     assert told["menu.design.headline"] == [("Was it good?", "And now?"), ("And now?", None)]
 
 
-def test_what_changed_very_often_has_its_first_and_last_value(
-    app: Flask, owner: Caller, agent: Caller
-) -> None:
+def test_what_changed_very_often_has_its_first_and_last_value(app, owner, agent):
     project = owner.create_project(slug="fern")["_id"]
     path = f"/v1/projects/{project}/widget-design"
     assert agent.patch(path, {"radius": 0}).status_code == 200

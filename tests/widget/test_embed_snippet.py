@@ -4,7 +4,7 @@ import re
 from html.parser import HTMLParser
 from typing import Any
 
-from tests.conftest import Caller, MakeApp
+from tests.conftest import Caller
 
 BASE = "https://testimonials.example.com"
 
@@ -28,7 +28,7 @@ def _snippet(caller: Caller, project_id: str) -> dict[str, Any]:
     return dict(answer.json["data"])
 
 
-def test_gives_project_id_widget_url_script_and_container(owner: Caller) -> None:
+def test_gives_project_id_widget_url_script_and_container(owner):
     project_id = owner.create_project(businessName="<script>alert(1)</script>")["_id"]
     snippet = _snippet(owner, project_id)
     assert set(snippet) == {"projectId", "widgetUrl", "script", "container"}
@@ -58,7 +58,7 @@ def test_gives_project_id_widget_url_script_and_container(owner: Caller) -> None
     assert owner.client.get(f"/widget/{project_id}").status_code == 200
 
 
-def test_the_addresses_are_those_of_base_url(make_app: MakeApp, owner: Caller) -> None:
+def test_the_addresses_are_those_of_base_url(make_app, owner):
     project_id = owner.create_project()["_id"]
     other = make_app(base_url="https://api.example.org:8443").test_client()
     caller = Caller(other, owner.account_id, owner.email, owner.api_key)

@@ -5,14 +5,13 @@ import json
 from base64 import urlsafe_b64encode
 from typing import Any
 
-from flask import Flask
 from flask.testing import FlaskClient
 
 from testimonials.core import clock
 from testimonials.core.http.urls import log_url, policy_url, record_url
 from testimonials.core.images.colors import derive_colours
 from testimonials.projects.widget_design import LOOK, write_colours
-from tests.conftest import Caller, MakeApp
+from tests.conftest import Caller
 from tests.support.rows import add_testimonial, change_project, change_testimonial, expire_account
 from tests.widget.conftest import read_feed
 
@@ -36,9 +35,7 @@ def _ids(feed: dict[str, Any]) -> list[str]:
     return [item["id"] for item in feed["items"]]
 
 
-def test_settings_items_and_totals(
-    app: Flask, client: FlaskClient, owner: Caller, project: str
-) -> None:
+def test_settings_items_and_totals(app, client, owner, project):
     created = owner.create_testimonial(project, rating=5)
     made = owner.get(f"/v1/projects/{project}").json["data"]
     with app.app_context():
@@ -75,7 +72,7 @@ def test_settings_items_and_totals(
     assert answer.json["items"][0]["text"] == words
 
 
-def test_shows_the_api_list(app: Flask, client: FlaskClient, owner: Caller, project: str) -> None:
+def test_shows_the_api_list(app, client, owner, project):
     for status in ("approved", "demo", "pending", "rejected") * 2:
         add_testimonial(app, project, status=status)
     listed = owner.get(f"/v1/projects/{project}/testimonials").json["data"]["items"]
@@ -89,14 +86,14 @@ def test_shows_the_api_list(app: Flask, client: FlaskClient, owner: Caller, proj
     assert _feed(client, project)["total"] == 0
 
 
-def test_pinned_come_first_then_the_newest(app: Flask, client: FlaskClient, project: str) -> None:
+def test_pinned_come_first_then_the_newest(app, client, project):
     ids = [add_testimonial(app, project) for _ in range(5)]
     for pinned in (ids[0], ids[2]):
         change_testimonial(app, pinned, is_pinned=True)
     assert _ids(_feed(client, project)) == [ids[2], ids[0], ids[4], ids[3], ids[1]]
 
 
-def test_never_holds_what_is_ours_alone(app: Flask, client: FlaskClient, project: str) -> None:
+def test_never_holds_what_is_ours_alone(app, client, project):
     add_testimonial(app, project, **EVERYTHING)
     item = _feed(client, project)["items"][0]
     assert set(item) == {
@@ -107,7 +104,7 @@ def test_never_holds_what_is_ours_alone(app: Flask, client: FlaskClient, project
     assert not [secret for secret in ("secret@", "consent-", "submission-") if secret in text]
 
 
-def test_inactive_is_empty(app: Flask, client: FlaskClient, owner: Caller, project: str) -> None:
+def test_inactive_is_empty(app, client, owner, project):
     owner.create_testimonial(project)
     assert _feed(client, project)["total"] == 1
     change_project(app, project, status="inactive")
@@ -118,7 +115,7 @@ def test_inactive_is_empty(app: Flask, client: FlaskClient, owner: Caller, proje
     assert _feed(client, project)["total"] == 1
 
 
-def test_other_writers(make_app: MakeApp, client: FlaskClient, owner: Caller, project: str) -> None:
+def test_other_writers(make_app, client, owner, project):
     other = Caller(make_app().test_client(), owner.account_id, owner.email, owner.api_key)
     for count in range(1, 4):
         other.create_testimonial(project)
@@ -126,9 +123,7 @@ def test_other_writers(make_app: MakeApp, client: FlaskClient, owner: Caller, pr
         assert _feed(other.client, project)["total"] == count
 
 
-def test_what_somebody_else_wrote_leaves_the_kept_answer_as_it_is(
-    client: FlaskClient, owner: Caller, outsider: Caller, project: str
-) -> None:
+def test_what_somebody_else_wrote_leaves_the_kept_answer_as_it_is(client, owner, outsider, project):
     tag = client.get(_url(project)).headers["ETag"]
     for caller in (owner, outsider):
         other = caller.create_project()["_id"]
@@ -141,7 +136,7 @@ def test_what_somebody_else_wrote_leaves_the_kept_answer_as_it_is(
     assert client.get(_url(project), headers=headers).status_code == 304
 
 
-def test_unchanged_is_304_without_a_body(client: FlaskClient, owner: Caller, project: str) -> None:
+def test_unchanged_is_304_without_a_body(client, owner, project):
     for match in ["{}", "*", '"x", {}', '{}, W/"y"', "{strong}"]:
         owner.create_testimonial(project)
         tag = client.get(_url(project)).headers["ETag"]
@@ -159,7 +154,7 @@ def test_unchanged_is_304_without_a_body(client: FlaskClient, owner: Caller, pro
         assert client.get(_url(project), headers=headers).status_code == 200
 
 
-def test_is_compressed_where_it_can(client: FlaskClient, owner: Caller, project: str) -> None:
+def test_is_compressed_where_it_can(client, owner, project):
     owner.create_testimonial(project, text="Ünï " * 400)
     taken = ("gzip", "gzip, deflate, br", "br;q=1.0, gzip;q=0.8")
     for accept in (*taken, "gzip;q=0.0, br", "", "identity", "br", "gzip;q=0", "gzip; q=0"):
@@ -173,7 +168,7 @@ def test_is_compressed_where_it_can(client: FlaskClient, owner: Caller, project:
             assert json.loads(plain)["total"] == 1
 
 
-def test_every_website_may_read_it_from_memory_or_not(client: FlaskClient, project: str) -> None:
+def test_every_website_may_read_it_from_memory_or_not(client, project):
     origin = {"Origin": "https://shop.example"}
     answers = [client.get(_url(project), headers=origin) for _ in range(3)]
     heads = [client.head(_url(project)) for _ in range(2)]
@@ -188,7 +183,7 @@ def test_every_website_may_read_it_from_memory_or_not(client: FlaskClient, proje
         assert "Access-Control-Allow-Credentials" not in answer.headers
 
 
-def test_no_repeats_no_gaps(app: Flask, client: FlaskClient, owner: Caller, project: str) -> None:
+def test_no_repeats_no_gaps(app, client, owner, project):
     owner.patch(f"/v1/projects/{project}/widget-config", {"initialCount": 3})
     time = clock.now()
     # Ties in time are broken by the id, so that a page may end in the middle of one.
@@ -202,7 +197,7 @@ def test_no_repeats_no_gaps(app: Flask, client: FlaskClient, owner: Caller, proj
     assert found == pinned[::-1] + sorted(ids, reverse=True)
 
 
-def test_pages_do_not_repeat(app: Flask, client: FlaskClient, owner: Caller, project: str) -> None:
+def test_pages_do_not_repeat(app, client, owner, project):
     owner.patch(f"/v1/projects/{project}/widget-config", {"initialCount": 3})
     ids = [add_testimonial(app, project) for _ in range(8)][::-1]
     feed = _feed(client, project)
@@ -234,7 +229,7 @@ BAD_CURSORS = [
 ]  # fmt: skip
 
 
-def test_a_cursor_not_of_the_feed_is_400(client: FlaskClient, owner: Caller, project: str) -> None:
+def test_a_cursor_not_of_the_feed_is_400(client, owner, project):
     owner.create_testimonial(project)
     for cursor in BAD_CURSORS:
         for _ in range(2):
@@ -247,14 +242,14 @@ def test_a_cursor_not_of_the_feed_is_400(client: FlaskClient, owner: Caller, pro
     assert (feed["items"], feed["next"]) == ([], None)
 
 
-def test_an_unknown_project_is_404_as_json_that_every_website_may_read(client: FlaskClient) -> None:
+def test_an_unknown_project_is_404_as_json_that_every_website_may_read(client):
     for project in ["0" * 24, "x", "v1", "%00", "F" * 24, "..", "v1.js"]:
         answer = client.get(_url(project))
         assert (answer.status_code, answer.json["code"]) == (404, "NOT_FOUND")
         assert answer.headers["Access-Control-Allow-Origin"] == "*"
 
 
-def test_an_account_past_its_days_is_404(app: Flask, client: FlaskClient, agent: Caller) -> None:
+def test_an_account_past_its_days_is_404(app, client, agent):
     project = agent.create_project(skipDemoTestimonials=False)["_id"]
     tag = client.get(_url(project)).headers["ETag"]
     assert _feed(client, project)["total"] == 6

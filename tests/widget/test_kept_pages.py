@@ -5,7 +5,6 @@ import os
 
 import pytest
 from flask import Flask
-from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from testimonials.core import clock
@@ -14,7 +13,6 @@ from testimonials.core.extensions import db
 from testimonials.projects.projects import lock_project
 from testimonials.projects.settings import rename_slug, update_page_config
 from testimonials.widget.versions import EXTENSION, ToldVersions
-from tests.conftest import Caller
 from tests.support.plans import count_statements
 from tests.support.rows import add_testimonial, change_testimonial
 from tests.support.servers import wait_for
@@ -43,9 +41,7 @@ def _headers(answer: TestResponse) -> list[tuple[str, str]]:
     return sorted(each for each in answer.headers if each[0] not in OWN)
 
 
-def test_the_second_answer_is_the_first_and_asks_flask_nothing(
-    app: Flask, client: FlaskClient, project: str, paths: list[str]
-) -> None:
+def test_the_second_answer_is_the_first_and_asks_flask_nothing(app, client, project, paths):
     with app.app_context():
         engine = db.engine
     for path in (*paths, EMBED.format(id=project)):
@@ -61,9 +57,7 @@ def test_the_second_answer_is_the_first_and_asks_flask_nothing(
         assert (unchanged.status_code, unchanged.data) == (304, b"")
 
 
-def test_a_change_shows_in_the_next_answer(
-    app: Flask, client: FlaskClient, project: str, testimonial: str, paths: list[str]
-) -> None:
+def test_a_change_shows_in_the_next_answer(app, client, project, testimonial, paths):
     before = {path: [client.get(path).data for _ in range(2)] for path in paths}
     change_testimonial(app, testimonial, text="The second", rating=1)
     for path in paths:
@@ -76,7 +70,7 @@ def test_a_change_shows_in_the_next_answer(
     assert {client.get(path).status_code for path in paths} == {404}
 
 
-def test_a_new_address_and_website_show_now(app: Flask, client: FlaskClient, project: str) -> None:
+def test_a_new_address_and_website_show_now(app, client, project):
     embed = EMBED.format(id=project)
     for _ in range(2):
         assert client.get("/kiln/wall").status_code == 200
@@ -94,7 +88,7 @@ def test_a_new_address_and_website_show_now(app: Flask, client: FlaskClient, pro
     assert client.get(embed).status_code == 404
 
 
-def test_each_language_has_its_page(client: FlaskClient, project: str, testimonial: str) -> None:
+def test_each_language_has_its_page(client, project, testimonial):
     path = f"/widget/{project}"
     for _ in range(2):
         languages = ({}, {"Accept-Language": "de-AT,en;q=0.5"}, {"Accept-Language": "ja"})
@@ -106,14 +100,14 @@ def test_each_language_has_its_page(client: FlaskClient, project: str, testimoni
         assert all("Accept-Language" in page.headers["Vary"] for page in pages)
 
 
-def test_who_has_our_cookie_is_not_answered_from_memory(client: FlaskClient, project: str) -> None:
+def test_who_has_our_cookie_is_not_answered_from_memory(client, project):
     assert client.get("/kiln/wall").status_code == 200
     assert "X-Request-Id" not in client.get("/kiln/wall").headers
     client.set_cookie("testimonials", "abc")
     assert "X-Request-Id" in client.get("/kiln/wall").headers
 
 
-def test_nobody_chooses_what_others_are_answered(client: FlaskClient, paths: list[str]) -> None:
+def test_nobody_chooses_what_others_are_answered(client, paths):
     headers = {
         "Host": "evil.example", "X-Forwarded-Host": "evil.example", "X-Forwarded-Prefix": "/evil",
         "X-Request-Id": "evil", "Origin": "https://evil.example",
@@ -133,14 +127,14 @@ def test_nobody_chooses_what_others_are_answered(client: FlaskClient, paths: lis
         assert client.get(path).data == kept.data
 
 
-def test_a_mistake_is_not_kept(client: FlaskClient, project: str) -> None:
+def test_a_mistake_is_not_kept(client, project):
     for _ in range(2):
         assert client.get("/kiln/wall?rating=9").status_code in (400, 422)
         assert client.get("/none/wall").status_code == 404
 
 
 @pytest.mark.postgres
-def test_versions_are_told_past_a_1000_descriptors(app: Flask, owner: Caller, project: str) -> None:
+def test_versions_are_told_past_a_1000_descriptors(app, owner, project):
     if EXTENSION not in app.extensions:
         pytest.skip("SQLite is asked for each version")
     with app.app_context():

@@ -2,11 +2,7 @@
 
 from typing import Any
 
-from flask import Flask
-from flask.testing import FlaskClient
-
 from testimonials.widget.container import BADGES, SHAPES
-from tests.conftest import Caller
 from tests.support.rows import add_testimonial, change_project
 from tests.widget.conftest import read_feed
 
@@ -15,7 +11,7 @@ def _texts(feed: dict[str, Any]) -> list[str]:
     return [item["text"] for item in feed["items"]]
 
 
-def test_one_stands_alone(app: Flask, client: FlaskClient, outsider: Caller, project: str) -> None:
+def test_one_stands_alone(app, client, outsider, project):
     wanted = add_testimonial(app, project, text="This one")
     add_testimonial(app, project, text="Not this one")
     feed = read_feed(client, project, f"id={wanted}")
@@ -28,7 +24,7 @@ def test_one_stands_alone(app: Flask, client: FlaskClient, outsider: Caller, pro
         assert read_feed(client, project, f"id={hidden}")["items"] == []
 
 
-def test_tags_in_any_spelling(app: Flask, client: FlaskClient, owner: Caller, project: str) -> None:
+def test_tags_in_any_spelling(app, client, owner, project):
     owner.patch(f"/v1/projects/{project}/widget-config", {"initialCount": 3})
     for number in range(5):
         add_testimonial(app, project, text=f"Tagged {number}", tags=["Wedding hair"])
@@ -41,14 +37,14 @@ def test_tags_in_any_spelling(app: Flask, client: FlaskClient, owner: Caller, pr
     assert read_feed(client, project, "tag=unknown")["total"] == 0
 
 
-def test_a_least_length_counts_letters(app: Flask, client: FlaskClient, project: str) -> None:
+def test_a_least_length_counts_letters(app, client, project):
     for text in ("ä" * 39, "日" * 40, "😀" * 41):
         add_testimonial(app, project, text=text)
     feed = read_feed(client, project, "min=40")
     assert (_texts(feed), feed["total"]) == (["😀" * 41, "日" * 40], 2)
 
 
-def test_the_badge_counts_genuine_ratings(app: Flask, client: FlaskClient, agent: Caller) -> None:
+def test_the_badge_counts_genuine_ratings(app, client, agent):
     project = agent.create_project(skipDemoTestimonials=False, slug="samples")["_id"]
     empty = read_feed(client, project, "shape=badge")
     assert (empty["total"], empty["items"]) == (0, [])
@@ -65,7 +61,7 @@ def test_the_badge_counts_genuine_ratings(app: Flask, client: FlaskClient, agent
         assert (feed["total"], feed["items"], feed["next"]) == (4, [], None)
 
 
-def test_badges_and_people_say_true_numbers(app: Flask, client: FlaskClient, agent: Caller) -> None:
+def test_badges_and_people_say_true_numbers(app, client, agent):
     project = agent.create_project(skipDemoTestimonials=False)["_id"]
     picture = "https://example.com/ann.png"
     for name, rating, values in [
@@ -90,7 +86,7 @@ def test_badges_and_people_say_true_numbers(app: Flask, client: FlaskClient, age
         }
 
 
-def test_a_popup_has_five_and_a_single_one(app: Flask, client: FlaskClient, project: str) -> None:
+def test_a_popup_has_five_and_a_single_one(app, client, project):
     for number in range(7):
         add_testimonial(app, project, text=f"Number {number}", tags=["a"] * (number % 2))
     for shape, query, expected in [
@@ -108,7 +104,7 @@ def test_a_popup_has_five_and_a_single_one(app: Flask, client: FlaskClient, proj
         assert (feed["total"], feed["items"]) == (0, [])
 
 
-def test_a_strip_is_always_one_row(client: FlaskClient, owner: Caller, project: str) -> None:
+def test_a_strip_is_always_one_row(client, owner, project):
     for number in range(12):
         owner.create_testimonial(project, text=f"Number {number}")
     for animation, expected in (("none", "none"), ("vertical", "horizontal")):
@@ -120,7 +116,7 @@ def test_a_strip_is_always_one_row(client: FlaskClient, owner: Caller, project: 
         assert (len(feed["items"]), feed["total"], feed["next"]) == (4, 4, None)
 
 
-def test_what_means_nothing_is_refused_by_name(client: FlaskClient, project: str) -> None:
+def test_what_means_nothing_is_refused_by_name(client, project):
     for query in (
         "shape=circle", "id=x", "id=%00", "min=-1", "min=2001", "min=ten", "min=%D9%A3",
         f"tag={'x' * 41}", "tag=a%00b", "theme=blue",

@@ -3,10 +3,9 @@
 from typing import Any
 
 import pytest
-from flask import Flask
 
 from testimonials.projects.widget_design import DEFAULTS
-from tests.conftest import Caller, MovableClock
+from tests.conftest import Caller
 from tests.support.rows import change_project
 
 pytestmark = pytest.mark.postgres
@@ -32,7 +31,7 @@ def _path(project: dict[str, Any]) -> str:
     return f"/v1/projects/{project['_id']}/widget-config"
 
 
-def test_every_allowed_value_is_taken_and_read_back(owner: Caller, project: dict[str, Any]) -> None:
+def test_every_allowed_value_is_taken_and_read_back(owner, project):
     config = project["widgetConfig"]
     for name, values in ALLOWED.items():
         for value in values:
@@ -44,7 +43,7 @@ def test_every_allowed_value_is_taken_and_read_back(owner: Caller, project: dict
             assert read == answer.json["data"]
 
 
-def test_only_fields_sent_are_changed(owner: Caller, project: dict[str, Any]) -> None:
+def test_only_fields_sent_are_changed(owner, project):
     url = f"/widget/{project['_id']}/feed"
     first = owner.client.get(url)
     owner.patch(_path(project), {"theme": "dark", "showStars": False})
@@ -59,7 +58,7 @@ def test_only_fields_sent_are_changed(owner: Caller, project: dict[str, Any]) ->
     assert (feed.status_code, feed.json["config"]["palette"]) == (200, "sky")
 
 
-def test_another_value_is_400_with_those_allowed(owner: Caller, project: dict[str, Any]) -> None:
+def test_another_value_is_400_with_those_allowed(owner, project):
     for name in WORDS:
         allowed = [str(value) for value in ALLOWED[name]]
         for value in ("", "purple", allowed[0].upper(), f" {allowed[0]}", 0, True, None, [], {}):
@@ -74,7 +73,7 @@ def test_another_value_is_400_with_those_allowed(owner: Caller, project: dict[st
             assert "true or false" in answer.json["message"]
 
 
-def test_another_initial_count_than_3_to_50_is_400(owner: Caller, project: dict[str, Any]) -> None:
+def test_another_initial_count_than_3_to_50_is_400(owner, project):
     for value in (2, 51, 0, -3, 3.5, 10**30, "5", True, None, [5]):
         answer = owner.patch(_path(project), {"initialCount": value})
         assert answer.status_code == 400, value
@@ -84,7 +83,7 @@ def test_another_initial_count_than_3_to_50_is_400(owner: Caller, project: dict[
     assert (config["initialCount"], type(config["initialCount"])) == (6, int)
 
 
-def test_updated_rises(owner: Caller, project: dict[str, Any], moved_clock: MovableClock) -> None:
+def test_updated_rises(owner, project, moved_clock):
     moved_clock.move(hours=-1)
     times = [project["updatedAt"]]
     for theme in ("dark", "light", "dark"):
@@ -92,7 +91,7 @@ def test_updated_rises(owner: Caller, project: dict[str, Any], moved_clock: Mova
     assert times == sorted(set(times))
 
 
-def test_the_dashboard_changes_design(app: Flask, owner: Caller, project: dict[str, Any]) -> None:
+def test_the_dashboard_changes_design(app, owner, project):
     # The brand's font, where none was chosen.
     shown = DEFAULTS | {"font": "page"}
     assert project["widgetDesign"] == shown

@@ -26,7 +26,6 @@ from tests.collection.requests.asking import ask
 from tests.conftest import Caller, MakeApp, MakeCaller
 from tests.support.rows import add_member, read_account
 from tests.support.sampling import sample
-from tests.support.servers import MailSink
 
 SECRET = "whsec_aVeryLongSecretOfStripe"
 PLANS = "starter=2:price_starter, pro=50:price_pro|price_pro_yearly"
@@ -112,7 +111,7 @@ def log(caplog: pytest.LogCaptureFixture) -> Iterator[pytest.LogCaptureFixture]:
         yield caplog
 
 
-def test_who_pays_gets_the_plan(paid: Flask, buyer: Caller) -> None:
+def test_who_pays_gets_the_plan(paid, buyer):
     assert room(buyer) == 1
     send(paid, checkout(buyer.account_id))
     assert plan_of(paid, buyer) is None
@@ -122,7 +121,7 @@ def test_who_pays_gets_the_plan(paid: Flask, buyer: Caller) -> None:
     assert room(buyer) == 2
 
 
-def test_signatures_are_taken_as_stripes_own_library_takes_them() -> None:
+def test_signatures_are_taken_as_stripes_own_library_takes_them():
     body = json.dumps(Subscription().event("created", 0)).encode()
     good, now = sign(body), int(time.time())
     right, other = good.split(",")[1], sign(body, "whsec_anotherSecret").split(",")[1]
@@ -144,7 +143,7 @@ def test_signatures_are_taken_as_stripes_own_library_takes_them() -> None:
         assert not is_signed(body, header, SECRET)
 
 
-def test_nothing_is_taken_in_without_the_right_signature(paid: Flask, buyer: Caller) -> None:
+def test_nothing_is_taken_in_without_the_right_signature(paid, buyer):
     event = Subscription(metadata={"account": buyer.account_id}).event("created", 0)
     body = json.dumps(event).encode()
     tampered = sign(body.replace(b"price_starter", b"price_pro"))
@@ -174,7 +173,7 @@ SUBJECT = {
 }  # fmt: skip
 
 
-def test_a_signed_body_that_is_no_event_is_refused(paid: Flask) -> None:
+def test_a_signed_body_that_is_no_event_is_refused(paid):
     for body in (
         b"", b"[]", b"\xff", b"{", b'{"type": 1}', b'{"type": "customer.subscription.created"}',
         (NO_EVENT % ("customer.subscription.created", "1", "{}")).encode(),
@@ -194,7 +193,7 @@ def test_a_signed_body_that_is_no_event_is_refused(paid: Flask) -> None:
     assert answer.status_code == 413
 
 
-def test_events_of_other_kinds_are_taken_and_change_nothing(paid: Flask, buyer: Caller) -> None:
+def test_events_of_other_kinds_are_taken_and_change_nothing(paid, buyer):
     send(paid, make_event("invoice.paid", {"id": "in_1", "customer": CUSTOMER}, 0))
     one_time = checkout(buyer.account_id)
     one_time["data"]["object"]["mode"] = "payment"
@@ -204,7 +203,7 @@ def test_events_of_other_kinds_are_taken_and_change_nothing(paid: Flask, buyer: 
 
 
 @pytest.mark.parametrize("order", sample(permutations(range(4)), 6))
-def test_the_last_word_counts_anyhow(paid: Flask, buyer: Caller, order: tuple[int, ...]) -> None:
+def test_the_last_word_counts_anyhow(paid, buyer, order):
     bought = Subscription()
     events = [
         checkout(buyer.account_id),
@@ -227,7 +226,7 @@ def test_the_last_word_counts_anyhow(paid: Flask, buyer: Caller, order: tuple[in
         ("deleted", "active", None),
     ],
 )  # fmt: skip
-def test_a_plan_ends(paid: Flask, buyer: Caller, what: str, status: str, plan: str | None) -> None:
+def test_a_plan_ends(paid, buyer, what, status, plan):
     bought = Subscription(metadata={"account": buyer.account_id})
     send(paid, bought.event("created", 0))
     # In the same second, as happens: the end is the last.
@@ -237,7 +236,7 @@ def test_a_plan_ends(paid: Flask, buyer: Caller, what: str, status: str, plan: s
     assert plan_of(paid, buyer) == plan
 
 
-def test_a_smaller_plan_deletes_nothing(paid: Flask, buyer: Caller) -> None:
+def test_a_smaller_plan_deletes_nothing(paid, buyer):
     bought = Subscription(metadata={"account": buyer.account_id})
     send(paid, bought.event("created", 0))
     assert room(buyer) == 2
@@ -252,7 +251,7 @@ def test_a_smaller_plan_deletes_nothing(paid: Flask, buyer: Caller) -> None:
     assert buyer.get(f"/v1/projects/{project}").status_code == 200
 
 
-def test_of_two_subscriptions_the_larger_counts(paid: Flask, buyer: Caller) -> None:
+def test_of_two_subscriptions_the_larger_counts(paid, buyer):
     # A payment link makes a customer of its own with each purchase.
     first, second = Subscription("cus_first"), Subscription("cus_second")
     send(paid, checkout(buyer.account_id, 0, "cus_first"))
@@ -268,7 +267,7 @@ def test_of_two_subscriptions_the_larger_counts(paid: Flask, buyer: Caller) -> N
     assert plan_of(paid, buyer) is None
 
 
-def test_unknown_prices_logged(paid: Flask, buyer: Caller, log: pytest.LogCaptureFixture) -> None:
+def test_unknown_prices_logged(paid, buyer, log):
     bought = Subscription(metadata={"account": buyer.account_id})
     send(paid, bought.event("created", 0))
     send(paid, bought.event("updated", 1, "price_of_something_else"))
@@ -281,7 +280,7 @@ def test_unknown_prices_logged(paid: Flask, buyer: Caller, log: pytest.LogCaptur
     assert plan_of(paid, buyer) is None
 
 
-def test_unknown_accounts_logged(paid: Flask, buyer: Caller, log: pytest.LogCaptureFixture) -> None:
+def test_unknown_accounts_logged(paid, buyer, log):
     for number, reference in enumerate((None, "", "0" * 24, "nora@example.com", "x'; --", 5)):
         log.clear()
         send(paid, checkout(reference, customer=f"cus_{number}"))
@@ -292,7 +291,7 @@ def test_unknown_accounts_logged(paid: Flask, buyer: Caller, log: pytest.LogCapt
         assert "nora@" not in log.text
 
 
-def test_an_account_that_is_gone(paid: Flask, buyer: Caller, make_caller: MakeCaller) -> None:
+def test_an_account_that_is_gone(paid, buyer, make_caller):
     bought = Subscription()
     send(paid, checkout(buyer.account_id))
     send(paid, bought.event("created", 0))
@@ -304,7 +303,7 @@ def test_an_account_that_is_gone(paid: Flask, buyer: Caller, make_caller: MakeCa
 
 
 @pytest.mark.postgres
-def test_two_events_at_once_make_one_plan(make_app: MakeApp, make_caller: MakeCaller) -> None:
+def test_two_events_at_once_make_one_plan(make_app, make_caller):
     settings = {"project_limit": 1, "plans": PLANS, "stripe_webhook_secret": SECRET}
     processes = [make_app(**settings) for _ in range(2)]
     for number in range(8):
@@ -323,7 +322,7 @@ def test_two_events_at_once_make_one_plan(make_app: MakeApp, make_caller: MakeCa
         assert plan_of(processes[0], buyer) == "starter"
 
 
-def test_a_plan_that_is_gone_falls_back(make_app: MakeApp, paid: Flask, buyer: Caller) -> None:
+def test_a_plan_that_is_gone_falls_back(make_app, paid, buyer):
     send(paid, Subscription(metadata={"account": buyer.account_id}).event("created", 0))
     other = make_app(project_limit=1, plans="pro=50:price_pro", stripe_webhook_secret=SECRET)
     with other.app_context():
@@ -341,7 +340,7 @@ def show(app: Flask, caller: Caller, path: str) -> str:
     return answer.text
 
 
-def test_an_owner_sees_plan_usage_and_link(make_app: MakeApp, owner: Caller) -> None:
+def test_an_owner_sees_plan_usage_and_link(make_app, owner):
     # Without a link it says who sets it; without its secret Stripe has no address here.
     page = show(make_app(), owner, "/dashboard/account/projects")
     assert "Set by the operator of this server." in page
@@ -362,7 +361,7 @@ def test_an_owner_sees_plan_usage_and_link(make_app: MakeApp, owner: Caller) -> 
     assert URL.format(account=owner.account_id) in answer.json["message"]
 
 
-def test_colleagues_do_not_see_it(make_app: MakeApp, owner: Caller, outsider: Caller) -> None:
+def test_colleagues_do_not_see_it(make_app, owner, outsider):
     app = make_app(plans="Starter=5", more_projects_url=URL)
     project = owner.create_project()["_id"]
     add_member(app, project, outsider, "admin")
@@ -376,9 +375,7 @@ def test_colleagues_do_not_see_it(make_app: MakeApp, owner: Caller, outsider: Ca
 
 
 @pytest.mark.parametrize(("plan", "is_named"), [("Starter", True), ("Pro", False)])
-def test_an_unbranded_plan_hides_the_service_from_customers(
-    make_app: MakeApp, owner: Caller, smtp: MailSink, plan: str, is_named: bool
-) -> None:
+def test_an_unbranded_plan_hides_the_service_from_customers(make_app, owner, smtp, plan, is_named):
     app = make_app(plans="Starter=5, Pro=50 unbranded", smtp_url=smtp.url)
     owner.client = app.test_client()
     project = owner.create_project(slug="kiln", businessName="Kiln & Clay")["_id"]

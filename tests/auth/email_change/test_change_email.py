@@ -8,7 +8,7 @@ from werkzeug.test import TestResponse
 from testimonials.core import clock
 from tests.auth.browsers import mailed_path, open_browser, purposes, sign_in
 from tests.auth.links import init, mails
-from tests.conftest import PASSWORD, Caller, MovableClock
+from tests.conftest import PASSWORD, Caller
 from tests.support.racing import at_once
 
 NEW = "new-address@example.com"
@@ -34,9 +34,7 @@ def email_of(caller: Caller) -> str:
     return str(caller.get("/v1/me").json["data"]["email"])  # type: ignore[index]
 
 
-def test_the_link_alone_changes_nothing(
-    app: Flask, client: FlaskClient, owner: Caller, outsider: Caller, link: str
-) -> None:
+def test_the_link_alone_changes_nothing(app, client, owner, outsider, link):
     assert link.startswith("/email/")
     assert ("email-change", NEW) in purposes(app)
     # Nor does another account that is signed in.
@@ -57,7 +55,7 @@ def test_the_link_alone_changes_nothing(
     assert email_of(owner) == NEW
 
 
-def test_an_old_address_is_told(app: Flask, owner: Caller, browser: FlaskClient, link: str) -> None:
+def test_an_old_address_is_told(app, owner, browser, link):
     confirm(browser, link)
     mail = mails(app)[-1]
     assert (mail.purpose, mail.recipient) == ("address-changed", owner.email)
@@ -68,7 +66,7 @@ def test_an_old_address_is_told(app: Flask, owner: Caller, browser: FlaskClient,
     assert "from this address: testimonials@testimonials.example.com." in words
 
 
-def test_a_link_works_once(app: Flask, owner: Caller, browser: FlaskClient, link: str) -> None:
+def test_a_link_works_once(app, owner, browser, link):
     confirm(browser, link)
     assert browser.post(link).status_code == 404
     # Not even after the account has gone back to the address from which the link led away.
@@ -77,7 +75,7 @@ def test_a_link_works_once(app: Flask, owner: Caller, browser: FlaskClient, link
     assert email_of(owner) == owner.email
 
 
-def test_a_taken_address(app: Flask, owner: Caller, browser: FlaskClient, outsider: Caller) -> None:
+def test_a_taken_address(app, owner, browser, outsider):
     # Asking tells nothing of who has an account.
     page = ask(browser, outsider.email).text
     assert page.replace(outsider.email, "X") == ask(browser, "free@example.com").text.replace(
@@ -90,9 +88,7 @@ def test_a_taken_address(app: Flask, owner: Caller, browser: FlaskClient, outsid
     assert (email_of(owner), email_of(outsider)) == (owner.email, outsider.email)
 
 
-def test_an_account_whose_days_have_passed_holds_no_address(
-    app: Flask, client: FlaskClient, owner: Caller, moved_clock: MovableClock
-) -> None:
+def test_an_account_whose_days_have_passed_holds_no_address(app, client, owner, moved_clock):
     init(client, NEW)
     moved_clock.move(days=8)
     browser = open_browser(app, owner)
@@ -101,9 +97,7 @@ def test_an_account_whose_days_have_passed_holds_no_address(
     assert email_of(owner) == NEW
 
 
-def test_a_change_ends_with_its_hour_or_a_new_password(
-    app: Flask, browser: FlaskClient, owner: Caller, link: str, moved_clock: MovableClock
-) -> None:
+def test_a_change_ends_with_its_hour_or_a_new_password(app, browser, owner, link, moved_clock):
     moved_clock.move(hours=1, seconds=2)
     answer = browser.post(link)
     assert (answer.status_code, 'href="/dashboard/account"' in answer.text) == (404, True)
@@ -118,9 +112,7 @@ def test_a_change_ends_with_its_hour_or_a_new_password(
 
 
 @pytest.mark.postgres
-def test_of_two_accounts_at_once_one_gets_the_address(
-    app: Flask, owner: Caller, browser: FlaskClient, outsider: Caller, link: str
-) -> None:
+def test_of_two_accounts_at_once_one_gets_the_address(app, owner, browser, outsider, link):
     other = open_browser(app, outsider)
     ask(other)
     clicks = [(browser, link), (other, mailed_path(app, "email-change"))]

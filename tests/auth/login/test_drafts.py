@@ -10,7 +10,7 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from tests.auth.browsers import COOKIE, sign_in
-from tests.conftest import PASSWORD, Caller, MovableClock
+from tests.conftest import PASSWORD, Caller
 from tests.dashboard.inbox.inbox import JSON, Inbox, open_inbox
 from tests.support import pictures
 from tests.support.rows import read_testimonials
@@ -39,7 +39,7 @@ def fields_of(page: str) -> list[tuple[str, str]]:
     return [(name, unescape(value)) for name, value in found]
 
 
-def test_what_was_typed_is_shown_after_signing_in_and_then_sent(app: Flask, inbox: Inbox) -> None:
+def test_what_was_typed_is_shown_after_signing_in_and_then_sent(app, inbox):
     browser, path = app.test_client(), f"{inbox.base}/testimonials/new"
     asked = browser.post(path, data=FORM)
     assert (asked.status_code, "what you typed has been kept" in asked.text) == (401, True)
@@ -58,7 +58,7 @@ def test_what_was_typed_is_shown_after_signing_in_and_then_sent(app: Flask, inbo
     assert (row.author_name, row.text) == ("Aiko", WORDS)
 
 
-def test_secrets_decisions_and_floods_are_not_kept(app: Flask, inbox: Inbox) -> None:
+def test_secrets_decisions_and_floods_are_not_kept(app, inbox):
     for path, form in (
         (
             "/dashboard/account/security/password",
@@ -79,7 +79,7 @@ def test_secrets_decisions_and_floods_are_not_kept(app: Flask, inbox: Inbox) -> 
     assert (answer.status_code, "signed out" in answer.json["message"]) == (401, True)
 
 
-def test_photos_go_and_words_are_kept(app: Flask, inbox: Inbox, moved_clock: MovableClock) -> None:
+def test_photos_go_and_words_are_kept(app, inbox, moved_clock):
     browser = app.test_client()
     file = (io.BytesIO(pictures.GIF + bytes(300_000)), "me.gif")
     asked = browser.post(f"{inbox.base}/testimonials/new", data=FORM | {"avatar": file})
@@ -90,7 +90,7 @@ def test_photos_go_and_words_are_kept(app: Flask, inbox: Inbox, moved_clock: Mov
     assert log_in(app.test_client(), inbox.owner.email, draft_of(asked.text)).status_code == 303
 
 
-def test_somebody_else_can_send_it_nowhere(app: Flask, inbox: Inbox, outsider: Caller) -> None:
+def test_somebody_else_can_send_it_nowhere(app, inbox, outsider):
     browser = app.test_client()
     asked = browser.post(f"{inbox.base}/testimonials/new", data=FORM)
     page = log_in(browser, outsider.email, draft_of(asked.text))
@@ -99,7 +99,7 @@ def test_somebody_else_can_send_it_nowhere(app: Flask, inbox: Inbox, outsider: C
     assert read_testimonials(app, inbox.project) == []
 
 
-def test_a_cookie_follows_its_session(browser: FlaskClient, moved_clock: MovableClock) -> None:
+def test_a_cookie_follows_its_session(browser, moved_clock):
     for _ in range(3):
         moved_clock.move(minutes=30)
         assert "Set-Cookie" not in browser.get("/dashboard/account").headers
@@ -112,9 +112,7 @@ def test_a_cookie_follows_its_session(browser: FlaskClient, moved_clock: Movable
         assert "HttpOnly" in cookie
 
 
-def test_renewals_undo_no_signing_out(
-    browser: FlaskClient, owner: Caller, moved_clock: MovableClock
-) -> None:
+def test_renewals_undo_no_signing_out(browser, owner, moved_clock):
     moved_clock.move(days=2)
     answer = browser.post("/dashboard/account/security/sessions/end", data={"proof": PASSWORD})
     cookies = answer.headers.getlist("Set-Cookie")

@@ -15,7 +15,7 @@ from tests.auth.browsers import (
     sign_in,
 )
 from tests.auth.links import ask_for_link
-from tests.conftest import Caller, MakeApp, MovableClock
+from tests.conftest import Caller
 from tests.support.racing import at_once
 
 NEW = "seven green lanterns"
@@ -37,7 +37,7 @@ def assert_refused(answer: TestResponse) -> None:
     assert "Set-Cookie" not in answer.headers
 
 
-def test_the_link_sets_a_new_password(client: FlaskClient, owner: Caller, link: str) -> None:
+def test_the_link_sets_a_new_password(client, owner, link):
     assert client.get(link).headers["Referrer-Policy"] == "same-origin"
     answer = reset(client, link)
     assert (answer.status_code, answer.headers["Location"]) == (303, "/dashboard")
@@ -48,7 +48,7 @@ def test_the_link_sets_a_new_password(client: FlaskClient, owner: Caller, link: 
     assert sign_in(client, owner.email, NEW).status_code == 303
 
 
-def test_the_same_if_unknown(app: Flask, client: FlaskClient, owner: Caller, agent: Caller) -> None:
+def test_the_same_if_unknown(app, client, owner, agent):
     pages = {
         ask_for_link(client, "/forgot", email).text.replace(email, "ADDRESS")
         for email in (owner.email, "nobody@example.com", agent.email)
@@ -56,7 +56,7 @@ def test_the_same_if_unknown(app: Flask, client: FlaskClient, owner: Caller, age
     assert (len(pages), purposes(app)) == (1, [("reset", owner.email)])
 
 
-def test_a_link_works_once(client: FlaskClient, owner: Caller, link: str) -> None:
+def test_a_link_works_once(client, owner, link):
     reset(client, link)
     other = client.application.test_client()
     assert_refused(other.get(link))
@@ -65,15 +65,13 @@ def test_a_link_works_once(client: FlaskClient, owner: Caller, link: str) -> Non
 
 
 @pytest.mark.postgres
-def test_of_two_at_once_one_wins(app: Flask, link: str) -> None:
+def test_of_two_at_once_one_wins(app, link):
     answers = at_once(2, lambda n: reset(app.test_client(), link, f"seven green lanterns {n}"))
     assert sorted(answer.status_code for answer in answers) == [303, 404]
     assert len(session_ids(app)) == 1
 
 
-def test_a_link_works_for_one_hour(
-    client: FlaskClient, owner: Caller, link: str, moved_clock: MovableClock
-) -> None:
+def test_a_link_works_for_one_hour(client, owner, link, moved_clock):
     moved_clock.move(minutes=59, seconds=50)
     assert client.get(link).status_code == 200
     moved_clock.move(seconds=20)
@@ -82,9 +80,7 @@ def test_a_link_works_for_one_hour(
     assert sign_in(client, owner.email).status_code == 303
 
 
-def test_every_session_ends(
-    app: Flask, client: FlaskClient, owner: Caller, outsider: Caller, link: str
-) -> None:
+def test_every_session_ends(app, client, owner, outsider, link):
     browsers = [open_browser(app, owner) for _ in range(3)]
     other = open_browser(app, outsider)
     reset(client, link)
@@ -93,7 +89,7 @@ def test_every_session_ends(
     assert is_signed_in(other)
 
 
-def test_a_weak_one_ends_no_link(browser: FlaskClient, client: FlaskClient, link: str) -> None:
+def test_a_weak_one_ends_no_link(browser, client, link):
     for password in ("", "short", "password123", "owner@example.com"):
         answer = reset(client, link, password)
         assert (answer.status_code, answer.headers["Cache-Control"]) == (422, "no-store")
@@ -102,16 +98,14 @@ def test_a_weak_one_ends_no_link(browser: FlaskClient, client: FlaskClient, link
     assert reset(client, link).status_code == 303
 
 
-def test_a_link_to_an_address_that_is_given_up_works_no_more(
-    app: Flask, browser: FlaskClient, client: FlaskClient, link: str
-) -> None:
+def test_a_link_to_an_address_that_is_given_up_works_no_more(app, browser, client, link):
     # Whoever reads the old mailbox must not get into the account by it.
     browser.post("/dashboard/account/email", data={"email": "next@example.com"})
     assert browser.post(mailed_path(app, "email-change")).status_code == 303
     assert_refused(reset(client, link))
 
 
-def test_an_owner_whose_domain_was_listed_later_gets_it(make_app: MakeApp, owner: Caller) -> None:
+def test_an_owner_whose_domain_was_listed_later_gets_it(make_app, owner):
     strict = make_app(email_deny_domains="example.com")
     assert ask_for_link(strict.test_client(), "/forgot", owner.email).status_code == 200
     assert ("reset", owner.email) in purposes(strict)

@@ -1,7 +1,6 @@
 """Signing in and out, and what keeps a browser signed in (decisions, "Sessions")."""
 
 import pytest
-from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import select
 
@@ -19,10 +18,10 @@ from tests.auth.browsers import (
     session_ids,
     sign_in,
 )
-from tests.conftest import PASSWORD, Caller, MakeApp, MakeCaller, MovableClock
+from tests.conftest import PASSWORD
 
 
-def test_signing_in_opens_the_dashboard(client: FlaskClient, owner: Caller) -> None:
+def test_signing_in_opens_the_dashboard(client, owner):
     # Somebody who never signed in is not told to do so again.
     needed = client.get("/dashboard/account").location
     assert needed == "/login?next=/dashboard/account&notice=needed"
@@ -36,12 +35,12 @@ def test_signing_in_opens_the_dashboard(client: FlaskClient, owner: Caller) -> N
 
 
 @pytest.mark.parametrize("typed", ["me@BÜCHER.example", "me@xn--bcher-kva.example"])
-def test_every_spelling_signs_in(client: FlaskClient, make_caller: MakeCaller, typed: str) -> None:
+def test_every_spelling_signs_in(client, make_caller, typed):
     make_caller("me@bücher.example", is_claimed=True)
     assert sign_in(client, typed).status_code == 303
 
 
-def test_wrong_and_unknown_are_alike(client: FlaskClient, owner: Caller, agent: Caller) -> None:
+def test_wrong_and_unknown_are_alike(client, owner, agent):
     pages = set()
     for email in (owner.email, "nobody@example.com", agent.email):
         answer = sign_in(client, email, "not this one at all")
@@ -51,7 +50,7 @@ def test_wrong_and_unknown_are_alike(client: FlaskClient, owner: Caller, agent: 
     assert len(pages) == 1
 
 
-def test_nonsense_signs_nobody_in(client: FlaskClient, owner: Caller, agent: Caller) -> None:
+def test_nonsense_signs_nobody_in(client, owner, agent):
     for email, password in (
         ("", ""),
         (owner.email, ""),
@@ -83,12 +82,8 @@ def guess(client: FlaskClient, email: str, ip: str, times: int) -> list[int]:
 
 @pytest.mark.parametrize("format", ["10.1.0.{}", "2001:db8:0:{}::1"])
 def test_guessing_from_one_network_keeps_no_one_else_out(
-    client: FlaskClient,
-    owner: Caller,
-    outsider: Caller,
-    monkeypatch: pytest.MonkeyPatch,
-    format: str,
-) -> None:
+    client, owner, outsider, monkeypatch, format
+):
     known = client.application.test_client()
     sign_in(known, owner.email, ip="10.7.0.1")
     with monkeypatch.context() as patch:
@@ -108,9 +103,7 @@ def test_guessing_from_one_network_keeps_no_one_else_out(
     assert sign_in(known, owner.email, ip=format.format(1)).status_code == 303
 
 
-def test_an_address_that_guessed_nothing_gets_in_beside_one_that_does(
-    client: FlaskClient, owner: Caller, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_address_that_guessed_nothing_gets_in_beside_one_that_does(client, owner, monkeypatch):
     def guess_wrong(ip: str, times: int) -> list[int]:
         with monkeypatch.context() as patch:
             patch.setattr("testimonials.auth.credentials.is_password", lambda *_: False)
@@ -132,13 +125,7 @@ def test_an_address_that_guessed_nothing_gets_in_beside_one_that_does(
     assert sign_owner_in("10.4.0.3") == 429
 
 
-def test_a_known_browser_has_a_limit_of_its_own(
-    app: Flask,
-    client: FlaskClient,
-    owner: Caller,
-    outsider: Caller,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_known_browser_has_a_limit_of_its_own(app, client, owner, outsider, monkeypatch):
     browser = open_known_browser(app, owner)
     monkeypatch.setattr("testimonials.auth.credentials.is_password", lambda *_: False)
     statuses = [sign_in(browser, owner.email, "wrong").status_code for _ in range(21)]
@@ -149,9 +136,7 @@ def test_a_known_browser_has_a_limit_of_its_own(
 
 
 @pytest.mark.parametrize("ending", ["password", "everywhere", "command"])
-def test_ending_every_session_forgets_known_browsers(
-    app: Flask, owner: Caller, monkeypatch: pytest.MonkeyPatch, ending: str
-) -> None:
+def test_ending_every_session_forgets_known_browsers(app, owner, monkeypatch, ending):
     known, other = open_known_browser(app, owner), open_known_browser(app, owner)
     if ending == "command":
         result = app.test_cli_runner().invoke(args=["accounts", "sign-out", owner.email])
@@ -172,9 +157,7 @@ def test_ending_every_session_forgets_known_browsers(
 
 
 @pytest.mark.parametrize("door", ["/login", "/dashboard/account/security/password"])
-def test_who_is_overtaken_by_a_new_password_gets_nowhere(
-    app: Flask, owner: Caller, monkeypatch: pytest.MonkeyPatch, door: str
-) -> None:
+def test_who_is_overtaken_by_a_new_password_gets_nowhere(app, owner, monkeypatch, door):
     thief, owners = open_browser(app, owner), open_browser(app, owner)
     new = "seven green lanterns"
 
@@ -199,14 +182,14 @@ def test_who_is_overtaken_by_a_new_password_gets_nowhere(
     assert sign_in(app.test_client(), owner.email, new).status_code == 303
 
 
-def test_guessing_is_limited_by_place(client: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_guessing_is_limited_by_place(client, monkeypatch):
     monkeypatch.setattr("testimonials.auth.credentials.is_password", lambda *_: False)
     statuses = [sign_in(client, f"a{number}@example.com").status_code for number in range(61)]
     assert statuses == [422] * 60 + [429]
     assert sign_in(client, "a0@example.com", ip="10.0.0.2").status_code == 422
 
 
-def test_the_cookie_is_a_new_one_and_out_of_reach(make_app: MakeApp, owner: Caller) -> None:
+def test_the_cookie_is_a_new_one_and_out_of_reach(make_app, owner):
     client = owner.client
     client.set_cookie(COOKIE, "a token that somebody else chose", path="/")
     header = sign_in(client, owner.email).headers["Set-Cookie"]
@@ -226,7 +209,7 @@ def test_the_cookie_is_a_new_one_and_out_of_reach(make_app: MakeApp, owner: Call
     assert is_signed_in(plain)
 
 
-def test_only_a_hash_of_the_token_is_kept(app: Flask, client: FlaskClient, owner: Caller) -> None:
+def test_only_a_hash_of_the_token_is_kept(app, client, owner):
     sign_in(client, owner.email)
     cookie = client.get_cookie(COOKIE)
     assert cookie is not None
@@ -249,7 +232,7 @@ NOT_OURS = [
 ]  # fmt: skip
 
 
-def test_signing_in_goes_on_to_an_own_path_and_no_other(app: Flask, owner: Caller) -> None:
+def test_signing_in_goes_on_to_an_own_path_and_no_other(app, owner):
     own = ["/dashboard/account", "/dashboard/projects?page=2&q=a%20b", "/dashboard#here"]
     for target in own + NOT_OURS:
         client, asked = app.test_client(), {"next": target}
@@ -260,7 +243,7 @@ def test_signing_in_goes_on_to_an_own_path_and_no_other(app: Flask, owner: Calle
         assert client.get("/login", query_string=asked).headers["Location"] == expected
 
 
-def test_signing_out_removes_the_row(app: Flask, client: FlaskClient, owner: Caller) -> None:
+def test_signing_out_removes_the_row(app, client, owner):
     sign_in(client, owner.email)
     cookie = client.get_cookie(COOKIE)
     assert cookie is not None
@@ -279,9 +262,7 @@ def test_signing_out_removes_the_row(app: Flask, client: FlaskClient, owner: Cal
     assert client.post("/logout").status_code == 303
 
 
-def test_a_session_ends_after_thirty_days_without_a_visit(
-    app: Flask, browser: FlaskClient, moved_clock: MovableClock
-) -> None:
+def test_a_session_ends_after_thirty_days_without_a_visit(app, browser, moved_clock):
     moved_clock.move(days=29, hours=23)
     assert is_signed_in(browser)
     moved_clock.move(days=29, hours=23)
@@ -294,8 +275,8 @@ def test_a_session_ends_after_thirty_days_without_a_visit(
 
 
 def test_a_session_ends_after_ninety_days_whatever_it_is_used_for(
-    app: Flask, make_app: MakeApp, owner: Caller, moved_clock: MovableClock
-) -> None:
+    app, make_app, owner, moved_clock
+):
     browser, short = open_browser(app, owner), make_app(session_days=2).test_client()
     assert sign_in(short, owner.email).status_code == 303
     for _ in range(4):
@@ -306,7 +287,7 @@ def test_a_session_ends_after_ninety_days_whatever_it_is_used_for(
     assert not is_signed_in(browser)
 
 
-def test_a_session_whose_row_is_gone_is_out_at_once(app: Flask, browser: FlaskClient) -> None:
+def test_a_session_whose_row_is_gone_is_out_at_once(app, browser):
     assert is_signed_in(browser)
     with app.app_context(), write():
         for row in db.session.scalars(select(Session)):

@@ -1,7 +1,6 @@
 """A person signs up without an agent (decisions, "Accounts, keys, claiming")."""
 
 import pytest
-from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import event
 from werkzeug.test import TestResponse
@@ -17,7 +16,7 @@ from tests.auth.browsers import (
     sign_in,
 )
 from tests.auth.links import ask_for_link, credentials, init, mails
-from tests.conftest import PASSWORD, Caller, MakeApp, MovableClock
+from tests.conftest import PASSWORD
 
 EMAIL = "person@example.com"
 
@@ -30,7 +29,7 @@ def sign_up(client: FlaskClient, email: str = EMAIL, ip: str = "10.0.0.1") -> Te
     return ask_for_link(client, "/signup", email, ip)
 
 
-def test_signing_up_mails_a_link(app: Flask, client: FlaskClient) -> None:
+def test_signing_up_mails_a_link(app, client):
     assert client.get("/signup").status_code == 200
     answer = sign_up(client, f" {EMAIL.upper()} ")
     assert answer.status_code == 200
@@ -42,7 +41,7 @@ def test_signing_up_mails_a_link(app: Flask, client: FlaskClient) -> None:
     assert mailed_path(app, "signup") in mails(app)[0].html
 
 
-def test_the_answer_is_the_same_for_all(client: FlaskClient, owner: Caller, agent: Caller) -> None:
+def test_the_answer_is_the_same_for_all(client, owner, agent):
     pages = {
         sign_up(client, email).text.replace(email, "ADDRESS")
         for email in (EMAIL, owner.email, agent.email)
@@ -50,7 +49,7 @@ def test_the_answer_is_the_same_for_all(client: FlaskClient, owner: Caller, agen
     assert len(pages) == 1
 
 
-def test_who_has_an_account_is_told_by_mail(app: Flask, client: FlaskClient, owner: Caller) -> None:
+def test_who_has_an_account_is_told_by_mail(app, client, owner):
     sign_up(client, owner.email)
     assert purposes(app) == [("account-exists", owner.email)]
     assert mailed_path(app, "account-exists") == "/login"
@@ -61,9 +60,7 @@ def test_who_has_an_account_is_told_by_mail(app: Flask, client: FlaskClient, own
 
 
 @pytest.mark.parametrize(("choice", "drop"), [("keep", True), ("replace", False)])
-def test_who_signs_up_decides_on_what_an_agent_began_before(
-    app: Flask, client: FlaskClient, moved_clock: MovableClock, choice: str, drop: bool
-) -> None:
+def test_who_signs_up_decides_on_what_an_agent_began_before(app, client, moved_clock, choice, drop):
     key = credentials(init(client, EMAIL))
     project = {"businessName": "Fern", "slug": "fern"}
     client.post("/v1/projects", json=project, headers=key)
@@ -88,7 +85,7 @@ def test_who_signs_up_decides_on_what_an_agent_began_before(
     assert client.get("/fern").status_code == (404 if drop else 200)
 
 
-def test_a_later_agent_changes_nothing_behind_an_open_page(app: Flask, client: FlaskClient) -> None:
+def test_a_later_agent_changes_nothing_behind_an_open_page(app, client):
     sign_up(client)
     link = mailed_path(app, "signup")
     assert "agent" not in client.get(link).text
@@ -109,7 +106,7 @@ def test_a_later_agent_changes_nothing_behind_an_open_page(app: Flask, client: F
     assert "already claimed" in client.get(mailed_path(app, "claim")).text
 
 
-def test_a_lost_sign_up_mail_is_sent_again_as_one(app: Flask, client: FlaskClient) -> None:
+def test_a_lost_sign_up_mail_is_sent_again_as_one(app, client):
     sign_up(client)
     first = mailed_path(app, "signup")
     ask_for_link(client, "/claim", EMAIL)
@@ -119,9 +116,7 @@ def test_a_lost_sign_up_mail_is_sent_again_as_one(app: Flask, client: FlaskClien
 
 
 @pytest.mark.parametrize("is_asked_for", [True, False])
-def test_an_agents_mail_says_when_the_account_was_made(
-    app: Flask, client: FlaskClient, moved_clock: MovableClock, is_asked_for: bool
-) -> None:
+def test_an_agents_mail_says_when_the_account_was_made(app, client, moved_clock, is_asked_for):
     if is_asked_for:
         sign_up(client)
     else:
@@ -136,7 +131,7 @@ def test_an_agents_mail_says_when_the_account_was_made(
         assert clock.day(clock.now()) in said
 
 
-def test_claiming_signs_in_and_no_key_opens_what_has_none(app: Flask, client: FlaskClient) -> None:
+def test_claiming_signs_in_and_no_key_opens_what_has_none(app, client):
     sign_up(client)
     link = mailed_path(app, "signup")
     client.get(link)
@@ -155,7 +150,7 @@ def test_claiming_signs_in_and_no_key_opens_what_has_none(app: Flask, client: Fl
 
 
 @pytest.mark.parametrize("path", ["/signup", "/forgot", "/claim"])
-def test_an_unusable_address_is_refused(app: Flask, client: FlaskClient, path: str) -> None:
+def test_an_unusable_address_is_refused(app, client, path):
     disposable = [] if path == "/forgot" else ["a@mailinator.com"]
     for email in ("", "plain", "a\0@example.com", '"><script>@x', "a" * 50_000, *disposable):
         answer = ask_for_link(client, path, email)
@@ -165,7 +160,7 @@ def test_an_unusable_address_is_refused(app: Flask, client: FlaskClient, path: s
     assert mails(app) == []
 
 
-def test_a_closed_service_starts_no_account(make_app: MakeApp, owner: Caller) -> None:
+def test_a_closed_service_starts_no_account(make_app, owner):
     app = make_app(signup="closed")
     client = app.test_client()
     assert 'href="/signup"' not in client.get("/login").text
@@ -185,7 +180,7 @@ def test_a_closed_service_starts_no_account(make_app: MakeApp, owner: Caller) ->
 
 
 @pytest.mark.parametrize("place", ["10.0.0.1", "2001:db8:1:{}::1"])
-def test_asking_from_one_place_is_limited(client: FlaskClient, place: str) -> None:
+def test_asking_from_one_place_is_limited(client, place):
     by_place = [
         ask_for_link(client, "/signup", f"a{n}@example.com", place.format(n)).status_code
         for n in range(11)
@@ -194,9 +189,7 @@ def test_asking_from_one_place_is_limited(client: FlaskClient, place: str) -> No
 
 
 @pytest.mark.parametrize("path", ["/signup", "/forgot", "/claim"])
-def test_every_address_takes_the_same_work(
-    app: Flask, client: FlaskClient, owner: Caller, agent: Caller, path: str
-) -> None:
+def test_every_address_takes_the_same_work(app, client, owner, agent, path):
     statements: dict[str, list[str]] = {}
     with app.app_context():
         engine = db.engine
@@ -214,7 +207,7 @@ def test_every_address_takes_the_same_work(
     assert statements[owner.email] == statements[agent.email] == statements["nobody@example.com"]
 
 
-def test_a_mailbox_with_enough_links(app: Flask, client: FlaskClient, owner: Caller) -> None:
+def test_a_mailbox_with_enough_links(app, client, owner):
     known = open_known_browser(app, owner)
 
     def ask(
@@ -236,7 +229,7 @@ def test_a_mailbox_with_enough_links(app: Flask, client: FlaskClient, owner: Cal
     assert ask(known, "/forgot", 1, 1) == 7
 
 
-def test_the_link_opens_a_page_of_ones_own(app: Flask, client: FlaskClient, owner: Caller) -> None:
+def test_the_link_opens_a_page_of_ones_own(app, client, owner):
     """One form makes account, project, page and widget, and leads to asking."""
     owner.create_project(slug="oat-ember")
     sign_up(client, "mira@oatandember.example")
@@ -259,8 +252,6 @@ def test_the_link_opens_a_page_of_ones_own(app: Flask, client: FlaskClient, owne
     assert client.get("/oat-ember-3").status_code == 404
 
 
-def test_an_address_at_a_mail_provider_says_nothing_of_a_website(
-    app: Flask, client: FlaskClient
-) -> None:
+def test_an_address_at_a_mail_provider_says_nothing_of_a_website(app, client):
     sign_up(client, "mira@gmail.com")
     assert 'value="gmail.com"' not in client.get(mailed_path(app, "signup")).text

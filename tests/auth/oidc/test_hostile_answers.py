@@ -3,7 +3,6 @@
 import json
 import logging
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -28,7 +27,6 @@ from tests.auth.oidc.providers import (
     settings_for,
     sign_in_by,
 )
-from tests.conftest import MakeApp, MakeCaller, MovableClock
 
 Change = Callable[[InventiveProvider], Any]
 
@@ -98,9 +96,7 @@ PROVES_NOTHING: list[tuple[Change, str]] = [
 ]
 
 
-def test_a_token_that_proves_nothing(
-    app: Flask, provider: InventiveProvider, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_token_that_proves_nothing(app, provider, caplog):
     for number, (change, why) in enumerate(PROVES_NOTHING):
         provider.forget()
         change(provider)
@@ -114,7 +110,7 @@ def test_a_token_that_proves_nothing(
         assert not is_signed_in(browser)
 
 
-def test_a_token_that_is_unusual(app: Flask, provider: InventiveProvider) -> None:
+def test_a_token_that_is_unusual(app, provider):
     for change in (
         with_header(kid=None, alg="ES256"), with_claims(aud=[CLIENT]),
         with_claims(aud=[CLIENT, "another"], azp=CLIENT), with_claims(at_hash=hash_half("access")),
@@ -127,7 +123,7 @@ def test_a_token_that_is_unusual(app: Flask, provider: InventiveProvider) -> Non
         assert sign_in_by(provider, app).status_code == 303, (provider.header, provider.claims)
 
 
-def test_an_answer_of_another_provider(app: Flask, provider: InventiveProvider) -> None:
+def test_an_answer_of_another_provider(app, provider):
     browser = app.test_client()
     mixed_up = provider.go(leave(browser), iss="https://evil.example")
     assert come_back(browser, mixed_up).status_code == 422
@@ -140,13 +136,13 @@ def test_an_answer_of_another_provider(app: Flask, provider: InventiveProvider) 
         assert sign_in_by(provider, app).status_code == 422, token
 
 
-def test_one_that_promised_to_name_itself(app: Flask, provider: InventiveProvider) -> None:
+def test_one_that_promised_to_name_itself(app, provider):
     provider.metadata = {"authorization_response_iss_parameter_supported": True}
     assert sign_in_by(provider, app).status_code == 422
     assert "/token" not in provider.asked
 
 
-def test_somebody_who_says_no(app: Flask, provider: InventiveProvider) -> None:
+def test_somebody_who_says_no(app, provider):
     browser = app.test_client()
     state = leave(browser).partition("state=")[2].partition("&")[0]
     answer = browser.get(f"/login/company/done?error=access_denied&state={state}")
@@ -156,7 +152,7 @@ def test_somebody_who_says_no(app: Flask, provider: InventiveProvider) -> None:
         assert [each.details["reason"] for each in events] == ["access_denied"]
 
 
-def test_userinfo_of_somebody_else(app: Flask, provider: InventiveProvider) -> None:
+def test_userinfo_of_somebody_else(app, provider):
     provider.claims = {"email": None, "email_verified": None}
     provider.userinfo = {"sub": "eve", "email": "m@example.com", "email_verified": True}
     assert sign_in_by(provider, app).status_code == 422
@@ -177,15 +173,13 @@ def test_userinfo_of_somebody_else(app: Flask, provider: InventiveProvider) -> N
         {"authorization_endpoint": "javascript:alert(1)"},
     ],
 )  # fmt: skip
-def test_not_the_issuer(app: Flask, provider: InventiveProvider, metadata: dict[str, Any]) -> None:
+def test_not_the_issuer(app, provider, metadata):
     provider.metadata = metadata
     assert app.test_client().post("/login/company").status_code == 503
 
 
 @pytest.mark.parametrize("happens", ["refuses", "fails", "rambles"])
-def test_while_it_is_away_everything_else_works(
-    app: Flask, make_caller: MakeCaller, provider: InventiveProvider, happens: str
-) -> None:
+def test_while_it_is_away_everything_else_works(app, make_caller, provider, happens):
     owner = make_caller("owner@example.com", is_claimed=True)
     if happens == "refuses":
         provider.stop()
@@ -203,16 +197,14 @@ def test_while_it_is_away_everything_else_works(
     assert is_signed_in(open_known_browser(app, owner))
 
 
-def test_what_is_known_of_it_is_used_while_it_is_away(
-    app: Flask, provider: InventiveProvider, moved_clock: MovableClock
-) -> None:
+def test_what_is_known_of_it_is_used_while_it_is_away(app, provider, moved_clock):
     assert sign_in_by(provider, app).status_code == 303
     moved_clock.move(hours=2)
     provider.answers["/.well-known/openid-configuration"] = lambda _: Response("", 503)
     assert leave(app.test_client()).startswith(provider.issuer)
 
 
-def test_without_a_company_there_is_no_such_door(make_app: MakeApp) -> None:
+def test_without_a_company_there_is_no_such_door(make_app):
     browser = make_app().test_client()
     assert "Sign in with" not in browser.get("/login").text
     assert browser.post("/login/company").status_code == 404
@@ -225,7 +217,7 @@ def find_problems(app: Flask) -> str:
     return " ".join(each["problem"] for each in checks["company sign-in"]["findings"])
 
 
-def test_doctor_asks_the_provider(make_app: MakeApp, provider: InventiveProvider) -> None:
+def test_doctor_asks_the_provider(make_app, provider):
     assert find_problems(make_app()) == ""
     assert find_problems(make_app(**settings_for(provider.issuer))) == ""
     groups = {"oidc_groups": "A=admin", "oidc_workspace": "nobody@example.com"}
@@ -239,7 +231,7 @@ def test_doctor_asks_the_provider(make_app: MakeApp, provider: InventiveProvider
     assert "can't be used" in find_problems(make_app(**settings_for(gone)))
 
 
-def test_the_operator_unlinks(app: Flask, provider: InventiveProvider) -> None:
+def test_the_operator_unlinks(app, provider):
     browser = app.test_client()
     sign_in_by(provider, app, browser)
     runner = app.test_cli_runner()
@@ -267,6 +259,6 @@ def test_the_operator_unlinks(app: Flask, provider: InventiveProvider) -> None:
         ({"oidc_name": "x" * 41}, "at most 40 characters"),
     ],
 )
-def test_settings_that_cannot_be(tmp_path: Path, given: dict[str, str], problem: str) -> None:
+def test_settings_that_cannot_be(tmp_path, given, problem):
     with pytest.raises(SettingError, match=problem):
         load_settings({}, {"instance_path": str(tmp_path)} | given)

@@ -57,7 +57,7 @@ def plain(r: int, s: int) -> bytes:
     return r.to_bytes(32) + s.to_bytes(32)
 
 
-def test_signatures_of_an_elliptic_curve() -> None:
+def test_signatures_of_an_elliptic_curve():
     key, other = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
 
     def sign(message: bytes) -> tuple[int, int]:
@@ -77,7 +77,7 @@ def test_signatures_of_an_elliptic_curve() -> None:
 
 
 @pytest.mark.parametrize("bits", [2048, 3072])
-def test_signatures_of_rsa(bits: int) -> None:
+def test_signatures_of_rsa(bits):
     key = rsa_key(bits)
     known = describe_rsa(key)
 
@@ -95,7 +95,7 @@ def test_signatures_of_rsa(bits: int) -> None:
         assert not accepts(known, "RS256", bent)
 
 
-def test_a_forged_block_with_rubbish_behind_the_digest_is_refused() -> None:
+def test_a_forged_block_with_rubbish_behind_the_digest_is_refused():
     """With the exponent 3, a cube root of such a block can be made without the key."""
     key = rsa_key(2048, 3)
 
@@ -118,7 +118,7 @@ def test_a_forged_block_with_rubbish_behind_the_digest_is_refused() -> None:
     assert not accepts(describe_rsa(key), "RS256", forge)
 
 
-def test_keys_that_are_too_short_or_too_long_are_refused() -> None:
+def test_keys_that_are_too_short_or_too_long_are_refused():
     key = rsa_key(1024)
     assert not accepts(
         describe_rsa(key), "RS256", lambda message: key.sign(message, padding.PKCS1v15(), SHA256)

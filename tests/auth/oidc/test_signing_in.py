@@ -25,7 +25,7 @@ from tests.auth.oidc.providers import (
     settings_for,
     sign_in_by,
 )
-from tests.conftest import PASSWORD, Caller, MakeApp, MakeCaller, MovableClock
+from tests.conftest import PASSWORD, Caller, MakeApp, MakeCaller
 
 
 def accounts(app: Flask) -> dict[str, Account]:
@@ -43,7 +43,7 @@ def identities(app: Flask) -> list[tuple[str, str]]:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("algorithm", ["RS256", "ES256"])
-def test_somebody_new_at_a_certified_provider(make_app: MakeApp, algorithm: str) -> None:
+def test_somebody_new_at_a_certified_provider(make_app, algorithm):
     certified = CertifiedProvider(algorithm)
     try:
         app = make_app(**settings_for(certified.issuer))
@@ -68,9 +68,7 @@ def test_somebody_new_at_a_certified_provider(make_app: MakeApp, algorithm: str)
 
 
 @pytest.mark.thorough
-def test_its_keys_are_fetched_again_when_it_has_new_ones(
-    make_app: MakeApp, certified: CertifiedProvider, moved_clock: MovableClock
-) -> None:
+def test_its_keys_are_fetched_again_when_it_has_new_ones(make_app, certified, moved_clock):
     app = make_app(**settings_for(certified.issuer))
     browser, mira = app.test_client(), Person()
     assert come_back(browser, mira.go(leave(browser))).status_code == 303
@@ -82,9 +80,7 @@ def test_its_keys_are_fetched_again_when_it_has_new_ones(
 
 
 @pytest.mark.thorough
-def test_clocks_may_differ_by_a_minute(
-    make_app: MakeApp, certified: CertifiedProvider, moved_clock: MovableClock
-) -> None:
+def test_clocks_may_differ_by_a_minute(make_app, certified, moved_clock):
     app = make_app(**settings_for(certified.issuer))
     browser, mira = app.test_client(), Person()
     moved_clock.move(seconds=-50)
@@ -97,7 +93,7 @@ def test_clocks_may_differ_by_a_minute(
 
 
 @pytest.mark.thorough
-def test_an_answer_counts_once_where_asked(make_app: MakeApp, certified: CertifiedProvider) -> None:
+def test_an_answer_counts_once_where_asked(make_app, certified):
     app = make_app(**settings_for(certified.issuer))
     browser, mira = app.test_client(), Person()
     address = mira.go(leave(browser))
@@ -117,7 +113,7 @@ def test_an_answer_counts_once_where_asked(make_app: MakeApp, certified: Certifi
     assert not is_signed_in(browser)
 
 
-def test_two_and_late(app: Flask, provider: InventiveProvider, moved_clock: MovableClock) -> None:
+def test_two_and_late(app, provider, moved_clock):
     browser = app.test_client()
     first, second = (provider.go(leave(browser)) for _ in range(2))
     late = provider.go(leave(browser))
@@ -127,7 +123,7 @@ def test_two_and_late(app: Flask, provider: InventiveProvider, moved_clock: Mova
     assert come_back(browser, late).status_code == 403
 
 
-def test_verified_links(app: Flask, make_caller: MakeCaller, provider: InventiveProvider) -> None:
+def test_verified_links(app, make_caller, provider):
     make_caller(MIRA["email"], is_claimed=True)
     provider.claims = {"email_verified": False}
     answer = sign_in_by(provider, app)
@@ -157,7 +153,7 @@ def test_verified_links(app: Flask, make_caller: MakeCaller, provider: Inventive
     )
 
 
-def test_only_people_at_its_domains(make_app: MakeApp, provider: InventiveProvider) -> None:
+def test_only_people_at_its_domains(make_app, provider):
     app = make_app(**settings_for(provider.issuer, oidc_domains="oatandember.example"))
     assert sign_in_by(provider, app).status_code == 303
     for claims in (
@@ -172,9 +168,7 @@ def test_only_people_at_its_domains(make_app: MakeApp, provider: InventiveProvid
         assert sign_in_by(provider, app).status_code == 403
 
 
-def test_a_provider_that_never_says_whether_an_address_is_verified(
-    make_app: MakeApp, make_caller: MakeCaller, provider: InventiveProvider
-) -> None:
+def test_a_provider_that_never_says_whether_an_address_is_verified(make_app, make_caller, provider):
     domains = {"oidc_domains": "oatandember.example"}
     provider.claims = {"email_verified": None}
     assert (
@@ -196,9 +190,7 @@ def test_a_provider_that_never_says_whether_an_address_is_verified(
     assert len(accounts(app)) == 1
 
 
-def test_only_who_was_invited(
-    make_app: MakeApp, make_caller: MakeCaller, provider: InventiveProvider
-) -> None:
+def test_only_who_was_invited(make_app, make_caller, provider):
     app = make_app(**settings_for(provider.issuer, oidc_accounts="invited"))
     answer = sign_in_by(provider, app)
     assert (answer.status_code, "was not invited" in answer.text) == (403, True)
@@ -211,7 +203,7 @@ def test_only_who_was_invited(
     assert sign_in_by(provider, app).status_code == 303
 
 
-def test_a_draft_is_kept_on_the_way(app: Flask, provider: InventiveProvider) -> None:
+def test_a_draft_is_kept_on_the_way(app, provider):
     browser = app.test_client()
     typed = browser.post("/dashboard/account/name", data={"display_name": "Mira of Oat & Ember"})
     assert typed.status_code == 401
@@ -220,9 +212,7 @@ def test_a_draft_is_kept_on_the_way(app: Flask, provider: InventiveProvider) -> 
     assert "Mira of Oat &amp; Ember" in answer.text
 
 
-def test_an_agents_account_is_claimed_after_a_look_at_its_key(
-    app: Flask, make_caller: MakeCaller, provider: InventiveProvider
-) -> None:
+def test_an_agents_account_is_claimed_after_a_look_at_its_key(app, make_caller, provider):
     agent = make_caller(MIRA["email"])
     agent.create_project(slug="kiln")
     browser = app.test_client()
@@ -243,7 +233,7 @@ def test_an_agents_account_is_claimed_after_a_look_at_its_key(
     assert browser.post(answer.location, data=form).status_code == 403
 
 
-def test_attempts_are_swept_away(app: Flask, provider: InventiveProvider) -> None:
+def test_attempts_are_swept_away(app, provider):
     leave(app.test_client())
     with app.app_context(), write():
         row = db.session.scalars(select(CompanyAttempt)).one()
@@ -272,7 +262,7 @@ def roles(app: Flask) -> dict[str, tuple[str, str]]:
         return {email: (role, source) for email, role, source in db.session.execute(query)}
 
 
-def test_linking_it(app: Flask, make_caller: MakeCaller, provider: InventiveProvider) -> None:
+def test_linking_it(app, make_caller, provider):
     owner = make_caller("mira@home.example", is_claimed=True)
     browser = open_browser(app, owner)
     # Nothing of the address matters: who they are here, the session says.
@@ -294,9 +284,7 @@ def test_linking_it(app: Flask, make_caller: MakeCaller, provider: InventiveProv
     assert sign_in_by(provider, app).status_code == 403
 
 
-def test_an_answer_for_somebody_who_has_left_the_browser(
-    app: Flask, make_caller: MakeCaller, provider: InventiveProvider
-) -> None:
+def test_an_answer_for_somebody_who_has_left_the_browser(app, make_caller, provider):
     owner = make_caller("owner@example.com", is_claimed=True)
     browser = open_browser(app, owner)
     address = provider.go(leave(browser, LINK))
@@ -308,7 +296,7 @@ def test_an_answer_for_somebody_who_has_left_the_browser(
 
 
 @pytest.mark.thorough
-def test_the_company_confirms_who_it_is(make_app: MakeApp, certified: CertifiedProvider) -> None:
+def test_the_company_confirms_who_it_is(make_app, certified):
     app = make_app(**settings_for(certified.issuer))
     browser, mira = app.test_client(), Person()
     assert come_back(browser, mira.go(leave(browser))).status_code == 303
@@ -331,7 +319,7 @@ def test_the_company_confirms_who_it_is(make_app: MakeApp, certified: CertifiedP
     assert come_back(browser, Person("eve").go(address)).status_code == 403
 
 
-def test_an_old_sign_in_confirms_nothing(app: Flask, provider: InventiveProvider) -> None:
+def test_an_old_sign_in_confirms_nothing(app, provider):
     browser = app.test_client()
     assert sign_in_by(provider, app, browser).status_code == 303
     provider.claims = {"auth_time": 1_000_000}
@@ -346,8 +334,8 @@ def test_an_old_sign_in_confirms_nothing(app: Flask, provider: InventiveProvider
 
 @pytest.mark.postgres
 def test_a_provider_that_never_says_when_confirms_nothing_and_a_mailed_link_does(
-    app: Flask, provider: InventiveProvider, moved_clock: MovableClock
-) -> None:
+    app, provider, moved_clock
+):
     browser, key = app.test_client(), "/dashboard/account/key"
     provider.claims = {"auth_time": None}
     assert "(auth_time)" not in doctor(app)
@@ -388,16 +376,12 @@ def test_a_provider_that_never_says_when_confirms_nothing_and_a_mailed_link_does
 
 
 @pytest.mark.parametrize("listed", [["sub", "email"], ["sub", "auth_time"], []])
-def test_the_doctor_reads_whether_a_provider_says_when(
-    app: Flask, provider: InventiveProvider, listed: list[str]
-) -> None:
+def test_the_doctor_reads_whether_a_provider_says_when(app, provider, listed):
     provider.metadata = {"claims_supported": listed}
     assert ("(auth_time)" in doctor(app)) == (listed == ["sub", "email"])
 
 
-def test_who_has_a_password_gets_no_link(
-    app: Flask, make_caller: MakeCaller, moved_clock: MovableClock
-) -> None:
+def test_who_has_a_password_gets_no_link(app, make_caller, moved_clock):
     browser = open_browser(app, make_caller(MIRA["email"], is_claimed=True))
     moved_clock.move(minutes=11)
     answer = browser.post("/dashboard/account/key", data={"proof_mail": "1"})
@@ -405,7 +389,7 @@ def test_who_has_a_password_gets_no_link(
     assert mails(app) == []
 
 
-def test_groups(make_app: MakeApp, make_caller: MakeCaller, provider: InventiveProvider) -> None:
+def test_groups(make_app, make_caller, provider):
     groups = {
         "oidc_workspace": "owner@example.com",
         "oidc_groups": "Marketing=moderator, Lead=admin",
@@ -431,9 +415,7 @@ def test_groups(make_app: MakeApp, make_caller: MakeCaller, provider: InventiveP
     assert browser.get(f"/dashboard/projects/{project}/inbox").status_code == 404
 
 
-def test_what_the_owner_gave_stays(
-    make_app: MakeApp, make_caller: MakeCaller, provider: InventiveProvider
-) -> None:
+def test_what_the_owner_gave_stays(make_app, make_caller, provider):
     groups = {"oidc_workspace": "owner@example.com", "oidc_groups": "Marketing=reader"}
     app = make_app(**settings_for(provider.issuer, **groups))
     owner = make_caller("owner@example.com", is_claimed=True, on=app)
@@ -456,7 +438,7 @@ def without(
     return make_app(**settings_for(provider.issuer, passwords="off")), owner
 
 
-def test_without_passwords(without: tuple[Flask, Caller], provider: InventiveProvider) -> None:
+def test_without_passwords(without, provider):
     app, owner = without
     browser = app.test_client()
     page = browser.get("/login").text
@@ -479,7 +461,7 @@ def test_without_passwords(without: tuple[Flask, Caller], provider: InventivePro
     assert sign_in_by(provider, app).status_code == 303
 
 
-def test_old_links(make_app: MakeApp, make_caller: MakeCaller, provider: InventiveProvider) -> None:
+def test_old_links(make_app, make_caller, provider):
     before = make_app()
     owner = make_caller("owner@example.com", is_claimed=True, on=before)
     assert init(before.test_client(), MIRA["email"]).status_code == 200

@@ -55,7 +55,7 @@ def finish(client: FlaskClient, token: str, code: str, **form: str) -> int:
     return answer.status_code
 
 
-def test_codes_are_those_of_the_standard_and_addresses_those_that_apps_read() -> None:
+def test_codes_are_those_of_the_standard_and_addresses_those_that_apps_read():
     """RFC 6238, appendix B, of which six digits are the last ones."""
     secret = b32encode(b"12345678901234567890").decode()
     for time, code in ((59, "287082"), (1111111109, "081804"), (20000000000, "353130")):
@@ -68,8 +68,8 @@ def test_codes_are_those_of_the_standard_and_addresses_those_that_apps_read() ->
 
 
 def test_an_app_is_connected_and_asked_for_after_the_password(
-    app: Flask, browser: FlaskClient, owner: Caller, connected: Connected, moved_clock: MovableClock
-) -> None:
+    app, browser, owner, connected, moved_clock
+):
     secret, codes = connected
     assert (len(set(codes)), methods(app)) == (10, ["password and app"])
     assert purposes(app) == [("security", owner.email)]
@@ -87,9 +87,7 @@ def test_an_app_is_connected_and_asked_for_after_the_password(
     assert "Password and app · now" in client.get(f"{SECURITY}/sessions").text
 
 
-def test_a_code_works_once_and_none_before_it_does(
-    app: Flask, owner: Caller, connected: Connected, moved_clock: MovableClock
-) -> None:
+def test_a_code_works_once_and_none_before_it_does(app, owner, connected, moved_clock):
     secret, _ = connected
     client, now = app.test_client(), step(moved_clock)
     _, token = begin_sign_in(client, owner.email)
@@ -102,9 +100,7 @@ def test_a_code_works_once_and_none_before_it_does(
     assert finish(again, token, code_of(secret, now + 1)) == 303
 
 
-def test_the_code_that_connected_the_app_is_used_up(
-    app: Flask, browser: FlaskClient, owner: Caller, moved_clock: MovableClock
-) -> None:
+def test_the_code_that_connected_the_app_is_used_up(app, browser, owner, moved_clock):
     now = step(moved_clock)
     secret, _ = connect_app(browser, now)
     client = app.test_client()
@@ -112,9 +108,7 @@ def test_the_code_that_connected_the_app_is_used_up(
     assert finish(client, token, code_of(secret, now)) == 422
 
 
-def test_a_recovery_code_works_once(
-    app: Flask, browser: FlaskClient, owner: Caller, connected: Connected
-) -> None:
+def test_a_recovery_code_works_once(app, browser, owner, connected):
     _, codes = connected
     client = app.test_client()
     page, token = begin_sign_in(client, owner.email)
@@ -131,9 +125,7 @@ def test_a_recovery_code_works_once(
     assert "used a recovery code, 8 left" in browser.get("/dashboard/account/activity").text
 
 
-def test_new_recovery_codes_replace_the_old(
-    app: Flask, browser: FlaskClient, owner: Caller, connected: Connected
-) -> None:
+def test_new_recovery_codes_replace_the_old(app, browser, owner, connected):
     _, codes = connected
     with app.app_context():
         hashes = set(db.session.scalars(select(RecoveryCode.code_hash)))
@@ -150,9 +142,7 @@ def test_new_recovery_codes_replace_the_old(
     assert finish(client, token, new[0]) == 303
 
 
-def test_a_wrong_code_connects_nothing(
-    app: Flask, browser: FlaskClient, outsider: Caller, moved_clock: MovableClock
-) -> None:
+def test_a_wrong_code_connects_nothing(app, browser, outsider, moved_clock):
     secret, setup = begin_app(browser)
     for code in (WRONG, "", code_of(secret, step(moved_clock) - 5)):
         answer = browser.post(f"{SECURITY}/app", data={"setup": setup, "code": code})
@@ -166,9 +156,7 @@ def test_a_wrong_code_connects_nothing(
     assert browser.post(f"{SECURITY}/codes").status_code == 404
 
 
-def test_an_app_is_replaced_and_turned_off(
-    app: Flask, browser: FlaskClient, owner: Caller, connected: Connected, moved_clock: MovableClock
-) -> None:
+def test_an_app_is_replaced_and_turned_off(app, browser, owner, connected, moved_clock):
     old, codes = connected
     new, _ = connect_app(browser, step(moved_clock))
     moved_clock.move(minutes=1)
@@ -183,13 +171,8 @@ def test_an_app_is_replaced_and_turned_off(
 
 
 def test_this_device_is_not_asked_again_until_it_is_signed_out_from_elsewhere(
-    app: Flask,
-    browser: FlaskClient,
-    owner: Caller,
-    outsider: Caller,
-    connected: Connected,
-    moved_clock: MovableClock,
-) -> None:
+    app, browser, owner, outsider, connected, moved_clock
+):
     client = app.test_client()
     _, token = begin_sign_in(client, owner.email)
     assert finish(client, token, connected[1][0], trust="1") == 303
@@ -204,9 +187,7 @@ def test_this_device_is_not_asked_again_until_it_is_signed_out_from_elsewhere(
     assert begin_sign_in(client, owner.email)[1]
 
 
-def test_ten_wrong_codes_in_a_row_are_enough(
-    app: Flask, browser: FlaskClient, owner: Caller, connected: Connected, moved_clock: MovableClock
-) -> None:
+def test_ten_wrong_codes_in_a_row_are_enough(app, browser, owner, connected, moved_clock):
     device = Device()
     add_passkey(browser, device)
     client = app.test_client()
@@ -226,8 +207,8 @@ def test_ten_wrong_codes_in_a_row_are_enough(
 
 
 def test_a_second_step_is_over_after_ten_minutes_and_with_a_new_password(
-    app: Flask, browser: FlaskClient, owner: Caller, connected: Connected, moved_clock: MovableClock
-) -> None:
+    app, browser, owner, connected, moved_clock
+):
     client = app.test_client()
     _, token = begin_sign_in(client, owner.email)
     moved_clock.move(minutes=10, seconds=1)
@@ -242,7 +223,7 @@ def test_a_second_step_is_over_after_ten_minutes_and_with_a_new_password(
     assert not is_signed_in(client)
 
 
-def test_a_mailbox_alone_is_too_little(app: Flask, owner: Caller, connected: Connected) -> None:
+def test_a_mailbox_alone_is_too_little(app, owner, connected):
     client = app.test_client()
     ask_for_link(client, "/forgot", owner.email)
     path, form = mailed_path(app, "reset"), {"password": "seven green lanterns"}
@@ -255,9 +236,7 @@ def test_a_mailbox_alone_is_too_little(app: Flask, owner: Caller, connected: Con
     assert methods(app)[-1] == "password and app"
 
 
-def test_a_code_is_a_fresh_proof(
-    app: Flask, browser: FlaskClient, connected: Connected, moved_clock: MovableClock
-) -> None:
+def test_a_code_is_a_fresh_proof(app, browser, connected, moved_clock):
     forget_proof(app)
     assert 'name="proof_code"' in browser.post(f"{SECURITY}/codes").text
     for code in (WRONG, "x" * 500):
@@ -269,8 +248,8 @@ def test_a_code_is_a_fresh_proof(
 
 
 def test_what_was_typed_before_the_session_ended_outlives_the_second_step(
-    app: Flask, browser: FlaskClient, owner: Caller, connected: Connected
-) -> None:
+    app, browser, owner, connected
+):
     with app.app_context():
         db.session.query(Session).delete()
         db.session.commit()
@@ -284,7 +263,7 @@ def test_what_was_typed_before_the_session_ended_outlives_the_second_step(
 
 
 @pytest.mark.postgres
-def test_two_uses_of_a_code(app: Flask, owner: Caller, connected: Connected) -> None:
+def test_two_uses_of_a_code(app, owner, connected):
     clients = [app.test_client() for _ in range(4)]
     tokens = [begin_sign_in(client, owner.email)[1] for client in clients]
     answers = at_once(4, lambda place: finish(clients[place], tokens[place], connected[1][0]))

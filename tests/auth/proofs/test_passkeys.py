@@ -24,7 +24,7 @@ from tests.auth.proofs.authenticator import (
     prove,
     use_passkey,
 )
-from tests.conftest import PASSWORD, Caller, MovableClock
+from tests.conftest import PASSWORD, Caller
 from tests.support.rows import add_member
 
 NOW_ON = "/dashboard/account/security/password"
@@ -53,7 +53,7 @@ def forget_proof(app: Flask) -> None:
         db.session.commit()
 
 
-def test_passkeys_sign_in(app: Flask, browser: FlaskClient, device: Device, owner: Caller) -> None:
+def test_passkeys_sign_in(app, browser, device, owner):
     (passkey,) = stored(app)
     assert (passkey.name, passkey.is_synced, passkey.used_at) == ("Phone", False, None)
     assert purposes(app) == [("security", owner.email)]
@@ -70,7 +70,7 @@ def test_passkeys_sign_in(app: Flask, browser: FlaskClient, device: Device, owne
     assert "signed in by the passkey Phone" in browser.get("/dashboard/account/activity").text
 
 
-def test_passkeys_of_all_kinds_are_welcome_up_to_twenty(app: Flask, browser: FlaskClient) -> None:
+def test_passkeys_of_all_kinds_are_welcome_up_to_twenty(app, browser):
     synced = Device(flags=USED | VERIFIED | SYNCABLE | SYNCED, credential_id=b"synced")
     windows = Device(is_rsa=True, credential_id=b"windows", count=3)
     for device in (synced, windows):
@@ -88,7 +88,7 @@ def test_passkeys_of_all_kinds_are_welcome_up_to_twenty(app: Flask, browser: Fla
     assert stored(app) == []
 
 
-def test_an_answer_counts_once_there(app: Flask, device: Device, moved_clock: MovableClock) -> None:
+def test_an_answer_counts_once_there(app, device, moved_clock):
     moved_clock.time += timedelta(minutes=1)
     client = app.test_client()
     challenge, token = begin_use(client)
@@ -106,7 +106,7 @@ def test_an_answer_counts_once_there(app: Flask, device: Device, moved_clock: Mo
     assert use_passkey(again, device).status_code == 303
 
 
-def test_each_challenge_is_for_one_thing(app: Flask, browser: FlaskClient, device: Device) -> None:
+def test_each_challenge_is_for_one_thing(app, browser, device):
     forget_proof(app)
     challenge, token = begin_use(browser)
     form = {"proof_passkey": json.dumps(device.use(challenge)), "proof_token": token}
@@ -118,7 +118,7 @@ def test_each_challenge_is_for_one_thing(app: Flask, browser: FlaskClient, devic
     assert prove(browser, f"{SECURITY}/app/new", device).status_code == 200
 
 
-def test_a_counter_that_goes_back_is_refused(app: Flask, browser: FlaskClient) -> None:
+def test_a_counter_that_goes_back_is_refused(app, browser):
     device = Device(count=5)
     add_passkey(browser, device)
     device.count = 6
@@ -137,7 +137,7 @@ def test_a_counter_that_goes_back_is_refused(app: Flask, browser: FlaskClient) -
         ("user", "c29tZWJvZHkgZWxzZQ"), ("credential_id", b"unknown"),
     ],
 )  # fmt: skip
-def test_a_lie_does_not_sign_in(app: Flask, device: Device, lie: str, value: object) -> None:
+def test_a_lie_does_not_sign_in(app, device, lie, value):
     setattr(device, lie, value)
     client = app.test_client()
     answer = use_passkey(client, device)
@@ -145,7 +145,7 @@ def test_a_lie_does_not_sign_in(app: Flask, device: Device, lie: str, value: obj
     assert not is_signed_in(client)
 
 
-def test_rubbish_does_not_sign_in(app: Flask, device: Device) -> None:
+def test_rubbish_does_not_sign_in(app, device):
     client = app.test_client()
     _, token = begin_use(client)
     for answer in ("", "{}", "[]", "null", '{"id": 5}', "[" * 50_000, "x" * 99_999):
@@ -153,7 +153,7 @@ def test_rubbish_does_not_sign_in(app: Flask, device: Device) -> None:
             assert client.post("/login/passkey", data=form).status_code == 422
 
 
-def test_of_one_account(app: Flask, browser: FlaskClient, device: Device, outsider: Caller) -> None:
+def test_of_one_account(app, browser, device, outsider):
     assert add_passkey(browser, device).status_code == 422
     stranger = open_browser(app, outsider)
     answer = add_passkey(stranger, device)
@@ -161,7 +161,7 @@ def test_of_one_account(app: Flask, browser: FlaskClient, device: Device, outsid
     assert len(stored(app)) == 1
 
 
-def test_not_anothers(app: Flask, browser: FlaskClient, device: Device, outsider: Caller) -> None:
+def test_not_anothers(app, browser, device, outsider):
     stranger, theirs = open_browser(app, outsider), Device(credential_id=b"theirs")
     add_passkey(stranger, theirs)
     forget_proof(app)
@@ -172,9 +172,7 @@ def test_not_anothers(app: Flask, browser: FlaskClient, device: Device, outsider
     assert stored(app)[0].name == "Phone"
 
 
-def test_a_passkey_is_renamed_and_removed(
-    app: Flask, browser: FlaskClient, device: Device, owner: Caller
-) -> None:
+def test_a_passkey_is_renamed_and_removed(app, browser, device, owner):
     (passkey,) = stored(app)
     path = f"{SECURITY}/passkeys/{passkey.id}"
     assert browser.post(f"{path}/name", data={"name": "Bakery <b>laptop"}).status_code == 303
@@ -189,7 +187,7 @@ def test_a_passkey_is_renamed_and_removed(
     assert "renamed the passkey Phone to Bakery &lt;b&gt;laptop" in record
 
 
-def test_the_last_way_in_stays(app: Flask, browser: FlaskClient, device: Device) -> None:
+def test_the_last_way_in_stays(app, browser, device):
     (passkey,) = stored(app)
     assert browser.post(f"{NOW_ON}/remove").status_code == 303
     answer = browser.post(f"{SECURITY}/passkeys/{passkey.id}/remove")
@@ -201,12 +199,12 @@ def test_the_last_way_in_stays(app: Flask, browser: FlaskClient, device: Device)
     assert use_passkey(app.test_client(), second).status_code == 303
 
 
-def test_a_password_that_is_all_stays(app: Flask, browser: FlaskClient, owner: Caller) -> None:
+def test_a_password_that_is_all_stays(app, browser, owner):
     assert browser.post(f"{NOW_ON}/remove").status_code == 409
     assert sign_in(app.test_client(), owner.email).status_code == 303
 
 
-def test_no_password(app: Flask, browser: FlaskClient, device: Device, owner: Caller) -> None:
+def test_no_password(app, browser, device, owner):
     other = open_browser(app, owner)
     assert browser.post(f"{NOW_ON}/remove").status_code == 303
     assert is_signed_in(browser)
@@ -222,7 +220,7 @@ def test_no_password(app: Flask, browser: FlaskClient, device: Device, owner: Ca
     assert sign_in(app.test_client(), owner.email, form["password"]).status_code == 303
 
 
-def test_a_link_sets_one(app: Flask, browser: FlaskClient, device: Device, owner: Caller) -> None:
+def test_a_link_sets_one(app, browser, device, owner):
     browser.post(f"{NOW_ON}/remove")
     client = app.test_client()
     ask_for_link(client, "/forgot", owner.email)
@@ -232,7 +230,7 @@ def test_a_link_sets_one(app: Flask, browser: FlaskClient, device: Device, owner
     assert methods(app)[-1] == "link"
 
 
-def test_changes_ask_for_a_fresh_proof(app: Flask, browser: FlaskClient, device: Device) -> None:
+def test_changes_ask_for_a_fresh_proof(app, browser, device):
     forget_proof(app)
     page = browser.post(f"{SECURITY}/passkeys/new")
     assert (page.status_code, "data-passkey" in page.text) == (401, True)
@@ -272,9 +270,7 @@ def is_required(app: Flask, owner: Caller) -> bool:
         return db.session.get_one(Account, owner.account_id).requires_strong
 
 
-def test_a_password_alone_does_not_switch_it(
-    app: Flask, browser: FlaskClient, owner: Caller
-) -> None:
+def test_a_password_alone_does_not_switch_it(app, browser, owner):
     assert browser.post(f"{SECURITY}/team", data={"strong": "on"}).status_code == 409
     assert not is_required(app, owner)
     ask_for_more(app, owner)
@@ -286,9 +282,7 @@ def test_a_password_alone_does_not_switch_it(
     assert is_required(app, owner)
 
 
-def test_a_member_is_led_to_setting_it_up_and_comes_back(
-    app: Flask, owner: Caller, outsider: Caller, project: str, inbox: str
-) -> None:
+def test_a_member_is_led_to_setting_it_up_and_comes_back(app, owner, outsider, project, inbox):
     add_member(app, project, outsider, "admin")
     member = open_browser(app, outsider)
     assert member.get(inbox).status_code == 200
@@ -309,8 +303,8 @@ def test_a_member_is_led_to_setting_it_up_and_comes_back(
 
 
 def test_who_has_a_passkey_uses_it_there_and_a_password_adds_none(
-    app: Flask, owner: Caller, outsider: Caller, project: str, inbox: str
-) -> None:
+    app, owner, outsider, project, inbox
+):
     add_member(app, project, outsider, "moderator")
     device = Device(credential_id=b"the member's")
     add_passkey(open_browser(app, outsider), device)
@@ -330,7 +324,7 @@ def test_who_has_a_passkey_uses_it_there_and_a_password_adds_none(
     assert thief.get(inbox).status_code == 200
 
 
-def test_the_last_strong_way_of_the_owner_stays(app: Flask, owner: Caller) -> None:
+def test_the_last_strong_way_of_the_owner_stays(app, owner):
     browser, device = ask_for_more(app, owner)
     (passkey,) = stored(app)
     answer = browser.post(f"{SECURITY}/passkeys/{passkey.id}/remove")
@@ -344,7 +338,7 @@ def test_the_last_strong_way_of_the_owner_stays(app: Flask, owner: Caller) -> No
     assert "let everybody sign in with a password alone" in record
 
 
-def test_the_operator_lets_somebody_in_again(app: Flask, owner: Caller, agent: Caller) -> None:
+def test_the_operator_lets_somebody_in_again(app, owner, agent):
     browser, device = ask_for_more(app, owner)
     result = app.test_cli_runner().invoke(args=["accounts", "reset-sign-in", owner.email])
     assert result.exit_code == 0, result.output
@@ -362,7 +356,7 @@ def test_the_operator_lets_somebody_in_again(app: Flask, owner: Caller, agent: C
     assert (result.exit_code, "is not claimed yet" in result.output) == (1, True)
 
 
-def test_an_import_that_was_begun_goes_on(app: Flask, owner: Caller, project: str) -> None:
+def test_an_import_that_was_begun_goes_on(app, owner, project):
     """What goes on without a browser was begun by somebody who might."""
     from testimonials.auth.sessions import SignedIn, SignInMethod
     from testimonials.projects.access import Role, StrongSignInNeeded, find_access

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.auth.oidc.providers import MIRA, CertifiedProvider, settings_for
-from tests.browser.conftest import OpenPage, Site, serve_site
+from tests.browser.conftest import Site, serve_site
 from tests.browser.looks import look
 from tests.browser.pages import follow, next_page
 from tests.support.servers import free_port
@@ -49,7 +49,7 @@ def sign_in(page: Page, site: Site, login: str) -> None:
     page.wait_for_url(f"{site.url}/**")
 
 
-def test_somebody_comes_back(site: Site, provider: CertifiedProvider, open_page: OpenPage) -> None:
+def test_somebody_comes_back(site, provider, open_page):
     page = open_page(f"{site.url}/login")
     assert look(page) == []
     sign_in(page, site, "mira")
@@ -76,7 +76,7 @@ def test_somebody_comes_back(site: Site, provider: CertifiedProvider, open_page:
     expect(page).to_have_url(f"{site.url}/dashboard/projects/new")
 
 
-def test_an_agents_account(site: Site, provider: CertifiedProvider, open_page: OpenPage) -> None:
+def test_an_agents_account(site, provider, open_page):
     site.agent_init(MIRA["email"])
     page = open_page(f"{site.url}/login")
     sign_in(page, site, "mira")
@@ -89,7 +89,7 @@ def test_an_agents_account(site: Site, provider: CertifiedProvider, open_page: O
     expect(page).to_have_url(f"{site.url}/dashboard/projects/new")
 
 
-def test_what_fails_is_said(site: Site, provider: CertifiedProvider, open_page: OpenPage) -> None:
+def test_what_fails_is_said(site, provider, open_page):
     provider.tell(people={"eve": {"email": "eve@example.com", "email_verified": False}})
     page = open_page(f"{site.url}/login")
     sign_in(page, site, "eve")

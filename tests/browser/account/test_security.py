@@ -9,7 +9,7 @@ from sqlalchemy import update
 from testimonials.auth.models import Session
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
-from tests.browser.conftest import OpenPage, Project, Site, serve_site
+from tests.browser.conftest import Site, serve_site
 from tests.support.servers import free_port
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
@@ -44,7 +44,7 @@ def add_passkey(page: Page, name: str) -> None:
     expect(page.get_by_text(name, exact=True).first).to_be_visible()
 
 
-def test_an_account_is_claimed_by_a_passkey(site: Site, open_page: OpenPage) -> None:
+def test_an_account_is_claimed_by_a_passkey(site, open_page):
     project = site.create_project()
     page = open_page(f"{site.url}/login")
     session = plug_in(page)
@@ -66,7 +66,7 @@ def forget_proofs(site: Site) -> None:
         db.session.execute(update(Session).values(proved_at=None))
 
 
-def test_a_passkey_proves_and_signs_in(site: Site, project: Project, open_page: OpenPage) -> None:
+def test_a_passkey_proves_and_signs_in(site, project, open_page):
     page = open_page(f"{site.url}/login")
     project.sign_in(page)
     session = plug_in(page)

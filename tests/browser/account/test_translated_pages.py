@@ -2,7 +2,6 @@
 
 import pytest
 
-from tests.browser.conftest import OpenPage, Site
 from tests.support.sampling import sample
 from tests.support.servers import wait_for
 
@@ -25,7 +24,7 @@ ACCOUNT = (
 
 
 @pytest.mark.parametrize("language", sample(["de", "fr", "ar"], 2, seed=1))
-def test_each_page_fits_a_phone(site: Site, open_page: OpenPage, language: str) -> None:
+def test_each_page_fits_a_phone(site, open_page, language):
     project = site.create_project()
     project.call(
         "POST", "/testimonials", {"text": "Words " * 60, "authorName": "Noor Haddad", "rating": 5}

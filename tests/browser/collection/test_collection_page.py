@@ -7,10 +7,9 @@ import threading
 import pytest
 from playwright.sync_api import FilePayload, Page, Route, expect
 
-from tests.browser.conftest import OpenPage, Project, Site
+from tests.browser.conftest import Project
 from tests.browser.pages import CLIPBOARD, WATCH_SHIFTS, follow, open_form
 from tests.collection.test_photos import phone_photo
-from tests.conftest import Case
 from tests.support.pictures import HEIC, photo, png_of_size, read, to_bytes
 from tests.support.rows import change_project, read_testimonials
 
@@ -54,7 +53,7 @@ def write_for_link(page: Page, email: str) -> str:
     return str(page.get_by_role("link", name="Open it now").get_attribute("href"))
 
 
-def test_words_without_a_script_wait_for_approval(project: Project, open_page: OpenPage) -> None:
+def test_words_without_a_script_wait_for_approval(project, open_page):
     page = open_page(project.page_url, java_script_enabled=False)
     write(page)
     page.get_by_role("radio", name="4 stars").check(force=True)
@@ -64,7 +63,7 @@ def test_words_without_a_script_wait_for_approval(project: Project, open_page: O
     assert (row["status"], row["text"], row["rating"]) == ("pending", TEXT, 4)
 
 
-def test_enter_and_click_make_one_row(project: Project, open_page: OpenPage) -> None:
+def test_enter_and_click_make_one_row(project, open_page):
     page = open_page(project.page_url)
     write(page)
     # Both before the browser does anything else, which no two real key strokes could be.
@@ -75,7 +74,7 @@ def test_enter_and_click_make_one_row(project: Project, open_page: OpenPage) -> 
     assert len(project.stored()) == 1
 
 
-def test_stars_by_arrow_keys(project: Project, open_page: OpenPage) -> None:
+def test_stars_by_arrow_keys(project, open_page):
     page = open_page(project.page_url)
     stars = page.get_by_role("group", name="Your rating").get_by_role("radio")
     page.keyboard.press("Tab")
@@ -91,7 +90,7 @@ def test_stars_by_arrow_keys(project: Project, open_page: OpenPage) -> None:
     expect(stars.first).to_be_focused()
 
 
-def test_draft_is_kept_and_cleared(project: Project, open_page: OpenPage) -> None:
+def test_draft_is_kept_and_cleared(project, open_page):
     page = open_page(project.page_url)
     write(page)
     page.get_by_role("radio", name="4 stars").check(force=True)
@@ -115,7 +114,7 @@ def test_draft_is_kept_and_cleared(project: Project, open_page: OpenPage) -> Non
     expect(page.get_by_text("We kept your draft.")).to_be_hidden()
 
 
-def test_errors_keep_what_was_typed(project: Project, open_page: OpenPage) -> None:
+def test_errors_keep_what_was_typed(project, open_page):
     page = open_page(project.page_url)
     open_form(page)
     page.get_by_label("Your words").fill(TEXT)
@@ -134,7 +133,7 @@ def test_errors_keep_what_was_typed(project: Project, open_page: OpenPage) -> No
     expect(page.get_by_label("Company")).to_have_accessible_description(re.compile(link))
 
 
-def test_counter_counts_code_points_and_cuts_nothing(project: Project, open_page: OpenPage) -> None:
+def test_counter_counts_code_points_and_cuts_nothing(project, open_page):
     page = open_page(project.page_url)
     open_form(page)
     words = page.get_by_label("Your words")
@@ -147,7 +146,7 @@ def test_counter_counts_code_points_and_cuts_nothing(project: Project, open_page
     assert len(words.input_value()) == 2001
 
 
-def test_answers_show_and_are_taken_back(site: Site, project: Project, open_page: OpenPage) -> None:
+def test_answers_show_and_are_taken_back(site, project, open_page):
     plain = {"choices": [], "several": False, "isRequired": False, "isPublic": True}
     plain |= {"low": "", "high": "", "translations": {}}
     bought = {"kind": "choice", "text": "What do you take home?", "choices": ["Bread", "Buns"]}
@@ -175,7 +174,7 @@ def test_answers_show_and_are_taken_back(site: Site, project: Project, open_page
     assert [each["id"] for each in row.answers] == ["whatbake"]
 
 
-def test_the_link_is_copied(project: Project, open_page: OpenPage) -> None:
+def test_the_link_is_copied(project, open_page):
     page = open_page(project.page_url, permissions=CLIPBOARD)
     own = write_for_link(page, "hannah@example.com")
     page.get_by_role("button", name="Copy").click()
@@ -233,7 +232,7 @@ def face(project: Project) -> tuple[int, int, int]:
     return pixel[0], pixel[1], pixel[2]
 
 
-def test_little_of_a_large_photo_is_sent_upright(project: Project, open_page: OpenPage) -> None:
+def test_little_of_a_large_photo_is_sent_upright(project, open_page):
     page = open_page(project.page_url)
     open_form(page)
     expect(page.locator(".is-ready")).to_be_visible()
@@ -250,7 +249,7 @@ def test_little_of_a_large_photo_is_sent_upright(project: Project, open_page: Op
     assert red > 150 > blue
 
 
-def test_dropped_pasted_and_removed(project: Project, open_page: OpenPage) -> None:
+def test_dropped_pasted_and_removed(project, open_page):
     page = open_page(project.page_url)
     shown = page.locator("[data-photo-face] canvas")
     remove = page.get_by_role("button", name="Remove the photo")
@@ -274,7 +273,7 @@ def test_dropped_pasted_and_removed(project: Project, open_page: OpenPage) -> No
     face(project)
 
 
-def test_a_refused_photo_never_costs_the_text(site: Site, open_page: OpenPage, case: Case) -> None:
+def test_a_refused_photo_never_costs_the_text(site, open_page, case):
     refused = (
         (file(HEIC, "me.heic", "image/heic"), "HEIC and AVIF|can’t read that file"),
         (file(png_of_size(20_000, 20_000), "me.png", "image/png"), "too many pixels"),
@@ -304,7 +303,7 @@ def test_a_refused_photo_never_costs_the_text(site: Site, open_page: OpenPage, c
             assert "authorAvatar" not in row
 
 
-def test_text_and_photo_stay_while_offline(project: Project, open_page: OpenPage) -> None:
+def test_text_and_photo_stay_while_offline(project, open_page):
     page = open_page(project.page_url)
     write(page)
     choose(page, file(phone_photo()))
@@ -322,7 +321,7 @@ def test_text_and_photo_stay_while_offline(project: Project, open_page: OpenPage
     assert face(project)[0] > 150
 
 
-def test_a_line_cut_after_it_arrived_makes_one_row(project: Project, open_page: OpenPage) -> None:
+def test_a_line_cut_after_it_arrived_makes_one_row(project, open_page):
     page = open_page(project.page_url)
     lost = []
 
@@ -344,7 +343,7 @@ def test_a_line_cut_after_it_arrived_makes_one_row(project: Project, open_page: 
     assert len(project.stored()) == 1
 
 
-def test_going_back_and_sending_again_makes_one_row(project: Project, open_page: OpenPage) -> None:
+def test_going_back_and_sending_again_makes_one_row(project, open_page):
     page = open_page(project.page_url)
     write(page)
     send(page)
@@ -362,7 +361,7 @@ def test_going_back_and_sending_again_makes_one_row(project: Project, open_page:
     assert {row["text"] for row in project.stored()} == {TEXT, "Something I forgot to say."}
 
 
-def test_a_link_fills_in_and_a_draft_comes_before_it(project: Project, open_page: OpenPage) -> None:
+def test_a_link_fills_in_and_a_draft_comes_before_it(project, open_page):
     link = f"{project.page_url}?name=Aiko&company=Kiln&rating=5&email=nonsense"
     page = open_page(link)
     expect(page.get_by_label("Your name")).to_have_value("Aiko")
@@ -384,7 +383,7 @@ def test_a_link_fills_in_and_a_draft_comes_before_it(project: Project, open_page
     expect(page.get_by_label("Ihr Name")).to_have_value("Aiko")
 
 
-def test_nothing_moves_when_the_script_arrives(project: Project, open_page: OpenPage) -> None:
+def test_nothing_moves_when_the_script_arrives(project, open_page):
     # What a link has filled in is open from the start. The scripts wait until all of it is there.
     waiting: list[Route] = []
     come = threading.Event()

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.browser.conftest import OpenPage, Project, Site
+from tests.browser.conftest import Project, Site
 from tests.browser.looks import find_overflow
 from tests.browser.pages import follow, open_form
 from tests.support.sampling import sample
@@ -39,7 +39,7 @@ def refuse(page: Page) -> None:
 
 
 @pytest.mark.parametrize("code", sample(CODES, 3))
-def test_every_language_fits_the_screen(project: Project, open_page: OpenPage, code: str) -> None:
+def test_every_language_fits_the_screen(project, open_page, code):
     page = open_page(f"{project.page_url}?lang={code}")
     page.locator("#rating-4").check(force=True)
     assert find_overflow(page) == []
@@ -55,7 +55,7 @@ def test_every_language_fits_the_screen(project: Project, open_page: OpenPage, c
         assert find_overflow(page) == []
 
 
-def test_arabic_is_mirrored(project: Project, open_page: OpenPage) -> None:
+def test_arabic_is_mirrored(project, open_page):
     """What stands left of something in English stands right of it in Arabic."""
     sides = {}
     for code in ("en", "ar"):
@@ -89,7 +89,7 @@ def test_arabic_is_mirrored(project: Project, open_page: OpenPage) -> None:
     assert sides == {"en": [True] * 6, "ar": [False] * 6}
 
 
-def test_words_of_another_direction_start_as_the_page(site: Site, open_page: OpenPage) -> None:
+def test_words_of_another_direction_start_as_the_page(site, open_page):
     project = site.create_project(headline="How was it?")
     page = open_page(f"{project.page_url}?lang=ar", viewport={"width": 800, "height": 900})
     heading = page.get_by_role("heading", level=1)
@@ -97,7 +97,7 @@ def test_words_of_another_direction_start_as_the_page(site: Site, open_page: Ope
     assert heading.evaluate("h1 => getComputedStyle(h1).textAlign") == "right"
 
 
-def test_switching_the_language_keeps_what_was_typed(project: Project, open_page: OpenPage) -> None:
+def test_switching_the_language_keeps_what_was_typed(project, open_page):
     page = open_page(f"{project.page_url}?from=mail")
     open_form(page)
     page.get_by_label("Your words").fill("Two good questions.")
@@ -113,7 +113,7 @@ def test_switching_the_language_keeps_what_was_typed(project: Project, open_page
     expect(page.get_by_role("link", name="Deutsch")).to_have_attribute("aria-current", "true")
 
 
-def test_the_script_speaks_the_language_too(project: Project, open_page: OpenPage) -> None:
+def test_the_script_speaks_the_language_too(project, open_page):
     page = open_page(project.page_url, locale="de-AT")
     open_form(page)
     words = page.get_by_label("Ihre Worte")
@@ -141,7 +141,7 @@ def test_the_script_speaks_the_language_too(project: Project, open_page: OpenPag
 
 
 @pytest.mark.parametrize("code", sample(["en", "ja", "ar"], 1))
-def test_the_page_is_small_and_our_own(project: Project, open_page: OpenPage, code: str) -> None:
+def test_the_page_is_small_and_our_own(project, open_page, code):
     page = open_page("about:blank", viewport={"width": 360, "height": 800})
     sizes: dict[str, int] = {}
 

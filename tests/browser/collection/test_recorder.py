@@ -3,10 +3,10 @@
 import re
 
 import pytest
-from playwright.sync_api import Browser, Page, Route, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.browser.axe import find_violations
-from tests.browser.conftest import FAKE_CAMERA, HEADLESS, OpenPage, Project, Site
+from tests.browser.conftest import FAKE_CAMERA, HEADLESS, Project, Site
 from tests.browser.pages import follow
 from tests.support.rows import change_project
 from tests.testimonials.media.recorded import FILES
@@ -64,7 +64,7 @@ def plays(page: Page, url: str) -> float:
     return float(page.evaluate(script, url))
 
 
-def test_a_video_is_sent_and_played(site: Site, project: Project, open_page: OpenPage) -> None:
+def test_a_video_is_sent_and_played(site, project, open_page):
     page = open_page(project.page_url, **PHONE)
     record(page)
     # Who forgot something hears of it before anything is sent.
@@ -93,7 +93,7 @@ def test_a_video_is_sent_and_played(site: Site, project: Project, open_page: Ope
     assert page.get_by_text("Your video").count() == 0
 
 
-def test_a_cut_line_and_a_reload_lose_nothing(project: Project, open_page: OpenPage) -> None:
+def test_a_cut_line_and_a_reload_lose_nothing(project, open_page):
     page = open_page(project.page_url, **PHONE)
     page.get_by_role("button", name=re.compile("^Record a video")).click()
     # Two pieces, of which the second gets lost.
@@ -133,7 +133,7 @@ def test_a_cut_line_and_a_reload_lose_nothing(project: Project, open_page: OpenP
     assert row["kind"] == "video"
 
 
-def test_other_ways_without_a_camera(site: Site, project: Project, browser: Browser) -> None:
+def test_other_ways_without_a_camera(site, project, browser):
     flags = [*CHROMIUM_FLAGS, FAKE_CAMERA[0], f"{FAKE_CAMERA[1]}=deny"]
     refusing = browser.browser_type.launch(executable_path=HEADLESS, args=flags)
     page = refusing.new_page(viewport={"width": 360, "height": 680}, reduced_motion="reduce")

@@ -7,7 +7,7 @@ from sqlalchemy import update
 from testimonials.auth.models import Account, Session
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
-from tests.browser.conftest import OpenPage, Project, Site
+from tests.browser.conftest import Project, Site
 from tests.browser.pages import PAINTED, follow
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
@@ -35,7 +35,7 @@ def create_many(site: Site) -> Project:
     return project
 
 
-def test_a_project_is_searched_for(site: Site, open_page: OpenPage) -> None:
+def test_a_project_is_searched_for(site, open_page):
     project = create_many(site)
     page = open_page(project.page_url, viewport={"width": 360, "height": 800})
     project.sign_in(page, "/inbox")
@@ -49,7 +49,7 @@ def test_a_project_is_searched_for(site: Site, open_page: OpenPage) -> None:
     expect(page.locator(".project-name")).to_have_count(12)
 
 
-def test_a_proof_is_sent_once_however_often_it_is_pressed(site: Site, open_page: OpenPage) -> None:
+def test_a_proof_is_sent_once_however_often_it_is_pressed(site, open_page):
     page = open_page(site.url)
     site.create_project().sign_in(page)
     forget_proofs(site)

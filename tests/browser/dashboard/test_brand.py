@@ -8,7 +8,7 @@ from testimonials.auth.models import Account
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from tests.browser.axe import find_violations
-from tests.browser.conftest import OpenPage, Project, Site, serve_site
+from tests.browser.conftest import serve_site
 from tests.browser.pages import follow
 from tests.browser.test_counted import DESK, PHONE, Taps
 from tests.projects.test_website import serve_website
@@ -16,9 +16,7 @@ from tests.projects.test_website import serve_website
 pytestmark = pytest.mark.browser
 
 
-def test_from_the_front_page_to_a_page_of_ones_own_in_three_taps(
-    site: Site, open_page: OpenPage
-) -> None:
+def test_from_the_front_page_to_a_page_of_ones_own_in_three_taps(site, open_page):
     email, taps = "mira@oatandember.example", Taps()
     page = open_page(site.url)
     page.get_by_label("Your email").fill(email)
@@ -42,9 +40,7 @@ def test_from_the_front_page_to_a_page_of_ones_own_in_three_taps(
     assert page.goto(f"{site.url}/oat-ember-bakery")
 
 
-def test_what_is_read_meanwhile_fills_in_what_was_not_touched(
-    open_page: OpenPage,
-) -> None:
+def test_what_is_read_meanwhile_fills_in_what_was_not_touched(open_page):
     with serve_site(webhook_addresses="any") as site, serve_website() as website:
         email = "mira@oatandember.example"
         page = open_page(site.url)
@@ -69,9 +65,7 @@ def test_what_is_read_meanwhile_fills_in_what_was_not_touched(
         assert find_violations(page) == []
 
 
-def test_the_brand_is_changed_everywhere_in_three_taps(
-    open_page: OpenPage, project: Project
-) -> None:
+def test_the_brand_is_changed_everywhere_in_three_taps(open_page, project):
     page, taps = open_page(project.page_url, viewport=DESK), Taps()
     project.sign_in(page, "/inbox")
     taps.follow(page.get_by_role("navigation", name="Project").get_by_role("link", name="Settings"))
@@ -91,7 +85,7 @@ def test_the_brand_is_changed_everywhere_in_three_taps(
     assert chosen in shown
 
 
-def test_a_phone_has_the_preview_above_the_form(open_page: OpenPage, project: Project) -> None:
+def test_a_phone_has_the_preview_above_the_form(open_page, project):
     page = open_page(project.page_url, viewport=PHONE)
     project.sign_in(page, "/settings/brand")
     form = page.locator(".brand-form").bounding_box()

@@ -5,7 +5,6 @@ import os
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import OpenPage, Project, Site
 from tests.browser.pages import follow
 from tests.support.servers import wait_for
 
@@ -36,9 +35,7 @@ def shoot(page: Page, name: str) -> None:
         page.screenshot(path=f"{folder}/{name}.png", full_page=True)
 
 
-def test_pasting_and_sending_are_two_taps_and_can_be_taken_back(
-    site: Site, open_page: OpenPage, project: Project
-) -> None:
+def test_pasting_and_sending_are_two_taps_and_can_be_taken_back(site, open_page, project):
     page = open_page(f"{site.url}/", viewport=WIDE)
     project.sign_in(page, "/collect")
     people = page.get_by_role("list", name="Whom to ask")
@@ -68,7 +65,7 @@ def test_pasting_and_sending_are_two_taps_and_can_be_taken_back(
     assert not [mail for mail in site.sink.received if aiko in mail.recipients]
 
 
-def test_chips_by_keyboard(site: Site, open_page: OpenPage, project: Project) -> None:
+def test_chips_by_keyboard(site, open_page, project):
     page = open_page(f"{site.url}/", viewport=PHONE, color_scheme="dark")
     project.sign_in(page, "/collect")
     field = page.get_by_label("Email addresses")
@@ -95,9 +92,7 @@ def test_chips_by_keyboard(site: Site, open_page: OpenPage, project: Project) ->
     shoot(page, "phone-sent")
 
 
-def test_the_mail_is_changed_where_it_stands(
-    site: Site, open_page: OpenPage, project: Project
-) -> None:
+def test_the_mail_is_changed_where_it_stands(site, open_page, project):
     page = open_page(f"{site.url}/", viewport=WIDE)
     project.sign_in(page, "/collect")
     page.get_by_role("button", name="Change the words").click()
@@ -121,9 +116,7 @@ def test_the_mail_is_changed_where_it_stands(
     expect(page.get_by_text("1 mail goes out in 30 seconds")).to_be_visible()
 
 
-def test_a_file_opens_a_dialog_for_its_columns(
-    site: Site, open_page: OpenPage, project: Project
-) -> None:
+def test_a_file_opens_a_dialog_for_its_columns(site, open_page, project):
     page = open_page(f"{site.url}/", viewport=WIDE)
     project.sign_in(page, "/collect")
     table = "Kunde;Kontakt\nLi;li@example.org\nNoor;noor@example.org\nX;bad\n"
@@ -142,9 +135,7 @@ def test_a_file_opens_a_dialog_for_its_columns(
     expect(page.get_by_role("button", name="Remove Noor")).to_be_visible()
 
 
-def test_without_script_it_is_a_form_and_a_preview(
-    site: Site, open_page: OpenPage, project: Project
-) -> None:
+def test_without_script_it_is_a_form_and_a_preview(site, open_page, project):
     page = open_page(f"{site.url}/", viewport=PHONE, java_script_enabled=False)
     project.sign_in(page, "/collect")
     shoot(page, "no-script")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import OpenPage, Project, Site
+from tests.browser.conftest import Project
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
 
@@ -41,7 +41,7 @@ def saving(page: Page) -> Iterator[None]:
         yield
 
 
-def test_words_are_selected_and_highlighted(site: Site, open_page: OpenPage) -> None:
+def test_words_are_selected_and_highlighted(site, open_page):
     project = site.create_project()
     page = open_page(project.page_url)
     project.sign_in(page, f"/testimonials/{add(project, 'Maya', WORDS)}")
@@ -67,7 +67,7 @@ def first(page: Page) -> list[str]:
     return page.locator("[data-first] .order-name").all_text_contents()
 
 
-def test_testimonials_are_ordered(site: Site, open_page: OpenPage) -> None:
+def test_testimonials_are_ordered(site, open_page):
     project = site.create_project()
     for name in ("Dana", "Cleo", "Ben", "Aiko"):
         add(project, name)
@@ -116,7 +116,7 @@ def test_testimonials_are_ordered(site: Site, open_page: OpenPage) -> None:
     assert names == ["Cleo", "Ben", "Aiko", "Dana"]
 
 
-def test_what_cannot_be_kept_goes_back(site: Site, open_page: OpenPage) -> None:
+def test_what_cannot_be_kept_goes_back(site, open_page):
     project = site.create_project()
     add(project, "Aiko")
     page = open_page(project.page_url)

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import FilePayload, Page, expect
 
-from tests.browser.conftest import OpenPage, Project, Site
+from tests.browser.conftest import Project
 from tests.browser.pages import follow
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
@@ -26,7 +26,7 @@ def choose(page: Page, project: Project, text: str) -> None:
         page.get_by_label("CSV or JSON file").set_input_files(payload)
 
 
-def test_a_file_is_imported_while_the_page_follows(site: Site, open_page: OpenPage) -> None:
+def test_a_file_is_imported_while_the_page_follows(site, open_page):
     project = site.create_project()
     page = open_page(project.page_url)
     project.sign_in(page, "/import")

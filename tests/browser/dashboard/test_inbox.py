@@ -3,7 +3,6 @@
 import pytest
 from playwright.sync_api import APIResponse, Route, expect
 
-from tests.browser.conftest import OpenPage, Site
 from tests.browser.pages import CLIPBOARD, PAINTED, next_page, send_testimonial
 from tests.support.rows import add_testimonial
 from tests.support.servers import wait_for
@@ -12,7 +11,7 @@ from tests.support.visitors import Visitors, words_of
 pytestmark = [pytest.mark.browser, pytest.mark.process]
 
 
-def test_the_menu_copies_an_approved_testimonials_address(site: Site, open_page: OpenPage) -> None:
+def test_the_menu_copies_an_approved_testimonials_address(site, open_page):
     project = site.create_project()
     project.call("POST", "/testimonials", {"authorName": "Hannah", "text": "Words of Hannah"})
     page = open_page(project.page_url, permissions=CLIPBOARD)
@@ -27,7 +26,7 @@ def test_the_menu_copies_an_approved_testimonials_address(site: Site, open_page:
     expect(page.get_by_text("Words of Hannah")).to_be_visible()
 
 
-def test_from_the_mail_to_the_website_in_two_taps(site: Site, open_page: OpenPage) -> None:
+def test_from_the_mail_to_the_website_in_two_taps(site, open_page):
     project = site.create_project()
     visitor = open_page(project.page_url)
     phone = open_page(site.url, has_touch=True, viewport={"width": 360, "height": 740})
@@ -50,7 +49,7 @@ def test_from_the_mail_to_the_website_in_two_taps(site: Site, open_page: OpenPag
     expect(phone.get_by_role("listitem").filter(has_text="Hannah Whitlock")).to_be_visible()
 
 
-def test_twenty_decisions_in_twenty_keystrokes(site: Site, open_page: OpenPage) -> None:
+def test_twenty_decisions_in_twenty_keystrokes(site, open_page):
     project = site.create_project()
     visitors = Visitors(project.page_url, 20, 1)
     visitors.open_forms()
@@ -70,9 +69,7 @@ def test_twenty_decisions_in_twenty_keystrokes(site: Site, open_page: OpenPage) 
     assert counts == {"approved": 10, "rejected": 10}
 
 
-def test_undo_outlives_a_page_from_before_it_that_comes_late(
-    site: Site, open_page: OpenPage
-) -> None:
+def test_undo_outlives_a_page_from_before_it_that_comes_late(site, open_page):
     project = site.create_project()
     page = open_page(project.page_url)
     send_testimonial(page, project, "Tom Okafor")
@@ -101,7 +98,7 @@ def test_undo_outlives_a_page_from_before_it_that_comes_late(
     expect(row).to_be_visible()
 
 
-def test_every_key_of_the_list(site: Site, open_page: OpenPage) -> None:
+def test_every_key_of_the_list(site, open_page):
     project = site.create_project()
     for name in ("Maya", "Tom", "Aiko", "Noor"):
         add_testimonial(site.app, project.id, status="pending", author_name=name)
@@ -158,9 +155,7 @@ def test_every_key_of_the_list(site: Site, open_page: OpenPage) -> None:
     expect(current).to_contain_text("Pinned")
 
 
-def test_on_a_phone_the_bulk_bar_takes_the_place_of_the_menu(
-    site: Site, open_page: OpenPage
-) -> None:
+def test_on_a_phone_the_bulk_bar_takes_the_place_of_the_menu(site, open_page):
     project = site.create_project()
     for name in ("Maya", "Tom"):
         add_testimonial(site.app, project.id, status="pending", author_name=name)

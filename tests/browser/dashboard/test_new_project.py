@@ -3,13 +3,12 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import OpenPage, Project
 from tests.browser.pages import next_page
 
 pytestmark = pytest.mark.browser
 
 
-def test_a_project_is_created_over_the_page(open_page: OpenPage, project: Project) -> None:
+def test_a_project_is_created_over_the_page(open_page, project):
     page = open_page(project.page_url, viewport={"width": 1280, "height": 800})
     project.sign_in(page, "/inbox")
     switcher = page.locator(".switcher > summary")
@@ -42,7 +41,7 @@ def test_a_project_is_created_over_the_page(open_page: OpenPage, project: Projec
     expect(switcher).to_contain_text(business)
 
 
-def test_it_is_a_page_without_script(open_page: OpenPage, project: Project) -> None:
+def test_it_is_a_page_without_script(open_page, project):
     page = open_page(project.page_url, java_script_enabled=False)
     project.sign_in(page, "/inbox")
     page.goto(f"{project.site.url}/dashboard/projects/new")

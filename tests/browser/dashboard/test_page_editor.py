@@ -72,7 +72,7 @@ def logo(size: tuple[int, int] = (200, 200)) -> dict[str, str | bytes]:
     return {"name": "logo.png", "mimeType": "image/png", "buffer": out.getvalue()}
 
 
-def test_a_change_shows_at_once_and_saves_itself(project: Project, page: Page) -> None:
+def test_a_change_shows_at_once_and_saves_itself(project, page):
     inside = preview_of(page)
     held: list[Route] = []
     page.route("**/*", lambda route: held.append(route))
@@ -96,9 +96,7 @@ def test_a_change_shows_at_once_and_saves_itself(project: Project, page: Page) -
     assert project.call("GET", "")[CONFIG]["collectFields"]["rating"] is False
 
 
-def test_what_is_changed_before_the_script_comes_is_kept(
-    open_page: OpenPage, project: Project
-) -> None:
+def test_what_is_changed_before_the_script_comes_is_kept(open_page, project):
     page = open_page(project.page_url)
     project.sign_in(page)
     with held_back(page, "/page-editor.js"):
@@ -110,7 +108,7 @@ def test_what_is_changed_before_the_script_comes_is_kept(
     expect(preview_of(page).get_by_role("heading", level=1)).to_have_text("Typed at once")
 
 
-def test_what_the_server_refuses_is_said_at_its_field(project: Project, page: Page) -> None:
+def test_what_the_server_refuses_is_said_at_its_field(project, page):
     row(page, "Thanks")
     # What a browser cuts off, or lets through, isn't what the server counts.
     page.get_by_label("Message").evaluate("field => delete field.dataset.limit")
@@ -122,7 +120,7 @@ def test_what_the_server_refuses_is_said_at_its_field(project: Project, page: Pa
     expect(page.get_by_label("Message")).not_to_have_attribute("aria-invalid", "true")
 
 
-def test_leaving_in_the_middle_of_a_word_loses_nothing(project: Project, page: Page) -> None:
+def test_leaving_in_the_middle_of_a_word_loses_nothing(project, page):
     page.get_by_label("Headline").fill("Typed and gone")
     page.goto(f"{project.dashboard}/inbox")
     wait_until_stored(project, headline="Typed and gone")
@@ -130,7 +128,7 @@ def test_leaving_in_the_middle_of_a_word_loses_nothing(project: Project, page: P
     expect(page.get_by_role("heading", level=1)).to_have_text("Typed and gone")
 
 
-def test_a_cover_is_chosen_or_dropped_shown_and_removed(project: Project, page: Page) -> None:
+def test_a_cover_is_chosen_or_dropped_shown_and_removed(project, page):
     row(page, "Cover")
     page.locator("#editor-cover").set_input_files(logo())  # type: ignore[arg-type]
     expect(page.get_by_alt_text("Cover now")).to_be_visible()
@@ -155,7 +153,7 @@ def test_a_cover_is_chosen_or_dropped_shown_and_removed(project: Project, page: 
     expect(page.get_by_alt_text("Cover now")).to_be_visible()
 
 
-def test_questions_are_added_moved_and_brought_back(open_page: OpenPage, project: Project) -> None:
+def test_questions_are_added_moved_and_brought_back(open_page, project):
     page = open_page(project.page_url)
     project.sign_in(page, "/collect/page")
     row(page, "Your own questions")
@@ -208,7 +206,7 @@ def test_questions_are_added_moved_and_brought_back(open_page: OpenPage, project
     wait_for(lambda: len(asked(project)) == 2, what="both again")
 
 
-def test_the_point_of_a_cover_moves_by_keys(project: Project, page: Page) -> None:
+def test_the_point_of_a_cover_moves_by_keys(project, page):
     row(page, "Cover")
     page.locator("#editor-cover").set_input_files(logo((1600, 800)))  # type: ignore[arg-type]
     ring = page.get_by_role("slider", name="What must stay in the picture")
@@ -222,7 +220,7 @@ def test_the_point_of_a_cover_moves_by_keys(project: Project, page: Page) -> Non
     )
 
 
-def test_touching_a_part_of_the_page_opens_its_row(project: Project, page: Page) -> None:
+def test_touching_a_part_of_the_page_opens_its_row(project, page):
     message = page.get_by_label("Message")
     row(page, "Thanks")
     expect(message).to_be_visible()
@@ -234,7 +232,7 @@ def test_touching_a_part_of_the_page_opens_its_row(project: Project, page: Page)
     expect(page.get_by_label("Headline")).to_be_visible()
 
 
-def test_nothing_in_the_preview_leads_away_or_is_sent(site: Site, open_page: OpenPage) -> None:
+def test_nothing_in_the_preview_leads_away_or_is_sent(site, open_page):
     project = site.create_project(website="https://elsewhere.example.com")
     page = open_page(project.page_url)
     project.sign_in(page, "/collect/page")
@@ -247,7 +245,7 @@ def test_nothing_in_the_preview_leads_away_or_is_sent(site: Site, open_page: Ope
     assert project.stored() == []
 
 
-def test_the_list_is_gone_through_by_keyboard_alone(project: Project, page: Page) -> None:
+def test_the_list_is_gone_through_by_keyboard_alone(project, page):
     page.locator("#text > summary").focus()
     panel = page.locator("#questions")
     for key in ("Tab", "Enter"):
@@ -274,7 +272,7 @@ def test_the_list_is_gone_through_by_keyboard_alone(project: Project, page: Page
     expect(value).to_have_text("Name, role, company, email")
 
 
-def test_all_of_it_works_without_a_script(open_page: OpenPage, project: Project) -> None:
+def test_all_of_it_works_without_a_script(open_page, project):
     page = open_page(project.page_url, java_script_enabled=False)
     project.sign_in(page, "/collect/page")
     page.get_by_label("Headline").fill("How was the cut?")
@@ -302,7 +300,7 @@ def test_all_of_it_works_without_a_script(open_page: OpenPage, project: Project)
     assert project.call("GET", "")[CONFIG]["headline"] == "How was the cut?"
 
 
-def test_a_page_is_added_renamed_and_deleted_in_the_title(project: Project, page: Page) -> None:
+def test_a_page_is_added_renamed_and_deleted_in_the_title(project, page):
     page.get_by_role("link", name="Another page").click()
     sheet = page.get_by_role("dialog")
     sheet.get_by_label("Name").fill("After the course")

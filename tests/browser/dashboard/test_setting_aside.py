@@ -5,7 +5,7 @@ import os
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import OpenPage, Project, Site
+from tests.browser.conftest import Project, Site
 from tests.browser.looks import look
 from tests.browser.pages import follow, next_page
 from tests.support.rows import add_testimonial, read_testimonials
@@ -40,7 +40,7 @@ def read(site: Site, project: Project) -> dict[str, str | None]:
     return {row.author_name: row.set_aside for row in rows}
 
 
-def test_by_keys_and_undone(site: Site, open_page: OpenPage) -> None:
+def test_by_keys_and_undone(site, open_page):
     project = fill(site)
     page = open_page(project.page_url)
     project.sign_in(page, "/inbox")
@@ -68,7 +68,7 @@ def test_by_keys_and_undone(site: Site, open_page: OpenPage) -> None:
     assert page.url.endswith("/settings")
 
 
-def test_a_menu_at_the_end_of_a_phone_opens_above_the_bar(site: Site, open_page: OpenPage) -> None:
+def test_a_menu_at_the_end_of_a_phone_opens_above_the_bar(site, open_page):
     project = fill(site)
     page = open_page(project.page_url)
     page.set_viewport_size({"width": 390, "height": 640})
@@ -78,7 +78,7 @@ def test_a_menu_at_the_end_of_a_phone_opens_above_the_bar(site: Site, open_page:
     expect(page.get_by_role("group", name="Why is it set aside?")).to_be_visible()
 
 
-def test_where_it_stays_its_state_says_why(site: Site, open_page: OpenPage) -> None:
+def test_where_it_stays_its_state_says_why(site, open_page):
     project = fill(site, "rejected")
     page = open_page(project.page_url)
     project.sign_in(page, "/inbox?status=rejected")
@@ -108,7 +108,7 @@ def test_where_it_stays_its_state_says_why(site: Site, open_page: OpenPage) -> N
     shoot(page, "folder")
 
 
-def test_without_a_script(site: Site, open_page: OpenPage) -> None:
+def test_without_a_script(site, open_page):
     project = fill(site)
     page = open_page(project.page_url, java_script_enabled=False)
     project.sign_in(page, "/inbox")
@@ -131,7 +131,7 @@ def test_without_a_script(site: Site, open_page: OpenPage) -> None:
     assert read(site, project) == {"Noor": "same_person", "Aiko": None, "Wim": "abusive"}
 
 
-def test_one_testimonial(site: Site, open_page: OpenPage) -> None:
+def test_one_testimonial(site, open_page):
     project = fill(site, "approved")
     page = open_page(project.page_url)
     project.sign_in(page, "/inbox?status=approved")

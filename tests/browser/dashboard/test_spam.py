@@ -3,11 +3,8 @@
 import json
 
 import pytest
-from playwright.sync_api import Browser
 
-from tests.browser.conftest import OpenPage, Site
 from tests.browser.pages import open_form
-from tests.conftest import StartService
 from tests.support.sampling import sample
 from tests.support.servers import wait_for
 
@@ -45,9 +42,7 @@ FILLER = """
 
 
 @pytest.mark.parametrize("language", sample(["en", "de", "ar"], 1))
-def test_a_browser_that_fills_in_what_it_knows_leaves_the_bait_alone(
-    site: Site, open_page: OpenPage, language: str
-) -> None:
+def test_a_browser_that_fills_in_what_it_knows_leaves_the_bait_alone(site, open_page, language):
     project = site.create_project()
     page = open_page(f"{project.page_url}?lang={language}")
     open_form(page)
@@ -62,7 +57,7 @@ def test_a_browser_that_fills_in_what_it_knows_leaves_the_bait_alone(
     assert (row["status"], row["authorEmail"]) == ("pending", "noor@example.com")
 
 
-def test_a_draft_that_came_back_may_be_sent_at_once(browser: Browser, start: StartService) -> None:
+def test_a_draft_that_came_back_may_be_sent_at_once(browser, start):
     service = start()
     body = {"slug": "kiln", "skipDemoTestimonials": True}
     service.call("POST", "/v1/projects", body, service.sign_up())

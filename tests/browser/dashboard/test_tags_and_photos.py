@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import OpenPage, Project, Site
+from tests.browser.conftest import Project
 from tests.browser.pages import follow, held_back, next_page
 from tests.support.pictures import photo, to_bytes
 
@@ -22,7 +22,7 @@ def open_inbox(page: Page, project: Project, *names: str) -> None:
     page.goto(f"{project.dashboard}/inbox?status=approved")
 
 
-def test_tagging_two_of_three_and_finding_them(site: Site, open_page: OpenPage) -> None:
+def test_tagging_two_of_three_and_finding_them(site, open_page):
     project = site.create_project()
     page = open_page(project.page_url)
     open_inbox(page, project, "Maya", "Tom", "Aiko")
@@ -42,9 +42,7 @@ def test_tagging_two_of_three_and_finding_them(site: Site, open_page: OpenPage) 
     assert [row["status"] for row in project.stored()] == ["approved"] * 3
 
 
-def test_filters_apply_at_once_and_an_error_goes_when_it_is_mended(
-    site: Site, open_page: OpenPage
-) -> None:
+def test_filters_apply_at_once_and_an_error_goes_when_it_is_mended(site, open_page):
     project = site.create_project()
     page = open_page(project.page_url)
     open_inbox(page, project, "Maya", "Tom")
@@ -71,7 +69,7 @@ def test_filters_apply_at_once_and_an_error_goes_when_it_is_mended(
     expect(text).not_to_have_attribute("aria-invalid", "true")
 
 
-def test_tags_of_one_are_chips(site: Site, open_page: OpenPage) -> None:
+def test_tags_of_one_are_chips(site, open_page):
     project = site.create_project()
     page = open_page(project.page_url)
     open_inbox(page, project, "Maya")
@@ -106,7 +104,7 @@ def test_tags_of_one_are_chips(site: Site, open_page: OpenPage) -> None:
     expect(chips).to_have_text(["families"])
 
 
-def test_a_photo_by_hand(site: Site, open_page: OpenPage) -> None:
+def test_a_photo_by_hand(site, open_page):
     project = site.create_project()
     page = open_page(project.page_url)
     project.sign_in(page, "/testimonials/new")
@@ -118,7 +116,7 @@ def test_a_photo_by_hand(site: Site, open_page: OpenPage) -> None:
     expect(row.locator(".portrait img")).to_have_attribute("src", re.compile(r"\.webp$"))
 
 
-def test_a_part_of_the_card_is_changed_where_it_stands(site: Site, open_page: OpenPage) -> None:
+def test_a_part_of_the_card_is_changed_where_it_stands(site, open_page):
     project = site.create_project()
     page = open_page(project.page_url)
     open_inbox(page, project, "Maya", "Tom")
@@ -141,7 +139,7 @@ def test_a_part_of_the_card_is_changed_where_it_stands(site: Site, open_page: Op
     assert {row["authorRole"] for row in project.stored()} == {"", "Neighbour"}
 
 
-def test_what_was_typed_outlives_the_session(site: Site, open_page: OpenPage) -> None:
+def test_what_was_typed_outlives_the_session(site, open_page):
     project = site.create_project()
     page = open_page(project.page_url)
     project.sign_in(page, "/testimonials/new")

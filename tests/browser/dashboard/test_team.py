@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import OpenPage, Project, Site
+from tests.browser.conftest import Project
 from tests.browser.pages import follow, numbers, send_testimonial
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
@@ -43,7 +43,7 @@ def remove(page: Page, email: str) -> None:
     expect(page.get_by_text("Removed from the project")).to_be_visible()
 
 
-def test_a_colleague_joins_decides_and_is_removed(site: Site, open_page: OpenPage) -> None:
+def test_a_colleague_joins_decides_and_is_removed(site, open_page):
     project = site.create_project()
     visitor = open_page(project.page_url)
     for name in ("Hannah Whitlock", "Tom Okafor"):

@@ -2,7 +2,6 @@
 it is published."""
 
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -64,7 +63,7 @@ def published(project: Project) -> dict[str, Any]:
     return feed
 
 
-def test_each_change_shows_is_kept_and_is_taken_back(project: Project, page: Page) -> None:
+def test_each_change_shows_is_kept_and_is_taken_back(project, page):
     root = widget(page).locator(".tm")
     page.get_by_role("radio", name="Airy").check()
     expect(root).to_have_class(re.compile("airy"))
@@ -94,7 +93,7 @@ def test_each_change_shows_is_kept_and_is_taken_back(project: Project, page: Pag
     assert drafted(project) == {}
 
 
-def test_a_look_and_a_colour_and_what_visitors_see_now(project: Project, page: Page) -> None:
+def test_a_look_and_a_colour_and_what_visitors_see_now(project, page):
     root = widget(page).locator(".tm")
     page.get_by_role("link", name="Change the look").click()
     page.get_by_role("radio", name="Letters").check(force=True)
@@ -118,7 +117,7 @@ def test_a_look_and_a_colour_and_what_visitors_see_now(project: Project, page: P
     wait_until_drafted(project)
 
 
-def test_auto_is_as_the_page_around_it(page: Page) -> None:
+def test_auto_is_as_the_page_around_it(page):
     page.get_by_role("radio", name="Auto").check()
     expect(page.get_by_text("1 change, not on your site yet")).to_be_visible()
     card = widget(page).locator(".card").nth(1)
@@ -128,7 +127,7 @@ def test_auto_is_as_the_page_around_it(page: Page) -> None:
     expect(card).not_to_have_css("background-color", "rgb(255, 255, 255)")
 
 
-def test_more_slides_over_and_is_left_by_escape(page: Page) -> None:
+def test_more_slides_over_and_is_left_by_escape(page):
     page.get_by_text("width, wording, lengths").click()
     page.get_by_label("Arrangement").select_option("Slider")
     expect(widget(page).locator(".tm")).to_have_class(re.compile("carousel"))
@@ -137,9 +136,7 @@ def test_more_slides_over_and_is_left_by_escape(page: Page) -> None:
     expect(page.get_by_label("Arrangement")).to_be_hidden()
 
 
-def test_the_widget_is_tried_with_other_words_on_a_picture_and_as_on_a_phone(
-    page: Page, tmp_path: Path
-) -> None:
+def test_the_widget_is_tried_with_other_words_on_a_picture_and_as_on_a_phone(page, tmp_path):
     picture = Image.new("RGB", (1200, 1600), "#F4F1EA")
     picture.save(tmp_path / "page.png")
     sent: list[str] = []
@@ -158,17 +155,13 @@ def test_the_widget_is_tried_with_other_words_on_a_picture_and_as_on_a_phone(
     expect(page.locator("[data-frame]")).to_have_js_property("offsetWidth", 390)
 
 
-def test_what_was_changed_last_is_saved_though_the_page_is_left(
-    project: Project, page: Page
-) -> None:
+def test_what_was_changed_last_is_saved_though_the_page_is_left(project, page):
     page.get_by_label("Number at first").fill("12")
     page.goto(f"{project.site.url}/dashboard/account")
     wait_until_drafted(project, initialCount=12)
 
 
-def test_a_new_widget_begins_with_a_look_and_is_renamed_by_keyboard_alone(
-    project: Project, page: Page
-) -> None:
+def test_a_new_widget_begins_with_a_look_and_is_renamed_by_keyboard_alone(project, page):
     title = page.locator(".title-menu > summary")
     title.press("Enter")
     page.get_by_role("link", name="New widget").press("Enter")
@@ -207,7 +200,7 @@ def test_a_new_widget_begins_with_a_look_and_is_renamed_by_keyboard_alone(
     expect(page.get_by_text("1 change, not on your site yet")).to_be_visible()
 
 
-def test_the_snippet_is_copied_by_three_taps(project: Project, open_page: OpenPage) -> None:
+def test_the_snippet_is_copied_by_three_taps(project, open_page):
     page = open_page(project.page_url, viewport=WIDE)
     page.context.grant_permissions(CLIPBOARD)
     project.sign_in(page, "/inbox")
@@ -217,7 +210,7 @@ def test_the_snippet_is_copied_by_three_taps(project: Project, open_page: OpenPa
     assert "data-testimonials-project" in page.evaluate("navigator.clipboard.readText()")
 
 
-def test_fifteen_controls_are_in_sight(page: Page) -> None:
+def test_fifteen_controls_are_in_sight(page):
     # A group of radios is one; what opens, such as More, counts by itself.
     names = page.locator("[data-controls]").evaluate(
         """form => [...form.querySelectorAll('input, select, a, summary')]

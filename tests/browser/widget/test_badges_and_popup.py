@@ -19,7 +19,6 @@ from tests.browser.widget.conftest import (
     settle,
     styles,
 )
-from tests.conftest import Case
 from tests.support.servers import wait_for
 
 pytestmark = pytest.mark.browser
@@ -61,7 +60,7 @@ def state(page: Page) -> str:
     return str(look(page, "root.querySelector('.tm').getAnimations()[0].playState"))
 
 
-def test_badges(page: Page, pages: Pages, case: Case) -> None:
+def test_badges(page, pages, case):
     for shape in BADGES:
         with case(shape):
             check_badge(page, pages, shape)
@@ -104,7 +103,7 @@ def check_badge(page: Page, pages: Pages, shape: str) -> None:
         assert page.evaluate("violations") == []
 
 
-def test_the_script_of_a_badge_draws_what_comes_later_too(page: Page, pages: Pages) -> None:
+def test_the_script_of_a_badge_draws_what_comes_later_too(page, pages):
     pages.script_url += "?shape=badge"
     pages.feed |= {"p1": badge("badge"), "p2": feed(3)}
     page.goto(pages.host_page(f"<main></main>{pages.tag()}"))
@@ -121,7 +120,7 @@ def test_the_script_of_a_badge_draws_what_comes_later_too(page: Page, pages: Pag
     )
 
 
-def test_a_badge_in_a_sentence_takes_its_size_and_colour(page: Page, pages: Pages) -> None:
+def test_a_badge_in_a_sentence_takes_its_size_and_colour(page, pages):
     pages.feed["p1"] = badge("badge-sentence")
     words = '<p style="font:26px/40px Georgia;color:rgb(10, 90, 60)">Small shop, '
     span = pages.snippet("p1", 'data-testimonials-shape="badge-sentence"').replace("div", "span")
@@ -133,7 +132,7 @@ def test_a_badge_in_a_sentence_takes_its_size_and_colour(page: Page, pages: Page
     assert page.locator("p").bounding_box()["height"] <= 42  # type: ignore[index]
 
 
-def test_the_popup_comes_one_by_one_and_waits_for_people(page: Page, pages: Pages) -> None:
+def test_the_popup_comes_one_by_one_and_waits_for_people(page, pages):
     policy = f"script-src {pages.base}; style-src 'self'; require-trusted-types-for 'script'"
     before = "<main><h1>Host</h1><button>Here</button><dialog id=native>Sure?</dialog>"
     before += "<div id=own role=dialog aria-modal=true hidden>Really?</div>"
@@ -192,7 +191,7 @@ def test_the_popup_comes_one_by_one_and_waits_for_people(page: Page, pages: Page
     assert page.evaluate("violations") == []
 
 
-def test_the_popup_ends_and_stays_away_from_small_screens(page: Page, pages: Pages) -> None:
+def test_the_popup_ends_and_stays_away_from_small_screens(page, pages):
     page.emulate_media(reduced_motion="reduce")
     open_widgets(page, pages, popup(2))
     card = page.locator(".view")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser.conftest import OpenPage, Project, Site
+from tests.browser.conftest import Project, Site
 from tests.browser.pages import WATCH_SHIFTS
 from tests.browser.widget.test_npm_package import PACKAGES, install, run, serving
 from tests.support.rows import change_testimonial
@@ -66,9 +66,7 @@ def build(name: str, fresh: Path, address: str) -> Path:
     return folder / "public"
 
 
-def test_a_built_site_needs_no_script_and_asks_nobody(
-    open_page: OpenPage, project: Project, built: Path
-) -> None:
+def test_a_built_site_needs_no_script_and_asks_nobody(open_page, project, built):
     with serving(built) as website:
         page = open_page("about:blank")
         asked: list[str] = []
@@ -90,9 +88,7 @@ def test_a_built_site_needs_no_script_and_asks_nobody(
         assert page.evaluate("shifted()") == 0
 
 
-def test_a_check_fails_for_what_was_withdrawn_but_not_for_what_is_further_down(
-    project: Project, fresh: Path
-) -> None:
+def test_a_check_fails_for_what_was_withdrawn_but_not_for_what_is_further_down(project, fresh):
     address = f"{project.site.url}/widget/{project.id}/fragment?limit=2"
     built = build("eleventy", fresh, address)
     run(fresh / COMMAND, "check", built, folder=fresh)
@@ -110,7 +106,7 @@ def test_a_check_fails_for_what_was_withdrawn_but_not_for_what_is_further_down(
     )
 
 
-def test_a_build_fails_when_the_service_refuses_or_is_away(fresh: Path, site: Site) -> None:
+def test_a_build_fails_when_the_service_refuses_or_is_away(fresh, site):
     for address, problem in (
         (f"{site.url}/widget/0123456789abcdef01234567/fragment", "answered 404"),
         (f"http://127.0.0.1:{free_port()}/fragment", "can’t be reached (ECONNREFUSED)"),

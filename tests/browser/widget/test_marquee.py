@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page
 
 from tests.browser.axe import find_violations
-from tests.browser.widget.conftest import Pages, feed, item, look, open_widgets
+from tests.browser.widget.conftest import feed, item, look, open_widgets
 from tests.support.servers import wait_for
 
 pytestmark = pytest.mark.browser
@@ -38,9 +38,7 @@ def is_still(page: Page) -> bool:
 
 
 @pytest.mark.parametrize(("animation", "axis"), [("horizontal", "e"), ("vertical", "f")])
-def test_two_lanes_move_apart_until_they_are_paused(
-    page: Page, pages: Pages, animation: str, axis: str
-) -> None:
+def test_two_lanes_move_apart_until_they_are_paused(page, pages, animation, axis):
     policy = POLICY.format(base=pages.base)
     before = "<main><h1>Host</h1>"
     open_widgets(page, pages, moving(12, animation), before=before, csp=policy)
@@ -90,7 +88,7 @@ def test_two_lanes_move_apart_until_they_are_paused(
     assert page.evaluate("violations") == []
 
 
-def test_how_many_lanes_there_are(page: Page, pages: Pages) -> None:
+def test_how_many_lanes_there_are(page, pages):
     for width, data, lanes in [
         (700, moving(5, "horizontal"), 1),
         (700, moving(6, "horizontal"), 2),
@@ -117,7 +115,7 @@ def test_how_many_lanes_there_are(page: Page, pages: Pages) -> None:
     assert page.evaluate("document.getAnimations().length") == 0
 
 
-def test_keyboard_and_clicks_reach_every_card(page: Page, pages: Pages) -> None:
+def test_keyboard_and_clicks_reach_every_card(page, pages):
     long = [item(n, text="A long tale, told again. " * 40) for n in range(1, 9)]
     data = feed(items=long, layout="carousel", animation="horizontal", showCtaButton=False)
     open_widgets(page, pages, data)

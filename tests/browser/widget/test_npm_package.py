@@ -13,8 +13,6 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import OpenPage, Site
-
 pytestmark = [pytest.mark.browser, pytest.mark.process]
 
 PACKAGES = Path(__file__).parents[3] / "packages"
@@ -87,9 +85,7 @@ def website(fresh: Path) -> Iterator[str]:
         yield address
 
 
-def test_the_package_works_in_fresh_projects(
-    site: Site, open_page: OpenPage, fresh: Path, website: str
-) -> None:
+def test_the_package_works_in_fresh_projects(site, open_page, fresh, website):
     rendered = run("node", "--input-type=module", "-e", ON_A_SERVER, folder=fresh)
     assert rendered.strip() == '<testimonials-widget project="p" src="s"></testimonials-widget>'
     project = site.create_project()

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from tests.browser.conftest import Site
 from tests.browser.engines import Engine, start_firefox, start_webkit
 from tests.browser.widget.conftest import Pages, badge, feed, item
 from tests.browser.widget.test_server_rendered_widget import PEOPLE, READ
@@ -77,7 +76,7 @@ def watch_is_quiet(engine: Engine) -> None:
     assert engine.run("return window.complaints") == []
 
 
-def test_columns_follow_the_container(engine: Engine, pages: Pages) -> None:
+def test_columns_follow_the_container(engine, pages):
     widths = {360: 1, 600: 2, 1000: 3}
     pages.feed["p1"] = feed(12)
     divs = [f'<div style="width:{width}px">{pages.snippet()}</div>' for width in widths]
@@ -95,9 +94,7 @@ def test_columns_follow_the_container(engine: Engine, pages: Pages) -> None:
     watch_is_quiet(engine)
 
 
-def test_a_still_carousel_snaps_and_is_used_by_mouse_and_keyboard(
-    engine: Engine, pages: Pages
-) -> None:
+def test_a_still_carousel_snaps_and_is_used_by_mouse_and_keyboard(engine, pages):
     items = [item(n, text="A long tale, told again. " * (n % 4 * 6 + 2)) for n in range(1, 13)]
     show(engine, pages, feed(items=items, layout="carousel"), before='<div style="width:700px">')
     assert engine.run(f"return {DOT}") == 0
@@ -115,7 +112,7 @@ def test_a_still_carousel_snaps_and_is_used_by_mouse_and_keyboard(
     watch_is_quiet(engine)
 
 
-def test_a_moving_carousel_moves_until_paused(engine: Engine, pages: Pages) -> None:
+def test_a_moving_carousel_moves_until_paused(engine, pages):
     show(engine, pages, feed(12, layout="carousel", animation="horizontal"))
     run = "find('ul').getAnimations().map((run) => run.playState)"
     assert look(engine, run) == ["running"]
@@ -128,7 +125,7 @@ def test_a_moving_carousel_moves_until_paused(engine: Engine, pages: Pages) -> N
     watch_is_quiet(engine)
 
 
-def test_shapes(engine: Engine, pages: Pages) -> None:
+def test_shapes(engine, pages):
     items = [item(n, text="Words. " * 60, authorRole="A long role " * 8) for n in range(6)]
     pages.feed["p1"] = feed(items=items, layout="carousel") | {"shape": "strip"}
     pages.feed["p2"] = badge("badge")
@@ -144,7 +141,7 @@ def test_shapes(engine: Engine, pages: Pages) -> None:
     watch_is_quiet(engine)
 
 
-def test_auto_follows_the_color_scheme_of_the_page(engine: Engine, pages: Pages) -> None:
+def test_auto_follows_the_color_scheme_of_the_page(engine, pages):
     show(engine, pages, feed(2, theme="dark"), attributes='data-testimonials-theme="auto"')
     assert look(engine, "colour()") == WHITE
     engine.run("document.documentElement.style.colorScheme = 'dark'")
@@ -152,7 +149,7 @@ def test_auto_follows_the_color_scheme_of_the_page(engine: Engine, pages: Pages)
     watch_is_quiet(engine)
 
 
-def test_a_long_word_overflows_nothing_at_320(engine: Engine, pages: Pages) -> None:
+def test_a_long_word_overflows_nothing_at_320(engine, pages):
     word = "W" * 2000
     people = {"authorName": word, "authorRole": word, "twitter": {"handle": word}}
     items = [item(1, text=word, **people), item(2)]
@@ -169,9 +166,7 @@ def test_a_long_word_overflows_nothing_at_320(engine: Engine, pages: Pages) -> N
     assert engine.run("return frames[0].complaints") == []
 
 
-def test_writing_to_the_left_mirrors_and_texts_keep_their_side(
-    engine: Engine, pages: Pages
-) -> None:
+def test_writing_to_the_left_mirrors_and_texts_keep_their_side(engine, pages):
     data = feed(6, layout="carousel", cardStyle="stripe", design={"dateStyle": "absolute"})
     data["items"][1].update(text="خدمة رائعة وسريعة.", authorName="ليلى حداد", rating=3.5)
     # The side of their card on which the words, the name and the picture stand.
@@ -210,7 +205,7 @@ def test_writing_to_the_left_mirrors_and_texts_keep_their_side(
     watch_is_quiet(engine)
 
 
-def test_a_strict_policy_has_nothing_to_refuse(engine: Engine, pages: Pages) -> None:
+def test_a_strict_policy_has_nothing_to_refuse(engine, pages):
     policy = (
         f"default-src 'none'; script-src {pages.base} 'nonce-watch'; connect-src {pages.base}; "
         f"img-src {pages.base} data:; style-src 'self'; "
@@ -227,7 +222,7 @@ def test_a_strict_policy_has_nothing_to_refuse(engine: Engine, pages: Pages) -> 
         watch_is_quiet(engine)
 
 
-def test_removed_inserted_again_and_failed(engine: Engine, pages: Pages) -> None:
+def test_removed_inserted_again_and_failed(engine, pages):
     show(engine, pages, feed(6, layout="carousel", animation="horizontal"), before="<main></main>")
     engine.run("window.kept = document.querySelector('[data-testimonials-project]'); kept.remove()")
     engine.wait("!kept.shadowRoot.querySelector('li')")
@@ -242,7 +237,7 @@ def test_removed_inserted_again_and_failed(engine: Engine, pages: Pages) -> None
     assert [each.split()[0] for each in complaints] == ["Testimonials"]
 
 
-def test_what_the_server_renders_is_the_same(engine: Engine, site: Site, pages: Pages) -> None:
+def test_what_the_server_renders_is_the_same(engine, site, pages):
     project = site.create_project()
     for name, role, rating, text in PEOPLE:
         body = {"authorName": name, "authorRole": role, "text": text}

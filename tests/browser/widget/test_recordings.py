@@ -3,11 +3,11 @@
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from testimonials.testimonials.media import recordings
 from tests.browser.axe import find_rules
-from tests.browser.conftest import OpenPage, Project, Site
+from tests.browser.conftest import Project, Site
 from tests.browser.widget.conftest import HostPage
 from tests.support.rows import add_recording, add_testimonial
 from tests.testimonials.media.recorded import VIDEO, VOICE
@@ -47,9 +47,7 @@ def wait_until(media: Locator, condition: str) -> None:
     media.page.wait_for_function(condition, arg=handle)
 
 
-def test_one_recording_plays_at_a_time_and_only_when_asked(
-    site: Site, open_page: OpenPage, host: HostPage
-) -> None:
+def test_one_recording_plays_at_a_time_and_only_when_asked(site, open_page, host):
     project = site.create_project()
     fill(site, project)
     page = open_page("about:blank")
@@ -85,9 +83,7 @@ def test_one_recording_plays_at_a_time_and_only_when_asked(
     wait_until(film, "media => media.paused")
 
 
-def test_what_moves_stands_still_while_a_recording_plays(
-    site: Site, open_page: OpenPage, host: HostPage
-) -> None:
+def test_what_moves_stands_still_while_a_recording_plays(site, open_page, host):
     project = site.create_project()
     fill(site, project)
     project.call("PATCH", "/widget-config", {"layout": "carousel", "animation": "horizontal"})
@@ -111,8 +107,8 @@ def test_what_moves_stands_still_while_a_recording_plays(
 
 
 def test_where_a_page_forbids_it_the_recording_has_a_page_of_its_own(
-    site: Site, browser: Browser, open_page: OpenPage, host: HostPage
-) -> None:
+    site, browser, open_page, host
+):
     project = site.create_project()
     fill(site, project)
     # What the browser says of the policy is expected here.

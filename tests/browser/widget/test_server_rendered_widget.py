@@ -1,17 +1,13 @@
 """The widget without its script, and the snippet as copied, on the feed of the service."""
 
-from typing import Any
-
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
 from testimonials.core import clock
 from testimonials.core.http.i18n import LANGUAGES, read_date_patterns, speaking
 from testimonials.widget.words import write_dates
 from tests.browser.axe import find_rules
-from tests.browser.conftest import OpenPage, Site
 from tests.browser.pages import WATCH_SHIFTS
-from tests.browser.widget.conftest import HostPage
 from tests.support.rows import add_recording, add_testimonial, change_project, change_testimonial
 from tests.support.sampling import sample
 
@@ -60,13 +56,8 @@ WRITE_AGO = """codes => codes.map(code => {
     ],
 )
 def test_the_server_renders_the_same_cards_as_the_script(
-    site: Site,
-    open_page: OpenPage,
-    host: HostPage,
-    theme: str,
-    style: str,
-    design: dict[str, Any],
-) -> None:
+    site, open_page, host, theme, style, design
+):
     project = site.create_project()
     for name, role, rating, text in PEOPLE:
         body = {"authorName": name, "authorRole": role, "text": text}
@@ -101,7 +92,7 @@ def test_the_server_renders_the_same_cards_as_the_script(
     assert found == expected
 
 
-def test_dates_are_written_as_browsers_do(open_page: OpenPage) -> None:
+def test_dates_are_written_as_browsers_do(open_page):
     codes = [language.code for language in LANGUAGES]
     found = open_page("about:blank").evaluate(WRITE_DATES, codes)
     forms = [(style, is_long) for is_long in (False, True) for style in ("month", "absolute")]
@@ -115,7 +106,7 @@ def test_dates_are_written_as_browsers_do(open_page: OpenPage) -> None:
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_the_wall_can_be_read_in_its_theme(site: Site, open_page: OpenPage, theme: str) -> None:
+def test_the_wall_can_be_read_in_its_theme(site, open_page, theme):
     project = site.create_project(website="fern.example")
     body = {"authorName": "Maya", "text": "Short.", "rating": 4}
     project.call("POST", "/testimonials", body)
@@ -128,9 +119,7 @@ def test_the_wall_can_be_read_in_its_theme(site: Site, open_page: OpenPage, them
 
 
 @pytest.mark.parametrize("layout", sample(["masonry", "carousel", "list"], 1))
-def test_nothing_moves_with_the_snippet_as_copied(
-    browser: Browser, site: Site, host: HostPage, layout: str
-) -> None:
+def test_nothing_moves_with_the_snippet_as_copied(browser, site, host, layout):
     project = site.create_project()
     for number in range(7):
         text = "We switched on a Tuesday and nobody noticed. " * (number % 4 + 1)

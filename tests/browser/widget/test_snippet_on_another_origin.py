@@ -4,13 +4,12 @@ import json
 import re
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from testimonials.core.db.transactions import write
 from testimonials.projects.projects import lock_project
 from testimonials.widget.settings import save_widget
-from tests.browser.conftest import OpenPage, Project, Site
-from tests.browser.widget.conftest import HostPage
+from tests.browser.conftest import Project
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
 
@@ -46,9 +45,7 @@ def check_widget(page: Page) -> None:
     assert page.title() == "Host"
 
 
-def test_snippet_as_returned_shows_the_testimonials(
-    site: Site, host: HostPage, open_page: OpenPage
-) -> None:
+def test_snippet_as_returned_shows_the_testimonials(site, host, open_page):
     project = site.create_project()
     fill(project)
     snippet = project.call("GET", "/embed-snippet")
@@ -61,9 +58,7 @@ def test_snippet_as_returned_shows_the_testimonials(
         expect(framed.first).to_be_visible()
 
 
-def test_policy_and_record_are_near_by_keyboard(
-    site: Site, host: HostPage, open_page: OpenPage
-) -> None:
+def test_policy_and_record_are_near_by_keyboard(site, host, open_page):
     project = site.create_project()
     fill(project)
     snippet = project.call("GET", "/embed-snippet")
@@ -82,9 +77,7 @@ def test_policy_and_record_are_near_by_keyboard(
         expect(opened.value.get_by_role("heading").first).to_be_attached()
 
 
-def test_strict_policy_of_the_host_needs_the_service_alone(
-    site: Site, host: HostPage, open_page: OpenPage
-) -> None:
+def test_strict_policy_of_the_host_needs_the_service_alone(site, host, open_page):
     project = site.create_project()
     fill(project, layout="carousel", animation="horizontal")
     snippet = project.call("GET", "/embed-snippet")
@@ -99,9 +92,7 @@ def test_strict_policy_of_the_host_needs_the_service_alone(
     check_widget(open_page(host.url))
 
 
-def test_a_guest_of_the_page_does_not_say_where_code_comes_from(
-    site: Site, host: HostPage, browser: Browser
-) -> None:
+def test_a_guest_of_the_page_does_not_say_where_code_comes_from(site, host, browser):
     """Where visitors may write plain HTML, a name of theirs is a property of the document."""
     project = site.create_project()
     fill(project)
@@ -119,9 +110,7 @@ def test_a_guest_of_the_page_does_not_say_where_code_comes_from(
     assert elsewhere == ["https://elsewhere.example/widget/x.png"]
 
 
-def test_the_code_for_frames_shows_the_shape(
-    site: Site, host: HostPage, open_page: OpenPage
-) -> None:
+def test_the_code_for_frames_shows_the_shape(site, host, open_page):
     project = site.create_project()
     fill(project)
     with site.app.app_context(), write(lambda: lock_project(project.id)) as locked:
@@ -144,9 +133,7 @@ def test_the_code_for_frames_shows_the_shape(
         frame.wait_for_function("() => document.documentElement.scrollHeight === 64")
 
 
-def test_the_owner_is_told_where_the_widget_was_seen(
-    site: Site, open_page: OpenPage, host: HostPage
-) -> None:
+def test_the_owner_is_told_where_the_widget_was_seen(site, open_page, host):
     project = site.create_project()
     fill(project)
     owner = open_page(f"{site.url}/")
@@ -170,9 +157,7 @@ def test_the_owner_is_told_where_the_widget_was_seen(
 
 
 @pytest.mark.parametrize("layout", ["masonry", "list", "carousel"])
-def test_a_widget_takes_two_requests_before_it_stands(
-    site: Site, open_page: OpenPage, host: HostPage, layout: str
-) -> None:
+def test_a_widget_takes_two_requests_before_it_stands(site, open_page, host, layout):
     project = site.create_project()
     fill(project, layout=layout, animation="none", cardStyle="quote")
     snippet = project.call("GET", "/embed-snippet")

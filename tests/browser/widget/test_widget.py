@@ -17,7 +17,6 @@ from tests.browser.axe import find_violations
 from tests.browser.pages import PAINTED
 from tests.browser.widget.conftest import (
     ROOT,
-    Pages,
     boxes,
     feed,
     item,
@@ -27,7 +26,6 @@ from tests.browser.widget.conftest import (
     styles,
     widget,
 )
-from tests.conftest import Case
 from tests.support.sampling import rounds, sample
 
 pytestmark = pytest.mark.browser
@@ -52,7 +50,7 @@ HOLES = """Math.max(...[...root.querySelectorAll('.card')].map((card) => {
 }))"""
 
 
-def test_masonry_columns_follow_the_container(page: Page, pages: Pages, case: Case) -> None:
+def test_masonry_columns_follow_the_container(page, pages, case):
     for width, columns in ((360, 1), (768, 2), (1000, 3), (1280, 4)):
         page.set_viewport_size({"width": width, "height": 800})
         open_widgets(page, pages, feed(12))
@@ -78,7 +76,7 @@ def test_masonry_columns_follow_the_container(page: Page, pages: Pages, case: Ca
     assert len({left for left, *_ in boxes(page)}) == 4
 
 
-def test_few_cards_fill_their_rows(page: Page, pages: Pages, case: Case) -> None:
+def test_few_cards_fill_their_rows(page, pages, case):
     """Under two cards a column, there are rows of cards that are equally high."""
     open_widgets(page, pages, *(feed(count) for count in range(2, 8)))
     for count in range(2, 8):
@@ -93,7 +91,7 @@ def test_few_cards_fill_their_rows(page: Page, pages: Pages, case: Case) -> None
                 assert len({height for *_, height in row}) == 1
 
 
-def test_one_alone_and_lists_are_centred(page: Page, pages: Pages) -> None:
+def test_one_alone_and_lists_are_centred(page, pages):
     alone = [
         feed(1, layout=layout, animation=animation)
         for layout, animation in itertools.product(LAYOUTS, ["none", "horizontal"])
@@ -104,7 +102,7 @@ def test_one_alone_and_lists_are_centred(page: Page, pages: Pages) -> None:
     assert page.get_by_role("button").count() == 0
 
 
-def test_the_first_pinned_is_featured(page: Page, pages: Pages, case: Case) -> None:
+def test_the_first_pinned_is_featured(page, pages, case):
     page.set_viewport_size({"width": 1000, "height": 800})
     items = [item(n, pinned=n < 3 or None) for n in range(1, 10)]
     kinds = ["soft", "solid", "off"]
@@ -117,7 +115,7 @@ def test_the_first_pinned_is_featured(page: Page, pages: Pages, case: Case) -> N
             assert widget(page, n).locator(f".featured.{kind}").count() == (kind != "off")
 
 
-def test_header_counts_all_ratings(page: Page, pages: Pages) -> None:
+def test_header_counts_all_ratings(page, pages):
     people = [{"face": [f"M{n}", 0], "avatar": None} for n in range(5)]
     header = {"average": 5, "count": 1280, "people": 1300, "faces": people}
     data = feed(3, design={"showHeader": True})
@@ -136,7 +134,7 @@ def test_header_counts_all_ratings(page: Page, pages: Pages) -> None:
 # --- Hostile input and hostile pages -------------------------------------------------------------
 
 
-def test_every_field_is_text(page: Page, pages: Pages) -> None:
+def test_every_field_is_text(page, pages):
     evil = '<img src=x onerror="errors.push(1)"><script>errors.push(2)</script>'
     bad = item(
         1, authorName=evil, authorRole=evil, authorCompany=evil, text=evil, authorAvatar="javascript:errors.push(3)",
@@ -154,7 +152,7 @@ def test_every_field_is_text(page: Page, pages: Pages) -> None:
     assert page.get_by_role("img", name="Rated 5 out of 5").count() == 1
 
 
-def test_strict_csp_and_trusted_types(page: Page, pages: Pages) -> None:
+def test_strict_csp_and_trusted_types(page, pages):
     csp = (
         f"default-src 'none'; script-src {pages.base}; connect-src {pages.base}; img-src {pages.base} data:; "
         "style-src 'self'; require-trusted-types-for 'script'; trusted-types 'none'"
@@ -175,7 +173,7 @@ def test_strict_csp_and_trusted_types(page: Page, pages: Pages) -> None:
     assert page.messages == []  # type: ignore[attr-defined]
 
 
-def test_looks_the_same_on_a_hostile_page(page: Page, pages: Pages) -> None:
+def test_looks_the_same_on_a_hostile_page(page, pages):
     read = """[...root.querySelectorAll('*:not(path, svg svg)')].map(e => { const b = e.getBoundingClientRect(), s = getComputedStyle(e);
         return [e.localName, b.width, b.height, b.left, s.color, s.backgroundColor, s.font, s.letterSpacing, s.textTransform].join() })"""
     calm = "<style>body{margin:8px!important;display:block!important}</style>"
@@ -192,7 +190,7 @@ def test_looks_the_same_on_a_hostile_page(page: Page, pages: Pages) -> None:
     assert page.get_by_role("link", name="Share your experience").is_visible()
 
 
-def test_nothing_else_on_the_page_changes(page: Page, pages: Pages) -> None:
+def test_nothing_else_on_the_page_changes(page, pages):
     pages.feed["p1"] = feed(3)
     page.goto(pages.host_page('<main id="m"><p>Before</p></main>' + pages.snippet()))
     names = "Object.getOwnPropertyNames(window)"
@@ -210,7 +208,7 @@ def test_nothing_else_on_the_page_changes(page: Page, pages: Pages) -> None:
 # --- Cards ---------------------------------------------------------------------------------------
 
 
-def test_a_card_has_what_is_switched_on(page: Page, pages: Pages) -> None:
+def test_a_card_has_what_is_switched_on(page, pages):
     one = item(1, twitter={"handle": "@maya_k"}, isSample=True)
     open_widgets(page, pages, feed(items=[one], design={"dateStyle": "absolute"}))
     assert page.locator("ul > li > figure > blockquote + button + figcaption").count() == 1
@@ -235,7 +233,7 @@ def test_a_card_has_what_is_switched_on(page: Page, pages: Pages) -> None:
     assert page.messages == []  # type: ignore[attr-defined]
 
 
-def test_faces(page: Page, pages: Pages) -> None:
+def test_faces(page, pages):
     names = ["Maya Kowalski", "佐藤 美咲", "🎉 🎊", "Zoë", "Jean-Luc de la Tour (CEO)", "नेहा शर्मा"]
     items = [item(n, authorName=name) for n, name in enumerate(names)]
     for name in ("good", "missing"):
@@ -247,7 +245,7 @@ def test_faces(page: Page, pages: Pages) -> None:
     assert look(page, read) == ["", "lazy", "no-referrer"]
 
 
-def test_dates_speak_the_language_of_the_page(page: Page, pages: Pages, case: Case) -> None:
+def test_dates_speak_the_language_of_the_page(page, pages, case):
     page.clock.set_fixed_time("2026-03-27T12:00:00Z")
     when = item(1, submittedAt="2026-03-12T09:30:00.000Z")
     for lang, style, shown in [
@@ -266,9 +264,7 @@ def test_dates_speak_the_language_of_the_page(page: Page, pages: Pages, case: Ca
             assert asked == [lang.partition("-")[0]]
 
 
-def test_dates_of_the_services_languages_come_with_the_feed(
-    page: Page, pages: Pages, case: Case
-) -> None:
+def test_dates_of_the_services_languages_come_with_the_feed(page, pages, case):
     page.clock.set_fixed_time("2026-03-27T12:00:00Z")
     ages = {"2026-03-27": 0, "2026-03-21": 6, "2026-02-20": 11, "2025-03-27": 23, "2005-01-01": 43}
     items = [item(n, submittedAt=f"{day}T11:00:00.000Z") for n, day in enumerate(ages)]
@@ -290,7 +286,7 @@ def test_dates_of_the_services_languages_come_with_the_feed(
     assert widget(page).locator("time").last.inner_text() == "tammi 2005"
 
 
-def test_a_date_that_half_of_them_share_says_nothing(page: Page, pages: Pages) -> None:
+def test_a_date_that_half_of_them_share_says_nothing(page, pages):
     same = [item(n, submittedAt="2026-03-12T09:30:00.000Z") for n in range(4)]
     other = item(1, submittedAt="2025-01-01T00:00:00.000Z")
     months = [item(n, submittedAt=f"2025-0{n}-01T00:00:00.000Z") for n in range(1, 5)]
@@ -300,7 +296,7 @@ def test_a_date_that_half_of_them_share_says_nothing(page: Page, pages: Pages) -
     assert [widget(page, n).locator("time").count() for n in range(4)] == [0, 4, 0, 4]
 
 
-def test_words_are_sized_by_their_length_and_highlighted(page: Page, pages: Pages) -> None:
+def test_words_are_sized_by_their_length_and_highlighted(page, pages):
     texts = ["Short.", "W" * 65, "W" * 141, "山" * 33, "🎉 Great, they said."]
     ratings = [4.5, 5, None, 0, "5"]
     items = [item(n, text=texts[n], rating=ratings[n]) for n in range(5)]
@@ -319,7 +315,7 @@ def test_words_are_sized_by_their_length_and_highlighted(page: Page, pages: Page
     assert named == ["Rated 4.5 out of 5", "Rated 5 out of 5"]
 
 
-def test_long_text_opens_and_closes(page: Page, pages: Pages) -> None:
+def test_long_text_opens_and_closes(page, pages):
     open_widgets(page, pages, feed(items=[item(1, text="One line.\n" * 12), item(2)]))
     assert page.get_by_role("button", name="Read more").count() == 1
     height = "root.querySelector('blockquote').clientHeight"
@@ -331,7 +327,7 @@ def test_long_text_opens_and_closes(page: Page, pages: Pages) -> None:
     assert look(page, height) == 8 * 28
 
 
-def test_what_hangs_out_of_a_tall_fonts_last_line_is_not_cut(page: Page, pages: Pages) -> None:
+def test_what_hangs_out_of_a_tall_fonts_last_line_is_not_cut(page, pages):
     """Noto Naskh Arabic is as tall as this, and taller than the lines of short words."""
     tall = "ascent-override:140%;descent-override:60%;src:local('DejaVu Sans')"
     style = f"<style>@font-face{{font-family:Tall;{tall}}}body{{font-family:Tall}}</style>"
@@ -349,7 +345,7 @@ def test_what_hangs_out_of_a_tall_fonts_last_line_is_not_cut(page: Page, pages: 
         )
 
 
-def test_a_long_word_overflows_nothing_at_320(page: Page, pages: Pages) -> None:
+def test_a_long_word_overflows_nothing_at_320(page, pages):
     page.set_viewport_size({"width": 320, "height": 700})
     word = "W" * 2000
     people = {"authorName": word, "authorRole": word, "authorCompany": word}
@@ -360,7 +356,7 @@ def test_a_long_word_overflows_nothing_at_320(page: Page, pages: Pages) -> None:
     assert [look(page, fit, n) for n in range(3)] == [True] * 3
 
 
-def test_a_card_goes_by_its_words(page: Page, pages: Pages) -> None:
+def test_a_card_goes_by_its_words(page, pages):
     data = feed(6, layout="carousel", cardStyle="stripe")
     data["items"][0].update(text="خدمة رائعة وسريعة.", authorName="Tom", rating=3.5)
     data["items"][1].update(authorName="ليلى حداد")
@@ -380,7 +376,7 @@ def test_a_card_goes_by_its_words(page: Page, pages: Pages) -> None:
 # --- More of them, and none of them --------------------------------------------------------------
 
 
-def test_show_more(page: Page, pages: Pages) -> None:
+def test_show_more(page, pages):
     open_widgets(page, pages, feed(30, initialCount=8))
     before = boxes(page)
     button = page.get_by_role("button", name="Show more")
@@ -403,7 +399,7 @@ def test_show_more(page: Page, pages: Pages) -> None:
         assert min(top for _, top, *_ in found[end:]) == ends + 20
 
 
-def test_show_more_can_be_tried_again(page: Page, pages: Pages) -> None:
+def test_show_more_can_be_tried_again(page, pages):
     labels = {"showMore": "More voices"}
     open_widgets(page, pages, feed(6, initialCount=3, layout="list", design={"labels": labels}))
     pages.broken.add("p1")
@@ -414,7 +410,7 @@ def test_show_more_can_be_tried_again(page: Page, pages: Pages) -> None:
     wait_for_count(page, 6)
 
 
-def test_none_shows_the_button_or_nothing(page: Page, pages: Pages) -> None:
+def test_none_shows_the_button_or_nothing(page, pages):
     inactive = feed(3)
     inactive["project"]["active"] = False
     feeds = [inactive, feed(0, showCtaButton=False), feed(0)]
@@ -431,7 +427,7 @@ def test_none_shows_the_button_or_nothing(page: Page, pages: Pages) -> None:
     assert [look(page, height, n) for n in range(3)] == [0, 0, 130]
 
 
-def test_failure_keeps_the_link(page: Page, pages: Pages, case: Case) -> None:
+def test_failure_keeps_the_link(page, pages, case):
     nonsense = feed(3) | {"project": None}
     pages.feed["p1"] = feed(3)
     for failure in ("500", "nonsense", "offline", "timeout"):
@@ -455,7 +451,7 @@ def test_failure_keeps_the_link(page: Page, pages: Pages, case: Case) -> None:
             assert page.evaluate("events")[0][0] == "error"
 
 
-def test_no_layout_shift_whatever_was_reserved(page: Page, pages: Pages, case: Case) -> None:
+def test_no_layout_shift_whatever_was_reserved(page, pages, case):
     """A snippet pasted long ago reserves the height of another configuration."""
     height = "host.getBoundingClientRect().height"
     pages.feed["p1"] = feed(6, layout="carousel")
@@ -521,7 +517,7 @@ LOOK_FOR_GAPS = """() => {
 }"""
 
 
-def test_fifty_come_two_a_task_and_the_link_stands_until_then(page: Page, pages: Pages) -> None:
+def test_fifty_come_two_a_task_and_the_link_stands_until_then(page, pages):
     """How many ms a task takes on a slow device is a figure of scripts/bench."""
     page.add_init_script(COUNT_BY_TASK)
     pages.feed["p1"] = feed(50, initialCount=50)
@@ -539,7 +535,7 @@ def test_fifty_come_two_a_task_and_the_link_stands_until_then(page: Page, pages:
     assert max(counts) <= 2, counts
 
 
-def test_many_come_page_by_page_and_none_moves(page: Page, pages: Pages) -> None:
+def test_many_come_page_by_page_and_none_moves(page, pages):
     total = rounds(300, 1000)
     open_widgets(page, pages, feed(total, initialCount=50))
     before = boxes(page)
@@ -556,7 +552,7 @@ def test_many_come_page_by_page_and_none_moves(page: Page, pages: Pages) -> None
 # --- Lifecycle -----------------------------------------------------------------------------------
 
 
-def test_script_in_head_twice_and_several_projects(page: Page, pages: Pages) -> None:
+def test_script_in_head_twice_and_several_projects(page, pages):
     pages.feed["p1"], pages.feed["p2"] = feed(3), feed(4, layout="list", theme="dark")
     snippets = "".join(pages.snippet(project) for project in ("p1", "p2", "p1"))
     page.goto(pages.host_page(pages.tag() + snippets + pages.tag()))
@@ -566,7 +562,7 @@ def test_script_in_head_twice_and_several_projects(page: Page, pages: Pages) -> 
     assert page.messages == []  # type: ignore[attr-defined]
 
 
-def test_late_moved_changed_and_removed(page: Page, pages: Pages) -> None:
+def test_late_moved_changed_and_removed(page, pages):
     pages.feed["p1"], pages.feed["p2"] = feed(3), feed(4)
     page.goto(pages.host_page('<main id="a"></main><main id="b"></main>' + pages.tag()))
     page.evaluate("html => { a.innerHTML = html }", pages.snippet())
@@ -583,7 +579,7 @@ def test_late_moved_changed_and_removed(page: Page, pages: Pages) -> None:
     page.wait_for_function("kept.shadowRoot.querySelectorAll('li').length === 4")
 
 
-def test_a_hundred_mounts_leave_nothing_behind(page: Page, pages: Pages) -> None:
+def test_a_hundred_mounts_leave_nothing_behind(page, pages):
     pages.feed["p1"] = feed(6, layout="carousel", animation="horizontal")
     page.goto(pages.host_page('<main id="a"></main>' + pages.tag()))
     session = page.context.new_cdp_session(page)
@@ -617,7 +613,7 @@ def test_a_hundred_mounts_leave_nothing_behind(page: Page, pages: Pages) -> None
 # --- Carousels -----------------------------------------------------------------------------------
 
 
-def test_still_carousel_by_keyboard(page: Page, pages: Pages) -> None:
+def test_still_carousel_by_keyboard(page, pages):
     page.set_viewport_size({"width": 360, "height": 700})
     open_widgets(page, pages, feed(7, layout="carousel"))
     expect(page.get_by_role("group", name="Testimonials", exact=True)).to_have_attribute(
@@ -650,7 +646,7 @@ def test_still_carousel_by_keyboard(page: Page, pages: Pages) -> None:
     assert min(box["width"], box["height"]) >= 44
 
 
-def test_a_still_carousel_loads_ahead_and_hangs_its_arrows_out(page: Page, pages: Pages) -> None:
+def test_a_still_carousel_loads_ahead_and_hangs_its_arrows_out(page, pages):
     data = feed(40, layout="carousel", initialCount=6)
     place = "['.arrow:last-child', '.view'].map(s => Math.round(root.querySelector(s).getBoundingClientRect().right))"
     for style, right, beside in [
@@ -671,7 +667,7 @@ def test_a_still_carousel_loads_ahead_and_hangs_its_arrows_out(page: Page, pages
     assert len({height for *_, height in boxes(page)}) == 1
 
 
-def test_a_pause_in_the_scrolling_is_not_its_end(page: Page, pages: Pages) -> None:
+def test_a_pause_in_the_scrolling_is_not_its_end(page, pages):
     """As between two frames of a slow device: the next press counts from where this one leads."""
     page.set_viewport_size({"width": 360, "height": 700})
     page.clock.install()
@@ -693,7 +689,7 @@ def test_a_pause_in_the_scrolling_is_not_its_end(page: Page, pages: Pages) -> No
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_axe_finds_nothing(page: Page, pages: Pages, theme: str) -> None:
+def test_axe_finds_nothing(page, pages, theme):
     more: dict[str, Any] = {"twitter": {"handle": "maya"}}
     items = [
         item(n, rating=n % 5 + 0.5, text="Words. " * n * 30, isSample=n == 1, **more)
@@ -722,7 +718,7 @@ def contrast(one: list[float], other: list[float]) -> float:
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_contrast_of_all_sixty(page: Page, pages: Pages, case: Case, theme: str) -> None:
+def test_contrast_of_all_sixty(page, pages, case, theme):
     more: dict[str, Any] = {"isSample": True, "twitter": {"handle": "maya"}}
     items = [item(n, text="Words. " * 200, **more) for n in range(16)]
     read = """(() => {
@@ -745,14 +741,14 @@ def test_contrast_of_all_sixty(page: Page, pages: Pages, case: Case, theme: str)
                 assert contrast(front, ground) >= least, (what, front, ground)
 
 
-def test_forced_colours_keep_borders_and_stars(page: Page, pages: Pages) -> None:
+def test_forced_colours_keep_borders_and_stars(page, pages):
     page.emulate_media(forced_colors="active")
     open_widgets(page, pages, feed(2, cardStyle="quote"))
     assert styles(page, ".card", "borderTopColor") != ["rgba(0, 0, 0, 0)"]
     assert styles(page, ".stars svg", "fill") == styles(page, "blockquote", "color")
 
 
-def test_print_shows_everything_still(page: Page, pages: Pages, case: Case) -> None:
+def test_print_shows_everything_still(page, pages, case):
     long = [item(n, text="One line.\n" * 12) for n in range(6)]
     kinds = [("masonry", "none"), ("carousel", "vertical"), ("carousel", "horizontal")]
     feeds = [feed(items=long, layout=layout, animation=animation) for layout, animation in kinds]

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import Page
 
 from tests.browser.widget.conftest import (
     ROOT,
-    Pages,
     badge,
     boxes,
     feed,
@@ -17,14 +15,13 @@ from tests.browser.widget.conftest import (
     styles,
     widget,
 )
-from tests.conftest import Case
 
 pytestmark = pytest.mark.browser
 
 WHITE, BLACK = "rgb(255, 255, 255)", "rgb(23, 24, 30)"
 
 
-def test_attributes_are_sent_and_draw_anew(page: Page, pages: Pages) -> None:
+def test_attributes_are_sent_and_draw_anew(page, pages):
     chosen = 'data-testimonials-tag="Wedding hair" data-testimonials-min="80" data-testimonials-x=1'
     theme = ' data-testimonials-theme="dark"'
     open_widgets(page, pages, feed(3, theme="light"), attributes=chosen + theme)
@@ -39,13 +36,13 @@ def test_attributes_are_sent_and_draw_anew(page: Page, pages: Pages) -> None:
     assert asked == [f"{path}Wedding+hair&min=80&lang=en", f"{path}b&min=80&lang=en"]
 
 
-def test_a_badge_without_ratings_shows_nothing(page: Page, pages: Pages) -> None:
+def test_a_badge_without_ratings_shows_nothing(page, pages):
     shape = 'data-testimonials-shape="badge"'
     open_widgets(page, pages, badge("badge") | {"total": 0}, attributes=shape, state="empty")
     assert look(page, "host.offsetHeight") == 0
 
 
-def test_strip_is_low_and_fades_where_more_follows(page: Page, pages: Pages) -> None:
+def test_strip_is_low_and_fades_where_more_follows(page, pages):
     page.set_viewport_size({"width": 800, "height": 600})
     items = [item(n, text="Words. " * 60, authorRole="A long role " * 8) for n in range(6)]
     data = feed(items=items, layout="carousel", animation="horizontal") | {"shape": "strip"}
@@ -63,7 +60,7 @@ def test_strip_is_low_and_fades_where_more_follows(page: Page, pages: Pages) -> 
     assert look(page, fades) == [True, False]
 
 
-def test_auto_follows_the_color_scheme_of_the_page(page: Page, pages: Pages, case: Case) -> None:
+def test_auto_follows_the_color_scheme_of_the_page(page, pages, case):
     """Whatever the configured theme is, and also when the page changes its mind."""
     themes = [feed(2, theme="light"), feed(2, theme="dark")]
     open_widgets(page, pages, *themes, attributes='data-testimonials-theme="auto"')
@@ -82,7 +79,7 @@ def test_auto_follows_the_color_scheme_of_the_page(page: Page, pages: Pages, cas
                 assert found == expected
 
 
-def test_owners_change_it_by_custom_properties_and_parts(page: Page, pages: Pages) -> None:
+def test_owners_change_it_by_custom_properties_and_parts(page, pages):
     style = """<style>
     [data-testimonials-project] { --testimonials-card: rgb(1, 2, 3); --testimonials-radius: 3px;
       --testimonials-font: Georgia }
@@ -98,9 +95,7 @@ def test_owners_change_it_by_custom_properties_and_parts(page: Page, pages: Page
 
 
 @pytest.mark.parametrize("direction", ["ltr", "rtl"])
-def test_a_name_of_either_direction_stands_beside_its_face(
-    page: Page, pages: Pages, direction: str
-) -> None:
+def test_a_name_of_either_direction_stands_beside_its_face(page, pages, direction):
     items = [item(1, authorName="ليلى منصور"), item(2, authorName="Tom Okafor")]
     before = f"<script>document.dir = '{direction}'</script>"
     open_widgets(page, pages, feed(items=items), before=before)

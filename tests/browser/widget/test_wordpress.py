@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import OpenPage, Project, Site
+from tests.browser.conftest import Project, Site
 from tests.browser.pages import follow
 from tests.browser.wordpress import PASSWORD, PLUGIN, WordPress, start_wordpress
 from tests.support.servers import memory_folder, wait_for
@@ -50,7 +50,7 @@ def make_project(site: Site) -> Project:
     return project
 
 
-def test_the_plugin_and_oembed(site: Site, wordpress: WordPress, open_page: OpenPage) -> None:
+def test_the_plugin_and_oembed(site, wordpress, open_page):
     project = make_project(site)
     for file in PLUGIN.glob("*.php"):
         subprocess.run(["php", "-l", file], check=True, capture_output=True, timeout=60)

@@ -5,7 +5,6 @@ from datetime import timedelta
 
 import pytest
 from flask import Flask
-from flask.testing import FlaskClient
 from sqlalchemy import select
 
 from testimonials.core import clock
@@ -17,11 +16,9 @@ from testimonials.testimonials import models
 from testimonials.testimonials.counts import read_numbers
 from tests.auth.links import mails
 from tests.collection.authors.authors import WORDS, Visitor
-from tests.conftest import Caller, MovableClock
 from tests.core.events import read_history
 from tests.dashboard.inbox.inbox import Inbox
 from tests.support.rows import change_project, change_testimonial, count_rows, deliver_mail
-from tests.support.servers import MailSink
 
 pytestmark = pytest.mark.recount
 CORRECTED = {"text": "They listened, thrice.", "name": "Noor H.", "role": "", "rating": "5"}
@@ -31,7 +28,7 @@ def history(app: Flask) -> list[tuple[str, str]]:
     return [(row.actor or "", row.action or "") for row in read_history(app)]
 
 
-def test_the_page_shows_what_was_sent_and_agreed_to(visitor: Visitor) -> None:
+def test_the_page_shows_what_was_sent_and_agreed_to(visitor):
     page = visitor.see(visitor.write())
     for words in (
         "They listened.\nTwice.", "Noor Haddad", "Haddad & Co", "Rated 4 out of 5",
@@ -46,9 +43,7 @@ def test_the_page_shows_what_was_sent_and_agreed_to(visitor: Visitor) -> None:
     assert clock.now() - row.consented_at < timedelta(minutes=1)
 
 
-def test_a_correction_waits_for_the_owner_who_is_told(
-    app: Flask, visitor: Visitor, inbox: Inbox, moved_clock: MovableClock
-) -> None:
+def test_a_correction_waits_for_the_owner_who_is_told(app, visitor, inbox, moved_clock):
     path = visitor.write()
     answer = inbox.act(visitor.row().id, "approve")
     assert inbox.shown() == ["Noor Haddad"]
@@ -78,9 +73,7 @@ def test_a_correction_waits_for_the_owner_who_is_told(
     assert (inbox.act(row.id, "approve").status_code, inbox.shown()) == (200, ["Noor H."])
 
 
-def test_the_card_says_whose_words_were_changed_by_the_owner(
-    visitor: Visitor, inbox: Inbox
-) -> None:
+def test_the_card_says_whose_words_were_changed_by_the_owner(visitor, inbox):
     path = visitor.write()
     one = visitor.row().id
 
@@ -104,7 +97,7 @@ def test_the_card_says_whose_words_were_changed_by_the_owner(
     assert read_marks() == ["edited"]
 
 
-def test_a_correction_obeys_the_rules_of_sending(app: Flask, visitor: Visitor) -> None:
+def test_a_correction_obeys_the_rules_of_sending(app, visitor):
     path = visitor.write()
     for values, problem in (
         ({"text": " ", "name": "Noor"}, "Write a sentence or two."),
@@ -122,9 +115,7 @@ def test_a_correction_obeys_the_rules_of_sending(app: Flask, visitor: Visitor) -
     assert history(app) == [("The author", "correct")] * 2
 
 
-def test_a_rejected_one_can_be_corrected_once_a_day(
-    visitor: Visitor, inbox: Inbox, moved_clock: MovableClock
-) -> None:
+def test_a_rejected_one_can_be_corrected_once_a_day(visitor, inbox, moved_clock):
     path = visitor.write()
     row_id = visitor.row().id
     inbox.act(row_id, "reject")
@@ -140,9 +131,7 @@ def test_a_rejected_one_can_be_corrected_once_a_day(
     assert (visitor.row().status, visitor.row().text) == ("pending", "Third words")
 
 
-def test_a_withdrawal_takes_it_from_every_public_place_at_once(
-    visitor: Visitor, inbox: Inbox, owner: Caller, client: FlaskClient
-) -> None:
+def test_a_withdrawal_takes_it_from_every_public_place_at_once(visitor, inbox, owner, client):
     path = visitor.write()
     inbox.act(visitor.row().id, "approve")
     listing = f"/v1/projects/{inbox.project}/testimonials"
@@ -166,7 +155,7 @@ def test_a_withdrawal_takes_it_from_every_public_place_at_once(
     assert (inbox.counts()["rejected"], inbox.counts()["all"]) == (1, 1)
 
 
-def test_nothing_of_the_owners_brings_a_withdrawn_one_back(visitor: Visitor, inbox: Inbox) -> None:
+def test_nothing_of_the_owners_brings_a_withdrawn_one_back(visitor, inbox):
     path = visitor.write()
     row_id = visitor.row().id
     approved = inbox.act(row_id, "approve")
@@ -192,7 +181,7 @@ def test_nothing_of_the_owners_brings_a_withdrawn_one_back(visitor: Visitor, inb
     assert (visitor.row().status, inbox.shown()) == ("withdrawn", [])
 
 
-def test_the_author_may_consent_again(visitor: Visitor, inbox: Inbox) -> None:
+def test_the_author_may_consent_again(visitor, inbox):
     path = visitor.write()
     approved = inbox.act(visitor.row().id, "approve")
     first = visitor.row().consented_at
@@ -215,9 +204,7 @@ def test_the_author_may_consent_again(visitor: Visitor, inbox: Inbox) -> None:
 
 
 @pytest.mark.parametrize("status", ["rejected", "spam"])
-def test_withdrawing_and_consenting_is_no_way_around_a_decision(
-    visitor: Visitor, app: Flask, status: str
-) -> None:
+def test_withdrawing_and_consenting_is_no_way_around_a_decision(visitor, app, status):
     path = visitor.write()
     change_testimonial(app, visitor.row().id, status=status)
     visitor.post(path + "/withdraw")
@@ -226,9 +213,7 @@ def test_withdrawing_and_consenting_is_no_way_around_a_decision(
 
 
 @pytest.mark.parametrize("have_mails_left", [False, True])
-def test_deleting_leaves_nothing(
-    visitor: Visitor, inbox: Inbox, app: Flask, smtp: MailSink, have_mails_left: bool
-) -> None:
+def test_deleting_leaves_nothing(visitor, inbox, app, smtp, have_mails_left):
     path = visitor.write(text="A very own sentence")
     if have_mails_left:
         assert deliver_mail(app, smtp.url) == 2
@@ -269,9 +254,7 @@ def test_deleting_leaves_nothing(
         assert "Better words" in visitor.post(path + page, 410, text="Better words").text
 
 
-def test_in_a_deleted_project_only_leaving_is_left(
-    visitor: Visitor, inbox: Inbox, app: Flask
-) -> None:
+def test_in_a_deleted_project_only_leaving_is_left(visitor, inbox, app):
     path = visitor.write()
     change_project(app, inbox.project, deleted_at=clock.now())
     page = visitor.see(path)
@@ -287,9 +270,7 @@ def test_in_a_deleted_project_only_leaving_is_left(
     assert count_rows(app, models.Testimonial) == 0
 
 
-def test_links_live_for_years_and_broken_ones_say_so(
-    visitor: Visitor, moved_clock: MovableClock
-) -> None:
+def test_links_live_for_years_and_broken_ones_say_so(visitor, moved_clock):
     path = visitor.write()
     moved_clock.move(days=4 * 365)
     visitor.see(path)
@@ -300,7 +281,7 @@ def test_links_live_for_years_and_broken_ones_say_so(
     visitor.see(path, 404)
 
 
-def test_deleting_leaves_the_mails_of_others(visitor: Visitor, inbox: Inbox) -> None:
+def test_deleting_leaves_the_mails_of_others(visitor, inbox):
     path = visitor.write()
     Visitor(visitor.client, inbox.project, "kiln", "10.3.0.2").write(name="Maya", text="Other")
     visitor.post(path + "/delete")
@@ -314,7 +295,7 @@ def count_rated(inbox: Inbox) -> int:
         return read_numbers(db.session.get_one(Project, inbox.project)).number
 
 
-def test_what_its_author_deletes_counts_no_more(visitor: Visitor, inbox: Inbox) -> None:
+def test_what_its_author_deletes_counts_no_more(visitor, inbox):
     path = visitor.write()
     inbox.act(visitor.row().id, "approve")
     assert count_rated(inbox) == 1
@@ -322,9 +303,7 @@ def test_what_its_author_deletes_counts_no_more(visitor: Visitor, inbox: Inbox) 
     assert count_rated(inbox) == 0
 
 
-def test_what_was_set_aside_as_withdrawn_may_be_consented_to_again(
-    visitor: Visitor, inbox: Inbox
-) -> None:
+def test_what_was_set_aside_as_withdrawn_may_be_consented_to_again(visitor, inbox):
     path = visitor.write()
     answer = inbox.act(visitor.row().id, "set-aside", "withdrawn")
     assert "Set aside: withdrawn by its author" in inbox.get("inbox?status=rejected").text
@@ -334,7 +313,7 @@ def test_what_was_set_aside_as_withdrawn_may_be_consented_to_again(
     assert inbox.undo(answer).status_code == 409
 
 
-def test_authors_delete_what_is_in_the_trash(visitor: Visitor, inbox: Inbox, app: Flask) -> None:
+def test_authors_delete_what_is_in_the_trash(visitor, inbox, app):
     path = visitor.write()
     inbox.act(visitor.row().id, "delete")
     page = visitor.see(path)
@@ -346,7 +325,7 @@ def test_authors_delete_what_is_in_the_trash(visitor: Visitor, inbox: Inbox, app
     assert count_rows(app, models.Testimonial) == 0
 
 
-def test_a_paused_project_takes_corrections(visitor: Visitor, inbox: Inbox, app: Flask) -> None:
+def test_a_paused_project_takes_corrections(visitor, inbox, app):
     path = visitor.write()
     inbox.act(visitor.row().id, "approve")
     change_project(app, inbox.project, status="inactive")
@@ -357,7 +336,7 @@ def test_a_paused_project_takes_corrections(visitor: Visitor, inbox: Inbox, app:
     assert visitor.row().status == "withdrawn"
 
 
-def test_the_mail_has_the_link_and_the_language_but_no_words_of_theirs(visitor: Visitor) -> None:
+def test_the_mail_has_the_link_and_the_language_but_no_words_of_theirs(visitor):
     visitor.write(name="Buy <b>now</b>", text="Cheap pills", company="Spam Ltd")
     (mail,) = visitor.mailed()
     assert (mail.recipient, mail.subject) == (
@@ -376,9 +355,7 @@ def test_the_mail_has_the_link_and_the_language_but_no_words_of_theirs(visitor: 
     assert "?lang=ar" in mail.text
 
 
-def test_the_address_is_proven_by_the_button_and_not_by_a_look(
-    visitor: Visitor, inbox: Inbox
-) -> None:
+def test_the_address_is_proven_by_the_button_and_not_by_a_look(visitor, inbox):
     own = visitor.write()
     mailed = visitor.mailed_path()
     assert mailed != own
@@ -400,7 +377,7 @@ def test_the_address_is_proven_by_the_button_and_not_by_a_look(
 
 
 @pytest.mark.parametrize("path", ["/withdraw", "/correct", ""])
-def test_what_is_done_by_the_mailed_link_proves_the_address(visitor: Visitor, path: str) -> None:
+def test_what_is_done_by_the_mailed_link_proves_the_address(visitor, path):
     own = visitor.write()
     # Nor can the link of the thank-you page take the address away.
     assert visitor.client.get(own + "/not-mine").status_code == 303
@@ -412,7 +389,7 @@ def test_what_is_done_by_the_mailed_link_proves_the_address(visitor: Visitor, pa
     assert visitor.row().email_verified_at is not None
 
 
-def test_another_address_from_the_owner_is_not_proven(visitor: Visitor, inbox: Inbox) -> None:
+def test_another_address_from_the_owner_is_not_proven(visitor, inbox):
     visitor.write()
     mailed = visitor.mailed_path()
     visitor.post(mailed + "/verify")
@@ -429,7 +406,7 @@ def test_another_address_from_the_owner_is_not_proven(visitor: Visitor, inbox: I
     assert visitor.row().email_verified_at is None
 
 
-def test_one_address_gets_three_mails_a_day(visitor: Visitor, inbox: Inbox) -> None:
+def test_one_address_gets_three_mails_a_day(visitor, inbox):
     for number in range(5):
         visitor.ip = f"10.3.1.{number}"
         visitor.write(text=f"Words {number}", email=f"noor+{number}@example.com")
@@ -440,14 +417,14 @@ def test_one_address_gets_three_mails_a_day(visitor: Visitor, inbox: Inbox) -> N
     assert inbox.counts()["pending"] == 6
 
 
-def test_one_visitor_causes_ten_mails_an_hour(visitor: Visitor, inbox: Inbox) -> None:
+def test_one_visitor_causes_ten_mails_an_hour(visitor, inbox):
     for number in range(12):
         visitor.ip = f"2001:db8:1:{number}::1"
         visitor.write(email=f"person{number}@example.com", text=f"Words {number}")
     assert (len(visitor.mailed()), inbox.counts()["pending"]) == (10, 12)
 
 
-def test_a_stranger_whose_address_it_is_ends_it(visitor: Visitor, inbox: Inbox, app: Flask) -> None:
+def test_a_stranger_whose_address_it_is_ends_it(visitor, inbox, app):
     own = visitor.write()
     mailed = visitor.mailed_path()
     row_id = visitor.row().id

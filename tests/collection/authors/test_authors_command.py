@@ -76,7 +76,7 @@ def _mail(recipient: str, purpose: str, **values: Any) -> OutboxMail:
     )
 
 
-def test_a_dry_run_tells_and_removes_nothing(app: Flask, inbox: Inbox) -> None:
+def test_a_dry_run_tells_and_removes_nothing(app, inbox):
     before = everything(app)
     told = json.loads(run_well(app, "authors", "erase", EMAIL, "--dry-run", "--json"))
     assert told == {
@@ -89,7 +89,7 @@ def test_a_dry_run_tells_and_removes_nothing(app: Flask, inbox: Inbox) -> None:
     assert everything(app) == before
 
 
-def test_it_asks_and_no_means_no(app: Flask, inbox: Inbox) -> None:
+def test_it_asks_and_no_means_no(app, inbox):
     before = everything(app)
     result = run(app, "authors", "erase", EMAIL, typed="n\n")
     assert result.exit_code == 1
@@ -97,7 +97,7 @@ def test_it_asks_and_no_means_no(app: Flask, inbox: Inbox) -> None:
     assert everything(app) == before
 
 
-def test_nothing_about_the_address_is_left(app: Flask, inbox: Inbox) -> None:
+def test_nothing_about_the_address_is_left(app, inbox):
     result = run(app, "authors", "erase", EMAIL.upper(), typed="y\n")
     assert result.exit_code == 0, result.output
     assert "Deleted about noor@example.com:" in result.stdout
@@ -118,7 +118,7 @@ def test_nothing_about_the_address_is_left(app: Flask, inbox: Inbox) -> None:
     assert inbox.counts()["pending"] == 0
 
 
-def test_mails_lose_the_words_whatever_address_the_service_had(app: Flask, inbox: Inbox) -> None:
+def test_mails_lose_the_words_whatever_address_the_service_had(app, inbox):
     (sent,) = inbox.receive("Ada", author_email="ada@example.com")
     link = f"https://elsewhere.example/dashboard/projects/{inbox.project}/decide/{sent}"
     with app.app_context(), write():
@@ -129,7 +129,7 @@ def test_mails_lose_the_words_whatever_address_the_service_had(app: Flask, inbox
     assert not [row for row in everything(app)["outbox_mail"] if "Words of Ada" in row]
 
 
-def test_words_of_strangers_steer_no_terminal(app: Flask, inbox: Inbox) -> None:
+def test_words_of_strangers_steer_no_terminal(app, inbox):
     inbox.receive("Eve\x9b2J", author_email="eve@example.com", text="\x9b31m\u202eWords\u200d")
     erased = run_well(app, "authors", "erase", "eve@example.com", "--dry-run")
     for told in (erased, run_well(app, "testimonials", "list", "fern")):
@@ -138,7 +138,7 @@ def test_words_of_strangers_steer_no_terminal(app: Flask, inbox: Inbox) -> None:
         assert "Words\u200d" in told
 
 
-def test_what_is_asked_stays_out_of_the_answer_in_json(app: Flask, inbox: Inbox) -> None:
+def test_what_is_asked_stays_out_of_the_answer_in_json(app, inbox):
     for arguments in (
         ("authors", "erase", EMAIL),
         ("projects", "delete", "fern"),
@@ -150,7 +150,7 @@ def test_what_is_asked_stays_out_of_the_answer_in_json(app: Flask, inbox: Inbox)
         assert "[y/N]" in result.stderr
 
 
-def test_an_address_of_which_nothing_is_kept(app: Flask, owner: Caller) -> None:
+def test_an_address_of_which_nothing_is_kept(app, owner):
     text = run_well(app, "authors", "erase", "nobody@example.com")
     assert text == "Nothing is stored about an author with the address nobody@example.com.\n"
     told = run_well(app, "authors", "erase", owner.email, "--yes")

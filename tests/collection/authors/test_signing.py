@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from flask import Flask
-from flask.testing import FlaskClient
 from sqlalchemy import select
 
 from testimonials.auth.callers import Scope
@@ -75,7 +74,7 @@ def tell(app: Flask) -> None:
     do_jobs(app, MAIL_CHANGED)
 
 
-def test_confirming_the_words_is_an_entry_once(visitor: Visitor) -> None:
+def test_confirming_the_words_is_an_entry_once(visitor):
     path = visitor.write()
     assert "changed your words" not in visitor.see(path)
     seen = read_seen(visitor, path)
@@ -88,9 +87,7 @@ def test_confirming_the_words_is_an_entry_once(visitor: Visitor) -> None:
     assert confirmed["numbers"] == (0, 0)
 
 
-def test_words_of_the_owner_are_marked_until_their_author_confirms_them(
-    client: FlaskClient, helper: Caller, visitor: Visitor
-) -> None:
+def test_words_of_the_owner_are_marked_until_their_author_confirms_them(client, helper, visitor):
     path = visitor.write()
     one = visitor.row().id
     decide(helper, visitor.project, one, decision="approve")
@@ -115,9 +112,7 @@ def test_words_of_the_owner_are_marked_until_their_author_confirms_them(
     assert not any(MARK in page for page in see_cards(visitor))
 
 
-def test_an_objection_stands_and_the_stars_count(
-    client: FlaskClient, helper: Caller, visitor: Visitor
-) -> None:
+def test_an_objection_stands_and_the_stars_count(client, helper, visitor):
     path = visitor.write()
     one = visitor.row().id
     decide(helper, visitor.project, one, decision="approve")
@@ -136,9 +131,7 @@ def test_an_objection_stands_and_the_stars_count(
 
 
 @pytest.mark.parametrize("is_proven", [True, False])
-def test_an_author_is_told_once_of_what_the_owner_changed(
-    app: Flask, helper: Caller, visitor: Visitor, is_proven: bool
-) -> None:
+def test_an_author_is_told_once_of_what_the_owner_changed(app, helper, visitor, is_proven):
     visitor.write(lang="de")
     change_testimonial(app, visitor.row().id, consent_language="de")
     if is_proven:
@@ -168,9 +161,7 @@ def test_an_author_is_told_once_of_what_the_owner_changed(
     assert len(visitor.mailed()) == first + 2
 
 
-def test_nobody_is_told_who_has_no_address_or_wants_no_mail_or_did_it(
-    app: Flask, helper: Caller, visitor: Visitor
-) -> None:
+def test_nobody_is_told_who_has_no_address_or_wants_no_mail_or_did_it(app, helper, visitor):
     def count() -> int:
         tell(app)
         return len(visitor.mailed())
@@ -192,9 +183,7 @@ def test_nobody_is_told_who_has_no_address_or_wants_no_mail_or_did_it(
     assert count() == 0
 
 
-def test_no_link_goes_to_an_address_that_the_owner_wrote_in(
-    app: Flask, helper: Caller, visitor: Visitor
-) -> None:
+def test_no_link_goes_to_an_address_that_the_owner_wrote_in(app, helper, visitor):
     """By it they could take the rating out as its author, or give other stars."""
     visitor.write()
     given, first = visitor.row().author_email, len(visitor.mailed())
@@ -208,9 +197,7 @@ def test_no_link_goes_to_an_address_that_the_owner_wrote_in(
     assert len(visitor.mailed()) == first + 1
 
 
-def test_earlier_words_are_shown_only_while_their_author_agrees(
-    client: FlaskClient, helper: Caller, visitor: Visitor
-) -> None:
+def test_earlier_words_are_shown_only_while_their_author_agrees(client, helper, visitor):
     path = visitor.write()
     one = visitor.row().id
     decide(helper, visitor.project, one, decision="approve")
@@ -237,9 +224,7 @@ def test_earlier_words_are_shown_only_while_their_author_agrees(
     assert client.get(f"/oat/{one}/record.json").status_code == 404
 
 
-def test_nothing_is_left_of_a_signature_when_its_author_deletes_everything(
-    app: Flask, helper: Caller, visitor: Visitor
-) -> None:
+def test_nothing_is_left_of_a_signature_when_its_author_deletes_everything(app, helper, visitor):
     path = visitor.write()
     edit(helper, visitor, text=SHORTER)
     tell(app)

@@ -21,7 +21,7 @@ from testimonials.testimonials.fields import count_answers, public_answers
 from testimonials.transfer.case_file import write_case_html, write_case_json
 from tests.auth.browsers import open_browser
 from tests.auth.tokens import give_token
-from tests.conftest import Caller, MovableClock
+from tests.conftest import Caller
 from tests.support.pictures import photo, to_bytes
 from tests.support.rows import change_testimonial, read_testimonials
 from tests.support.visitors import form_token
@@ -63,9 +63,7 @@ def send(client: FlaskClient, path: str = f"/{SLUG}", **values: Any) -> TestResp
     return client.post(path, data=said | {"token": form_token(client.get(path).text)} | values)
 
 
-def test_answers_are_kept_with_the_words_in_the_owners_language(
-    app: Flask, client: FlaskClient, configurer: Caller, project: str
-) -> None:
+def test_answers_are_kept_with_the_words_in_the_owners_language(app, client, configurer, project):
     ask(configurer, project, CHOICE | {"several": True}, SCALE, TEXT, CONSENT)
     given = {"q_takehome": ["Cake", "Bread"], "q_comeback": "0", "q_whatbake": " Rye.\r\nTwice. "}
     answer = send(client, f"/{SLUG}?lang=de", **given, q_printbag="yes", lang="de")
@@ -89,8 +87,8 @@ def test_answers_are_kept_with_the_words_in_the_owners_language(
 
 
 def test_what_was_not_asked_for_or_offered_is_refused_and_nothing_is_lost(
-    app: Flask, client: FlaskClient, configurer: Caller, project: str
-) -> None:
+    app, client, configurer, project
+):
     ask(configurer, project, CHOICE, SCALE, TEXT, CONSENT | {"isRequired": True})
     for values, said in (
         ({"q_whatbake": ""}, "Fill this in."),
@@ -113,8 +111,8 @@ def test_what_was_not_asked_for_or_offered_is_refused_and_nothing_is_lost(
 
 
 def test_a_question_made_private_hides_its_answers_also_once_it_is_gone(
-    app: Flask, client: FlaskClient, configurer: Caller, project: str
-) -> None:
+    app, client, configurer, project
+):
     def shown() -> list[Any]:
         (row,) = read_testimonials(app, project)
         with app.app_context():
@@ -139,7 +137,7 @@ def test_a_question_made_private_hides_its_answers_also_once_it_is_gone(
         assert counts == {"takehome": 1, "comeback": 1, "whatbake": 0}
 
 
-def test_an_answer_fixes_the_kind(client: FlaskClient, configurer: Caller, project: str) -> None:
+def test_an_answer_fixes_the_kind(client, configurer, project):
     (made,) = ask(configurer, project, {"kind": "text", "text": "Why us?"})
     assert ask(configurer, project, {"kind": "text", "text": "Why us?"}) == [made]
     # Nobody has answered yet.
@@ -163,8 +161,8 @@ def test_an_answer_fixes_the_kind(client: FlaskClient, configurer: Caller, proje
 
 
 def test_a_form_has_an_address_words_questions_and_a_tag_of_its_own(
-    app: Flask, client: FlaskClient, configurer: Caller, project: str
-) -> None:
+    app, client, configurer, project
+):
     ask(configurer, project, SCALE | {"isRequired": True})
     path = f"/v1/projects/{project}/forms"
     body = {"title": "Nach dem Kurs!", "headline": "How was the class?", "tag": "class"}
@@ -192,7 +190,7 @@ def test_a_form_has_an_address_words_questions_and_a_tag_of_its_own(
     assert len(read_testimonials(app, project)) == 1
 
 
-def test_names_of_forms_are_free_known_and_few(configurer: Caller, project: str) -> None:
+def test_names_of_forms_are_free_known_and_few(configurer, project):
     path = f"/v1/projects/{project}/forms"
     for body, said in (
         ({"title": "!!!"}, "letters or digits"), ({"title": "New"}, "reserved"),
@@ -207,9 +205,7 @@ def test_names_of_forms_are_free_known_and_few(configurer: Caller, project: str)
     assert len(configurer.get(path).json["data"]) == 20
 
 
-def test_a_code_for_everybody_is_noted_and_ends_on_its_day(
-    app: Flask, client: FlaskClient, configurer: Caller, project: str
-) -> None:
+def test_a_code_for_everybody_is_noted_and_ends_on_its_day(app, client, configurer, project):
     path = f"/v1/projects/{project}/page-design"
     for until, is_rewarded in (("2999-12-31", True), ("2020-01-01", False)):
         code = {"kind": "code", "title": "A bun on the house", "code": "BUN-7", "until": until}
@@ -233,8 +229,8 @@ def test_a_code_for_everybody_is_noted_and_ends_on_its_day(
 
 
 def test_the_inbox_shows_answers_and_finds_what_came_by_a_form(
-    app: Flask, owner: Caller, client: FlaskClient, configurer: Caller, project: str
-) -> None:
+    app, owner, client, configurer, project
+):
     configurer.post(f"/v1/projects/{project}/forms", {"title": "At the <door>"})
     ask(configurer, project, CHOICE, SCALE)
     assert send(client, q_takehome="Buns", q_comeback="9").status_code == 303
@@ -252,7 +248,7 @@ def test_the_inbox_shows_answers_and_finds_what_came_by_a_form(
     assert ("Ida" in found, "Noor" in found) == (True, False)
 
 
-def test_the_longest_questions_fit(client: FlaskClient, configurer: Caller, project: str) -> None:
+def test_the_longest_questions_fit(client, configurer, project):
     words = {"text": "\u8a9e" * 160, "choices": [f"{n}" + "\u8a9e" * 59 for n in range(8)]}
     languages = {language.code: words for language in LANGUAGES}
     question = {"kind": "choice", "translations": languages, **words}
@@ -261,8 +257,8 @@ def test_the_longest_questions_fit(client: FlaskClient, configurer: Caller, proj
 
 
 def test_covers_and_portraits_outlive_the_sweep_while_they_are_used(
-    app: Flask, configurer: Caller, project: str, moved_clock: MovableClock
-) -> None:
+    app, configurer, project, moved_clock
+):
     urls = []
     for name, size in (("cover", (3000, 900)), ("portrait", (600, 400))):
         sent = {"data": to_bytes(photo(*size), "PNG"), "content_type": "image/png"}
@@ -286,9 +282,7 @@ def test_covers_and_portraits_outlive_the_sweep_while_they_are_used(
     assert [app.test_client().get(url).status_code for url in urls] == [404, 200]
 
 
-def test_an_author_corrects_answers_and_privacy_stays(
-    app: Flask, client: FlaskClient, configurer: Caller, project: str
-) -> None:
+def test_an_author_corrects_answers_and_privacy_stays(app, client, configurer, project):
     ask(configurer, project, CHOICE, SCALE, TEXT, CONSENT)
     given = {"q_takehome": "Buns", "q_comeback": "9", "q_whatbake": "Rye", "q_printbag": "yes"}
     thanks = client.get(send(client, **given, lang="de").headers["Location"]).text

@@ -54,7 +54,7 @@ def ink(picture: Pictures.Image, box: tuple[int, int, int, int], colour: tuple[i
     return sum(count for count, each in picture.crop(box).getcolors(10**6) or [] if each == colour)
 
 
-def test_the_page_names_its_picture_and_address(client: FlaskClient, kiln: str) -> None:
+def test_the_page_names_its_picture_and_address(client, kiln):
     page = html.unescape(client.get("/kiln-clay").text)
     found = re.search(r'property="og:image" content="(https://[^"]+)"', page)
     assert found[1].startswith("https://testimonials.example.com/kiln-clay/share.png?v=")
@@ -70,7 +70,7 @@ def test_the_page_names_its_picture_and_address(client: FlaskClient, kiln: str) 
         assert line in page
 
 
-def test_it_holds_initial_texts_and_stars(app: Flask, client: FlaskClient, kiln: str) -> None:
+def test_it_holds_initial_texts_and_stars(app, client, kiln):
     change_project(app, kiln, page_config={"buttonColor": "#047857"})
     answer = client.get("/kiln-clay/share.png")
     assert len(answer.data) < 300_000
@@ -85,7 +85,7 @@ def test_it_holds_initial_texts_and_stars(app: Flask, client: FlaskClient, kiln:
     assert ink(picture, (70, 460, 430, 560), (0xF5, 0x9E, 0x0B)) > 2_000
 
 
-def test_it_follows_what_it_shows_alone(app: Flask, client: FlaskClient, kiln: str) -> None:
+def test_it_follows_what_it_shows_alone(app, client, kiln):
     seen = [client.get("/kiln-clay/share.png")]
     for change in (
         {"page_config": {"headline": "And your bowl?"}}, {"page_config": {"theme": "dark"}},
@@ -103,7 +103,7 @@ def test_it_follows_what_it_shows_alone(app: Flask, client: FlaskClient, kiln: s
     assert count_rows(app, models.SharePicture) == 1
 
 
-def test_it_is_drawn_once_and_shows_the_logo(app: Flask, client: FlaskClient, kiln: str) -> None:
+def test_it_is_drawn_once_and_shows_the_logo(app, client, kiln):
     first = client.get("/kiln-clay/share.png")
     with app.app_context(), write():
         row = db.session.get_one(models.SharePicture, kiln)
@@ -124,8 +124,8 @@ def test_it_is_drawn_once_and_shows_the_logo(app: Flask, client: FlaskClient, ki
 
 
 def test_unknown_and_expired_pages_have_none_and_renamed_ones_lead_on(
-    app: Flask, client: FlaskClient, agent: Caller, owner: Caller, kiln: str
-) -> None:
+    app, client, agent, owner, kiln
+):
     rename(open_browser(app, owner), kiln, "clay")
     moved = client.get("/kiln-clay/share.png?v=1")
     assert (moved.status_code, moved.location) == (307, "/clay/share.png?v=1")
@@ -151,7 +151,7 @@ HARD = (
 )  # fmt: skip
 
 
-def test_every_name_stays_within_the_edges(app: Flask, client: FlaskClient, kiln: str) -> None:
+def test_every_name_stays_within_the_edges(app, client, kiln):
     for name, headline in HARD:
         change_project(app, kiln, business_name=name, page_config={"headline": headline[:160]})
         picture = draw_shared(client)
@@ -185,7 +185,7 @@ def rgb(colour: str) -> tuple[int, ...]:
     return tuple(bytes.fromhex(colour[1:]))
 
 
-def test_each_look_has_the_brands_colours(app: Flask, owner: Caller, project: str) -> None:
+def test_each_look_has_the_brands_colours(app, owner, project):
     light, dark = (derive_colours("#C2410C").light, derive_colours("#C2410C").dark)
     row = add_testimonial(
         app, project, text=WORDS, rating=4, author_name="Jonas", highlights=[[39, 53]]
@@ -220,8 +220,8 @@ def test_each_look_has_the_brands_colours(app: Flask, owner: Caller, project: st
 
 
 def test_a_picture_is_kept_until_it_would_look_different_and_goes_with_its_testimonial(
-    app: Flask, client: FlaskClient, owner: Caller, project: str
-) -> None:
+    app, client, owner, project
+):
     row = add_testimonial(app, project, text=WORDS, author_name="Jonas")
     url = f"/oat/{row}/picture.png"
     first = client.get(url)
@@ -250,8 +250,8 @@ def test_a_picture_is_kept_until_it_would_look_different_and_goes_with_its_testi
 
 
 def test_only_the_newest_of_a_project_are_kept_and_strangers_cannot_draw_without_end(
-    app: Flask, client: FlaskClient, project: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    app, client, project, monkeypatch
+):
     monkeypatch.setattr(pictures, "MOST_KEPT", 2)
     monkeypatch.setattr(pictures, "DRAWINGS", Limit("testimonial-picture", 4, "for tests"))
     rows = [add_testimonial(app, project, text=f"Words {number}.") for number in range(4)]
@@ -263,7 +263,7 @@ def test_only_the_newest_of_a_project_are_kept_and_strangers_cannot_draw_without
     assert (refused.status_code, refused.location) == (302, "/oat/share.png")
 
 
-def test_owners_choose_look_and_size_to_download(app: Flask, owner: Caller, project: str) -> None:
+def test_owners_choose_look_and_size_to_download(app, owner, project):
     row = add_testimonial(app, project, text=WORDS, author_name="Jonas")
     browser = open_browser(app, owner)
     page = f"/dashboard/projects/{project}/testimonials/{row}/picture"
@@ -282,9 +282,7 @@ def test_owners_choose_look_and_size_to_download(app: Flask, owner: Caller, proj
     assert browser.get(f"{page}?look=sepia").status_code == 400
 
 
-def test_what_is_not_public_unknown_or_without_a_font_has_no_picture(
-    app: Flask, owner: Caller, client: FlaskClient, project: str
-) -> None:
+def test_what_is_not_public_unknown_or_without_a_font_has_no_picture(app, owner, client, project):
     shown = add_testimonial(app, project)
     base = f"/v1/projects/{project}/testimonials"
     waiting = add_testimonial(app, project, status="pending")
@@ -323,7 +321,7 @@ SCRIPTS = {
 }
 
 
-def test_common_scripts_need_no_font_of_the_machine() -> None:
+def test_common_scripts_need_no_font_of_the_machine():
     for script, words in SCRIPTS.items():
         text = Text.read(words, typesetting.SERIF, "display")
         used = {Path(each.face).parent for each in text.clusters}
@@ -333,7 +331,7 @@ def test_common_scripts_need_no_font_of_the_machine() -> None:
     assert str(typesetting.FILES / "libfribidi") in Path("/proc/self/maps").read_text()
 
 
-def test_texts_are_joined_cut_and_broken_as_they_should() -> None:
+def test_texts_are_joined_cut_and_broken_as_they_should():
     word = Text.read("ملخص", typesetting.SANS, "display").clusters
     apart = sum(measure((each,), 200) for each in word)
     assert measure(word, 200) < 0.95 * apart

@@ -86,7 +86,7 @@ FILES = (
 )
 
 
-def test_pasted_addresses_and_files_of_table_programs() -> None:
+def test_pasted_addresses_and_files_of_table_programs():
     for text, expected in PASTED:
         found = read_pasted(text)
         assert (people(found), wrong(found)) == (expected, []), text
@@ -115,24 +115,24 @@ def test_pasted_addresses_and_files_of_table_programs() -> None:
         (b'email,name\na@example.com,"' + b"x" * 140_000, "a quote may not be closed"),
     ],
 )
-def test_files_that_cannot_be_read_are_refused_with_the_reason(content: bytes, reason: str) -> None:
+def test_files_that_cannot_be_read_are_refused_with_the_reason(content, reason):
     with pytest.raises(TableUnreadable, match=reason):
         read_csv(content)
 
 
 @given(st.text() | st.text(alphabet='a@.,;<>"\n\t \0\r'))
-def test_nothing_that_is_pasted_is_a_fault(text: str) -> None:
+def test_nothing_that_is_pasted_is_a_fault(text):
     _read(read_pasted, text)
 
 
 @given(st.binary() | st.text(alphabet='email@.,;"\n\t \0\r').map(str.encode))
-def test_no_file_is_a_fault(content: bytes) -> None:
+def test_no_file_is_a_fault(content):
     _read(read_csv, content)
     _read(read_csv, b"email,name\n" + content)
 
 
 @given(st.lists(st.tuples(st.text(max_size=30), st.text(max_size=30)), max_size=20))
-def test_a_table_that_is_written_is_read_back(cells: list[tuple[str, str]]) -> None:
+def test_a_table_that_is_written_is_read_back(cells):
     """What a preview carries on is what it showed."""
     out = io.StringIO()
     writer = csv.writer(out)

@@ -29,7 +29,7 @@ from tests.collection.requests.asking import (
     send,
     states,
 )
-from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock
+from tests.conftest import Caller
 from tests.support.rows import everything
 
 NOOR = "Noor Haddad <noor@example.com>"
@@ -72,9 +72,7 @@ def find_jobs(app: Flask) -> list[Job]:
         return rows
 
 
-def test_it_goes_out_in_30_seconds_as_a_job_of_the_database(
-    app: Flask, browser: FlaskClient, project: str, moved_clock: MovableClock
-) -> None:
+def test_it_goes_out_in_30_seconds_as_a_job_of_the_database(app, browser, project, moved_clock):
     answer = send(browser, project, f"{NOOR}\nli@example.org")
     page = browser.get(answer.headers["Location"]).text
     assert "2 requests are noted, but not mailed" in page
@@ -91,8 +89,8 @@ def test_it_goes_out_in_30_seconds_as_a_job_of_the_database(
 
 @pytest.mark.postgres
 def test_a_sending_is_taken_back_and_its_people_are_in_the_form_again(
-    app: Flask, browser: FlaskClient, project: str, smtp_url: str
-) -> None:
+    app, browser, project, smtp_url
+):
     ask(browser, project, "early@example.com")
     answer = send(browser, project, f"{NOOR}\nli@example.org")
     assert "2 mails go out in 30 seconds" in browser.get(answer.headers["Location"]).text
@@ -108,9 +106,7 @@ def test_a_sending_is_taken_back_and_its_people_are_in_the_form_again(
     assert len(requests_to(app)) == 3
 
 
-def test_undo_names_who_was_already_gone(
-    app: Flask, browser: FlaskClient, project: str, smtp_url: str
-) -> None:
+def test_undo_names_who_was_already_gone(app, browser, project, smtp_url):
     answer = send(browser, project, f"{NOOR}\nli@example.org", wait="3")
     with app.app_context():
         row = read_requests(app)["noor@example.com"]
@@ -124,9 +120,7 @@ def test_undo_names_who_was_already_gone(
 
 
 @pytest.mark.postgres
-def test_one_person_is_cancelled_until_it_goes(
-    app: Flask, browser: FlaskClient, project: str
-) -> None:
+def test_one_person_is_cancelled_until_it_goes(app, browser, project):
     send(browser, project, f"{NOOR}\nli@example.org")
     row = read_requests(app)["noor@example.com"]
     path = f"/dashboard/projects/{project}/collect/asked/remove"
@@ -136,7 +130,7 @@ def test_one_person_is_cancelled_until_it_goes(
     assert [mail.recipient for mail in requests_to(app)] == ["li@example.org"]
 
 
-def test_sent_twice_it_goes_out_once(app: Flask, browser: FlaskClient, project: str) -> None:
+def test_sent_twice_it_goes_out_once(app, browser, project):
     assert send(browser, project, NOOR).status_code == 303
     for _ in range(2):
         answer = send(browser, project, NOOR)
@@ -146,9 +140,7 @@ def test_sent_twice_it_goes_out_once(app: Flask, browser: FlaskClient, project: 
     assert len(requests_to(app)) == len(read_requests(app)) == 1
 
 
-def test_without_script_a_preview_comes_first(
-    app: Flask, browser: FlaskClient, project: str
-) -> None:
+def test_without_script_a_preview_comes_first(app, browser, project):
     content = "Name;E-Mail;Firma\nLi;li@example.org;Kiln\nX;bad;\nNoor;noor@example.com;\n"
     page = send_file(browser, project, "preview", content, people=f"{NOOR}\nfoo", language="fr")
     text = unescape(LexborHTMLParser(page.text).body.text())  # type: ignore[union-attr]
@@ -166,7 +158,7 @@ def test_without_script_a_preview_comes_first(
     assert (people["noor@example.com"].name, len(people)) == ("Noor Haddad", 2)
 
 
-def test_the_columns_of_a_file_can_be_chosen(browser: FlaskClient, project: str) -> None:
+def test_the_columns_of_a_file_can_be_chosen(browser, project):
     content = "Kunde;Kontakt\nLi;li@example.org\nNoor;noor@example.com\nX;bad\n"
     first = send_file(browser, project, "file", content)
     assert "3 lines need a correction" in first.text
@@ -179,9 +171,7 @@ def test_the_columns_of_a_file_can_be_chosen(browser: FlaskClient, project: str)
     assert (refused.status_code, "at most 500 people" in refused.text) == (422, True)
 
 
-def test_each_address_is_judged_when_it_is_pasted(
-    app: Flask, client: FlaskClient, browser: FlaskClient, project: str
-) -> None:
+def test_each_address_is_judged_when_it_is_pasted(app, client, browser, project):
     ask(browser, project, "asked@example.com")
     found = check(browser, project, f"{NOOR}\nfoo\nasked@example.com, noor@example.com")
     said = {each["text"]: each["reason"] for each in found}
@@ -209,9 +199,7 @@ WRONG: tuple[tuple[dict[str, object], str], ...] = (
 )
 
 
-def test_what_is_wrong_is_said_and_kept(
-    app: Flask, browser: FlaskClient, project: str, smtp_url: str
-) -> None:
+def test_what_is_wrong_is_said_and_kept(app, browser, project, smtp_url):
     for form, reason in WRONG:
         answer = send(browser, project, **({"people": NOOR} | form))  # type: ignore[arg-type]
         assert answer.status_code == 422
@@ -221,7 +209,7 @@ def test_what_is_wrong_is_said_and_kept(
     assert read_requests(app) == {}
 
 
-def test_a_file_far_too_large_is_refused(browser: FlaskClient, project: str) -> None:
+def test_a_file_far_too_large_is_refused(browser, project):
     head = 'Content-Disposition: form-data; name="file"; filename="a.csv"'
     body = f"--x\r\n{head}\r\n\r\n{'y' * 3_000_000}\r\n--x--\r\n".encode()
     answer = browser.post(
@@ -233,7 +221,7 @@ def test_a_file_far_too_large_is_refused(browser: FlaskClient, project: str) -> 
     assert "This file is too large to upload" in answer.text
 
 
-def test_nobody_is_asked_twice(app: Flask, browser: FlaskClient, project: str) -> None:
+def test_nobody_is_asked_twice(app, browser, project):
     ask(browser, project, NOOR)
     refused = send(browser, project, NOOR)
     assert refused.status_code == 422
@@ -243,8 +231,8 @@ def test_nobody_is_asked_twice(app: Flask, browser: FlaskClient, project: str) -
 
 
 def test_a_day_has_a_limit_that_deleting_does_not_lift(
-    make_app: MakeApp, make_caller: MakeCaller, moved_clock: MovableClock, smtp_url: str
-) -> None:
+    make_app, make_caller, moved_clock, smtp_url
+):
     app = make_app(invitations_per_day=5, smtp_url=smtp_url)
     owner = make_caller("owner@example.com", is_claimed=True, on=app)
     browser = open_browser(app, owner)
@@ -264,7 +252,7 @@ def test_a_day_has_a_limit_that_deleting_does_not_lift(
     ask(browser, second, many(5, 20))
 
 
-def test_the_operator_can_switch_it_off(make_app: MakeApp, make_caller: MakeCaller) -> None:
+def test_the_operator_can_switch_it_off(make_app, make_caller):
     app = make_app(invitations_per_day=0)
     owner = make_caller("owner@example.com", is_claimed=True, on=app)
     browser, project = open_browser(app, owner), owner.create_project()["_id"]
@@ -274,7 +262,7 @@ def test_the_operator_can_switch_it_off(make_app: MakeApp, make_caller: MakeCall
     assert send(browser, project, NOOR).status_code == 422
 
 
-def test_the_list_is_filtered_and_has_pages(browser: FlaskClient, project: str) -> None:
+def test_the_list_is_filtered_and_has_pages(browser, project):
     ask(browser, project, many(120))
     assert len(states(browser, project)) == 50
     assert len(states(browser, project, "?page=3")) == 20
@@ -286,7 +274,7 @@ def test_the_list_is_filtered_and_has_pages(browser: FlaskClient, project: str) 
     assert "51 to 100 of 120" in page
 
 
-def test_cancelled_ones_never_leave(app: Flask, browser: FlaskClient, project: str) -> None:
+def test_cancelled_ones_never_leave(app, browser, project):
     ask(browser, project, many(15))
     assert len(requests_to(app)) == 10
     answer = browser.post(f"/dashboard/projects/{project}/collect/asked/cancel")
@@ -297,9 +285,7 @@ def test_cancelled_ones_never_leave(app: Flask, browser: FlaskClient, project: s
         assert db.session.scalars(select(RequestBatch.size)).all() == [0]
 
 
-def test_a_row_is_deleted_and_nobody_elses(
-    app: Flask, browser: FlaskClient, owner: Caller, outsider: Caller, project: str
-) -> None:
+def test_a_row_is_deleted_and_nobody_elses(app, browser, owner, outsider, project):
     ask(browser, project, f"{NOOR}, li@example.org")
     row = read_requests(app)["noor@example.com"]
     theirs = outsider.create_project(slug="theirs")["_id"]
@@ -330,7 +316,7 @@ def ask_by_api(caller: Caller, project: str, **body: Any) -> Any:
     return answer.json["data"]  # type: ignore[index]
 
 
-def test_people_are_asked_once_by_the_api(app: Flask, helper: TokenCaller, project: str) -> None:
+def test_people_are_asked_once_by_the_api(app, helper, project):
     assert ask_by_api(helper, project) == {"count": 2, "leftOut": [], "hasMailServer": False}
     (maya,) = [mail for mail in mails(app) if mail.recipient == "maya@example.com"]
     assert "Kiln" in maya.subject
@@ -343,7 +329,7 @@ def test_people_are_asked_once_by_the_api(app: Flask, helper: TokenCaller, proje
     assert everything(app) == before
 
 
-def test_the_list_has_states(app: Flask, helper: TokenCaller, owner: Caller, project: str) -> None:
+def test_the_list_has_states(app, helper, owner, project):
     ask_by_api(helper, project, message="Hello {name}", language="de", remindAfterDays=3)
     path = f"/v1/projects/{project}/requests"
     first = helper.get(f"{path}?limit=1").json["data"]
@@ -360,7 +346,7 @@ def test_the_list_has_states(app: Flask, helper: TokenCaller, owner: Caller, pro
     assert (helper.delete(one).status_code, len(mails(app))) == (404, 1)
 
 
-def test_the_key_proposes_and_nobody_gets_mail(app: Flask, owner: Caller, project: str) -> None:
+def test_the_key_proposes_and_nobody_gets_mail(app, owner, project):
     answer = owner.post(f"/v1/projects/{project}/requests", {"people": PEOPLE})
     assert (answer.status_code, answer.json["data"]["kind"]) == (202, "request")
     assert mails(app) == []
@@ -369,7 +355,7 @@ def test_the_key_proposes_and_nobody_gets_mail(app: Flask, owner: Caller, projec
     assert reader.get(f"/v1/projects/{project}/requests").status_code == 403
 
 
-def test_the_limit_is_the_dashboards(make_app: MakeApp, make_caller: MakeCaller) -> None:
+def test_the_limit_is_the_dashboards(make_app, make_caller):
     app = make_app(invitations_per_day=1)
     owner = make_caller("owner@example.com", is_claimed=True, on=app)
     helper, project = give_token(app, owner), owner.create_project()["_id"]

@@ -17,7 +17,6 @@ from testimonials.auth.callers import Scope
 from tests.auth.browsers import mails, open_browser
 from tests.auth.tokens import give_token
 from tests.collection.requests.asking import ask, form_of, requests_to
-from tests.conftest import Caller, MakeCaller, MovableClock
 from tests.support.rows import read_testimonials
 from tests.support.shapes import data_of
 from tests.support.visitors import form_token
@@ -60,9 +59,7 @@ def write(client: FlaskClient, app: Flask, project: str, link: str, text: str) -
     return next(row for row in read_testimonials(app, project) if row.text == text)
 
 
-def test_what_a_shop_signed_marks_one_testimonial(
-    app: Flask, client: FlaskClient, project: str, secret: str
-) -> None:
+def test_what_a_shop_signed_marks_one_testimonial(app, client, project, secret):
     link = sign(secret, claims(name="Maya Chen", email="no address"))
     page = client.get(f"/kiln?purchase={link}")
     assert NOTE in html.unescape(page.text)
@@ -75,7 +72,7 @@ def test_what_a_shop_signed_marks_one_testimonial(
     assert (second.purchase_reference, second.purchase_verified_at) == (None, None)
 
 
-def test_what_proves_nothing_opens_the_plain_form(client: FlaskClient, secret: str) -> None:
+def test_what_proves_nothing_opens_the_plain_form(client, secret):
     changes: tuple[dict[str, Any], ...] = (
         {"exp": 1}, {"exp": None}, {"exp": True}, {"exp": float("inf")},
         {"exp": int(time.time()) + 10**9}, {"order": ""}, {"order": "x" * 121},
@@ -87,8 +84,8 @@ def test_what_proves_nothing_opens_the_plain_form(client: FlaskClient, secret: s
 
 
 def test_only_this_projects_secret_and_this_algorithm_count(
-    client: FlaskClient, owner: Caller, browser: FlaskClient, project: str, secret: str
-) -> None:
+    client, owner, browser, project, secret
+):
     good = sign(secret, claims())
     head, body, seal = good.split(".")
     owner.create_project(slug="other")
@@ -109,14 +106,8 @@ def test_only_this_projects_secret_and_this_algorithm_count(
 @pytest.mark.postgres
 @pytest.mark.parametrize("is_ended", [True, False])
 def test_a_former_owners_secret_works_for_a_week_unless_it_is_ended(
-    app: Flask,
-    client: FlaskClient,
-    make_caller: MakeCaller,
-    project: str,
-    secret: str,
-    moved_clock: MovableClock,
-    is_ended: bool,
-) -> None:
+    app, client, make_caller, project, secret, moved_clock, is_ended
+):
     def proves(signed: str) -> bool:
         link = sign(signed, claims(exp=int(time.time()) + 10**6))
         return NOTE in html.unescape(client.get("/kiln", query_string={"purchase": link}).text)
@@ -147,9 +138,7 @@ def test_a_former_owners_secret_works_for_a_week_unless_it_is_ended(
     assert "End the former" not in browser.get(here).text
 
 
-def test_the_api_makes_links_and_tells_which_are_used(
-    app: Flask, client: FlaskClient, owner: Caller, project: str, moved_clock: MovableClock
-) -> None:
+def test_the_api_makes_links_and_tells_which_are_used(app, client, owner, project, moved_clock):
     helper = give_token(app, owner, Scope.CONFIGURE, Scope.READ)
     path = f"/v1/projects/{project}/purchase-links"
     data = data_of(helper.post(path, {"order": "7", "language": "de", "expiresInDays": 2}))
@@ -165,18 +154,14 @@ def test_the_api_makes_links_and_tells_which_are_used(
     assert "Verified customer" not in client.get(later.partition("example.com")[2]).text
 
 
-def test_what_comes_by_a_used_link_may_be_spam(
-    app: Flask, client: FlaskClient, project: str, secret: str
-) -> None:
+def test_what_comes_by_a_used_link_may_be_spam(app, client, project, secret):
     link, stuffed = sign(secret, claims()), "Buy https://a.example/b https://c.example/d, now"
     assert write(client, app, project, link, f"{stuffed}!").status == "pending"
     again = write(client, app, project, link, f"{stuffed}, twice!")
     assert (again.status, again.purchase_reference) == ("spam", None)
 
 
-def test_a_mailed_request_with_an_order_proves_it_too(
-    app: Flask, client: FlaskClient, browser: FlaskClient, project: str
-) -> None:
+def test_a_mailed_request_with_an_order_proves_it_too(app, client, browser, project):
     ask(browser, project, "email,name,order\nnoor@example.com,Noor Haddad,A-17")
     page = client.get(form_of(requests_to(app)[0]))
     assert NOTE in html.unescape(page.text)

@@ -24,7 +24,7 @@ from tests.collection.requests.asking import (
     send,
     states,
 )
-from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock
+from tests.conftest import MovableClock
 from tests.support.applications import change_settings
 from tests.support.racing import at_once
 from tests.support.rows import change_project, deliver_mail, read_testimonials
@@ -62,9 +62,7 @@ def write(client: FlaskClient, path: str, *, status: int = 303, **values: str) -
     return answer.text
 
 
-def test_a_request_goes_out_says_who_asks_and_has_all_ways_out(
-    app: Flask, browser: FlaskClient, project: str, owner: Caller, smtp: MailSink
-) -> None:
+def test_a_request_goes_out_says_who_asks_and_has_all_ways_out(app, browser, project, owner, smtp):
     ask(browser, project, f"{NOOR}\nli@example.org", message="Hi {name},\n<b>how</b> was it?")
     assert len(requests_to(app)) == 2
     deliver(app, smtp)
@@ -99,7 +97,7 @@ def test_a_request_goes_out_says_who_asks_and_has_all_ways_out(
         assert first_name(name) == greeted
 
 
-def test_a_mail_has_the_brand_and_the_name(app: Flask, browser: FlaskClient, project: str) -> None:
+def test_a_mail_has_the_brand_and_the_name(app, browser, project):
     change_project(app, project, page_config={"buttonColor": "#FF7F50", "theme": "dark"})
     message = "Hi {first_name}, was {company} happy with {business}? {unknown}"
     table = (
@@ -132,9 +130,7 @@ def test_a_mail_has_the_brand_and_the_name(app: Flask, browser: FlaskClient, pro
     assert any("noor@example.com,Noor Haddad,Haddad & Co,A-17,Waiting" in row for row in first)
 
 
-def test_requests_can_go_out_later(
-    app: Flask, browser: FlaskClient, project: str, moved_clock: MovableClock
-) -> None:
+def test_requests_can_go_out_later(app, browser, project, moved_clock):
     ask(browser, project, NOOR, wait="3")
     work(app, moved_clock, days=2.9)
     assert requests_to(app) == []
@@ -146,9 +142,7 @@ def test_requests_can_go_out_later(
     assert "Goes out" not in browser.get(f"/dashboard/projects/{project}/collect/asked").text
 
 
-def test_the_link_fills_in_and_the_answer_is_tied_to_who_was_asked(
-    app: Flask, client: FlaskClient, browser: FlaskClient, project: str
-) -> None:
+def test_the_link_fills_in_and_the_answer_is_tied_to_who_was_asked(app, client, browser, project):
     change_project(app, project, page_config={"collectFields": {"email": True, "company": True}})
     ask(browser, project, "email;name;company\nnoor@example.com;Noor Haddad;Haddad & Co")
     path = form_of(requests_to(app)[0])
@@ -183,9 +177,7 @@ def test_the_link_fills_in_and_the_answer_is_tied_to_who_was_asked(
     assert "Asked by email" not in browser.get(editor + second.id).text
 
 
-def test_an_address_is_proven_by_the_link_sent_to_it_and_no_other(
-    app: Flask, client: FlaskClient, browser: FlaskClient, project: str
-) -> None:
+def test_an_address_is_proven_by_the_link_sent_to_it_and_no_other(app, client, browser, project):
     for number, (asks_email, typed, is_verified) in enumerate(
         (
             (True, "noor0@example.com", True), (True, "NOOR1@example.com", True),
@@ -203,13 +195,8 @@ def test_an_address_is_proven_by_the_link_sent_to_it_and_no_other(
 
 
 def test_a_link_of_another_project_a_changed_or_an_old_one_says_nothing(
-    app: Flask,
-    client: FlaskClient,
-    browser: FlaskClient,
-    owner: Caller,
-    project: str,
-    moved_clock: MovableClock,
-) -> None:
+    app, client, browser, owner, project, moved_clock
+):
     owner.create_project(slug="other")
     ask(browser, project, NOOR)
     path = form_of(requests_to(app)[0])
@@ -228,9 +215,7 @@ def test_a_link_of_another_project_a_changed_or_an_old_one_says_nothing(
     assert read_requests(app)["noor@example.com"].answered_at is None
 
 
-def test_one_reminder_follows_to_who_has_not_answered(
-    app: Flask, client: FlaskClient, browser: FlaskClient, project: str, moved_clock: MovableClock
-) -> None:
+def test_one_reminder_follows_to_who_has_not_answered(app, client, browser, project, moved_clock):
     people = ["silent", "opened", "answered", "declined", "unsubscribed"]
     ask(browser, project, "\n".join(f"{name}@example.com" for name in people))
     sent = {name: requests_to(app, f"{name}@example.com")[0] for name in people}
@@ -255,13 +240,8 @@ def test_one_reminder_follows_to_who_has_not_answered(
 
 
 def test_a_mail_that_was_not_delivered_is_said_so_and_not_repeated(
-    app: Flask,
-    browser: FlaskClient,
-    project: str,
-    owner: Caller,
-    smtp: MailSink,
-    moved_clock: MovableClock,
-) -> None:
+    app, browser, project, owner, smtp, moved_clock
+):
     ask(browser, project, NOOR)
     smtp.answers.append("550 No such user here")
     deliver(app, smtp)
@@ -283,9 +263,7 @@ def test_a_mail_that_was_not_delivered_is_said_so_and_not_repeated(
     assert browser.post(path, data={"email": "li@example.org"}).status_code == 422
 
 
-def test_the_pace_is_kept_over_all_accounts(
-    make_app: MakeApp, make_caller: MakeCaller, moved_clock: MovableClock
-) -> None:
+def test_the_pace_is_kept_over_all_accounts(make_app, make_caller, moved_clock):
     app = make_app(invitations_per_minute=3)
     for number in range(2):
         caller = make_caller(f"owner{number}@example.com", is_claimed=True, on=app)
@@ -303,9 +281,7 @@ def test_the_pace_is_kept_over_all_accounts(
 
 
 @pytest.mark.postgres
-def test_several_processes_send_each_mail_once(
-    make_app: MakeApp, make_caller: MakeCaller, moved_clock: MovableClock
-) -> None:
+def test_several_processes_send_each_mail_once(make_app, make_caller, moved_clock):
     app = make_app(invitations_per_minute=25)
     caller = make_caller("owner@example.com", is_claimed=True, on=app)
     project = caller.create_project(slug="kiln")["_id"]
@@ -325,8 +301,8 @@ def test_several_processes_send_each_mail_once(
 
 
 def test_the_mail_is_in_the_chosen_language_and_a_standard_text_follows_it(
-    app: Flask, browser: FlaskClient, project: str, client: FlaskClient, smtp_url: str
-) -> None:
+    app, browser, project, client, smtp_url
+):
     page = browser.get(f"/dashboard/projects/{project}/collect").text
     standard = html.unescape(re.search(r'name="message"[^>]*>\n([^<]+)</textarea>', page)[1])
     assert "two honest sentences" in standard
@@ -341,9 +317,7 @@ def test_the_mail_is_in_the_chosen_language_and_a_standard_text_follows_it(
     assert 'dir="rtl"' in requests_to(app, "li@example.org")[0].html
 
 
-def test_a_get_changes_nothing_and_declining_is_one_button(
-    app: Flask, client: FlaskClient, browser: FlaskClient, project: str
-) -> None:
+def test_a_get_changes_nothing_and_declining_is_one_button(app, client, browser, project):
     ask(browser, project, NOOR)
     deliver(app)
     (mail,) = requests_to(app)
@@ -362,8 +336,8 @@ def test_a_get_changes_nothing_and_declining_is_one_button(
 
 
 def test_unsubscribing_holds_for_all_projects_of_the_account_and_no_other(
-    app: Flask, client: FlaskClient, browser: FlaskClient, owner: Caller, outsider: Caller
-) -> None:
+    app, client, browser, owner, outsider
+):
     first, second = (owner.create_project(slug=slug)["_id"] for slug in ("one", "two"))
     foreign = outsider.create_project(slug="three")["_id"]
     ask(browser, first, NOOR)
@@ -386,9 +360,7 @@ def test_unsubscribing_holds_for_all_projects_of_the_account_and_no_other(
     assert send(browser, second, NOOR).status_code == 303
 
 
-def test_who_unsubscribes_before_it_goes_gets_nothing(
-    app: Flask, client: FlaskClient, browser: FlaskClient, owner: Caller
-) -> None:
+def test_who_unsubscribes_before_it_goes_gets_nothing(app, client, browser, owner):
     first, second = (owner.create_project(slug=slug)["_id"] for slug in ("one", "two"))
     ask(browser, first, NOOR)
     send(browser, second, f"{NOOR}, li@example.org")
@@ -398,9 +370,7 @@ def test_who_unsubscribes_before_it_goes_gets_nothing(
     assert states(browser, second)["noor@example.com"] == "Said no"
 
 
-def test_a_link_outlives_its_project_and_its_account(
-    app: Flask, client: FlaskClient, browser: FlaskClient, project: str, owner: Caller
-) -> None:
+def test_a_link_outlives_its_project_and_its_account(app, client, browser, project, owner):
     ask(browser, project, NOOR)
     path = link_of(requests_to(app)[0], "ask me again")
     browser.post(f"/dashboard/projects/{project}/settings/delete", data={"confirm": "kiln"})
@@ -409,9 +379,7 @@ def test_a_link_outlives_its_project_and_its_account(
     assert send(browser, owner.create_project(slug="other")["_id"], NOOR).status_code == 422
 
 
-def test_who_never_answered_is_forgotten_after_a_year(
-    app: Flask, client: FlaskClient, browser: FlaskClient, project: str, moved_clock: MovableClock
-) -> None:
+def test_who_never_answered_is_forgotten_after_a_year(app, client, browser, project, moved_clock):
     ask(browser, project, f"{NOOR}, li@example.org")
     write(client, form_of(requests_to(app, "noor@example.com")[0]))
     work(app, moved_clock, days=364)

@@ -8,10 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from flask import Flask
 
 from testimonials.core.http.openapi import build_openapi
-from tests.conftest import StartService
 from tests.contracts.documents import DOCS
 from tests.contracts.documents.test_documents import give_token
 from tests.support.servers import PATIENCE
@@ -42,7 +40,7 @@ def run(*command: str | Path, folder: Path) -> str:
     return ran.stdout + ran.stderr
 
 
-def test_python_client_is_generated_and_calls(start: StartService, tmp_path: Path) -> None:
+def test_python_client_is_generated_and_calls(start, tmp_path):
     service = start()
     credentials = service.sign_up()
     project = service.call("POST", "/v1/projects", {"slug": "fern"}, credentials).data["_id"]
@@ -56,7 +54,7 @@ def test_python_client_is_generated_and_calls(start: StartService, tmp_path: Pat
     assert run(sys.executable, "-c", code, folder=tmp_path).split() == [project, "fern"]
 
 
-def test_types_for_typescript_are_generated_and_fit(described_app: Flask, tmp_path: Path) -> None:
+def test_types_for_typescript_are_generated_and_fit(described_app, tmp_path):
     if not (TOOLS / "openapi-typescript").exists():
         pytest.skip("run scripts/test, which installs what packages/examples needs")
     description = build_openapi(described_app, "1")

@@ -5,12 +5,10 @@ import json
 import re
 import shutil
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import click
 import pytest
-from flask import Flask
 
 from testimonials import create_app
 from testimonials.auth.accounts import claim_account
@@ -20,7 +18,7 @@ from testimonials.auth.tokens import make_token
 from testimonials.core.extensions import begin_write, db
 from testimonials.core.http.openapi import operations
 from testimonials.core.settings.table import PREFIX, Settings, load_settings
-from tests.conftest import StartService, hash_of_password
+from tests.conftest import hash_of_password
 from tests.contracts.documents import (
     DOCS,
     EXAMPLE_URL,
@@ -41,7 +39,7 @@ from tests.support.servers import PATIENCE
 LINK = re.compile(r"\]\((?!https?:|mailto:)([^)\s#]*)(?:#([^)\s]+))?\)")
 
 
-def test_every_document_is_written_whole(tmp_path: Path) -> None:
+def test_every_document_is_written_whole(tmp_path):
     write_documents(tmp_path / "new" / "folder")
     written = {path.name: path.read_text() for path in (tmp_path / "new" / "folder").iterdir()}
     assert written.keys() == RENDERED.keys()
@@ -50,7 +48,7 @@ def test_every_document_is_written_whole(tmp_path: Path) -> None:
         assert re.match(r"# \w+.*\n\n", written[name])
 
 
-def test_every_link_leads_to_something() -> None:
+def test_every_link_leads_to_something():
     """In what was written by people: to a file of the repository, and to a heading in it."""
     documents = [*DOCS.glob("*.md"), *DOCS.parent.glob("*.md")]
     assert len(documents) > 20
@@ -72,7 +70,7 @@ def leads_somewhere(path: Path, anchor: str) -> bool:
     return not anchor or anchor in named
 
 
-def test_each_file_that_is_named_exists() -> None:
+def test_each_file_that_is_named_exists():
     root = DOCS.parent
     files = [*DOCS.glob("*.md"), *root.glob("*.md"), *root.glob("compose*.yaml")]
     assert [
@@ -87,7 +85,7 @@ def test_each_file_that_is_named_exists() -> None:
     ] == []
 
 
-def test_each_test_that_the_threat_model_names_exists() -> None:
+def test_each_test_that_the_threat_model_names_exists():
     root = DOCS.parent
     named = re.findall(r"`([\w/]+\.py)::(test_\w+)`", (root / "SECURITY.md").read_text())
     assert len(named) > 80
@@ -95,7 +93,7 @@ def test_each_test_that_the_threat_model_names_exists() -> None:
     assert [name for path, name in named if f"def {name}(" not in files[path]] == []
 
 
-def test_every_setting_is_listed() -> None:
+def test_every_setting_is_listed():
     text = render_settings()
     missing = [
         variable
@@ -105,7 +103,7 @@ def test_every_setting_is_listed() -> None:
     assert missing == []
 
 
-def test_every_command_and_option_is_listed() -> None:
+def test_every_command_and_option_is_listed():
     text = render_commands()
     for group in GROUPS:
         for command in group.commands.values():
@@ -121,14 +119,14 @@ def test_every_command_and_option_is_listed() -> None:
         assert f"## testimonials {name}\n" in text
 
 
-def test_guide_for_agents_is_short_and_names_the_whole_one() -> None:
+def test_guide_for_agents_is_short_and_names_the_whole_one():
     text = render_agent_quickstart()
     assert len(text.split()) < 1_000
     assert f"{EXAMPLE_URL}/llms-full.txt" in text
     assert render_everything().startswith(text.rstrip())
 
 
-def test_every_call_that_the_short_guide_names_is_there(described_app: Flask) -> None:
+def test_every_call_that_the_short_guide_names_is_there(described_app):
     there = {
         f"{operation.method} {re.sub('<(?:path:)?([a-z_]+)>', '{}', rule.rule)}"
         for rule, operation in operations(described_app)
@@ -144,7 +142,7 @@ def test_every_call_that_the_short_guide_names_is_there(described_app: Flask) ->
 
 
 @pytest.mark.parametrize("render", [render_api, render_everything])
-def test_every_call_is_mentioned(described_app: Flask, render: Callable[[], str]) -> None:
+def test_every_call_is_mentioned(described_app, render):
     text = render()
     for rule, operation in operations(described_app):
         # In the guide an id is the shell's variable; a query or quote may follow.
@@ -209,7 +207,7 @@ def follow(service: Service, text: str) -> list[str]:
     ("path", "least"),
     mostly_thorough([("/llms.txt", 2), ("/llms-full.txt", 7)], ("/llms-full.txt", 7)),
 )
-def test_guide_can_be_followed_to_the_letter(start: StartService, path: str, least: int) -> None:
+def test_guide_can_be_followed_to_the_letter(start, path, least):
     service = start()
     text = service.call("GET", path).body.decode()
     called = follow(service, text)
@@ -227,7 +225,7 @@ REFUSALS = {"NOT_FOUND", "LINK_INVALID", "ACTION_REFUSED", "NO_DOMAIN"}
 
 @pytest.mark.thorough
 @pytest.mark.process
-def test_reference_can_be_followed_too(start: StartService, tmp_path: Path) -> None:
+def test_reference_can_be_followed_too(start, tmp_path):
     service = start()
     credentials = service.sign_up()
     project = service.call("POST", "/v1/projects", {}, credentials).data["_id"]

@@ -4,14 +4,12 @@ import re
 from pathlib import Path
 
 import pytest
-from flask.testing import FlaskClient
 
 import testimonials
 from testimonials.core.images.colors import NAMES
 from testimonials.dashboard.add_to_site import LANGUAGES
 from testimonials.widget.container import SHAPES
 from testimonials.widget.embed import CODE, OTHER, SITES
-from tests.conftest import Caller
 from tests.contracts.documents import render_agent_quickstart
 
 WIDGET = Path(testimonials.__file__).parent / "static" / "widget"
@@ -49,7 +47,7 @@ def first_column(text: str) -> list[str]:
     return [name for row in rows for name in re.findall(r"`([^`]+)`", row)]
 
 
-def test_attributes(document: str, script: str) -> None:
+def test_attributes(document, script):
     watched = re.search(r"attributeFilter = \[([^\]]+)\]", script)
     assert watched
     chosen = set(re.findall(r"'(\w+)'", watched[1]))
@@ -62,7 +60,7 @@ def test_attributes(document: str, script: str) -> None:
     assert said == chosen | written
 
 
-def test_states_and_events(document: str, script: str) -> None:
+def test_states_and_events(document, script):
     said = section(document, "What it says")
     events = set(re.findall(r"\bevent = '(\w+)'", script))
     assert events == {"ready", "error"}
@@ -79,7 +77,7 @@ def test_states_and_events(document: str, script: str) -> None:
     assert f"`{{{', '.join(names)}}}`" in said
 
 
-def test_custom_properties(document: str, script: str, sheet: str) -> None:
+def test_custom_properties(document, script, sheet):
     painted = [each.split(" ") for each in re.findall(r"paint\('([\w ]+)'\)", script)]
     places = {place: name for names in painted for place, name in enumerate(names) if name}
     colours = [places[place] for place in sorted(places)]
@@ -97,7 +95,7 @@ def test_custom_properties(document: str, script: str, sheet: str) -> None:
         assert re.search(rf"var\(--(tm|testimonials)-{name}\d?[,)]", sheet), name
 
 
-def test_parts(document: str, script: str) -> None:
+def test_parts(document, script):
     # Each element with a class is a part; the root is the widget's own and has none.
     assert "node.part = attributes.class" in script
     made = {
@@ -115,7 +113,7 @@ def test_parts(document: str, script: str) -> None:
     assert set(re.findall(r"::part\((\w+)\)", document)) <= made
 
 
-def test_the_guide_for_agents_names_every_hook_in_under_1000_words(document: str) -> None:
+def test_the_guide_for_agents_names_every_hook_in_under_1000_words(document):
     words = render_agent_quickstart().split()
     assert len(words) < 1000
     guide = " ".join(words)
@@ -131,14 +129,14 @@ def test_the_guide_for_agents_names_every_hook_in_under_1000_words(document: str
         assert name.endswith("project") or f"`{name.rpartition('-')[2]}`" in guide
 
 
-def test_kinds_of_websites(document: str) -> None:
+def test_kinds_of_websites(document):
     titles = re.findall(r"^### (.+)$", section(document, "Each kind of website"), re.MULTILINE)
     sites = [name for kind, name in SITES.items() if kind not in (OTHER, CODE)]
     for name in ("Plain HTML", "Notion", *sites, *list(LANGUAGES.values())[1:]):
         assert any(name in title for title in titles), name
 
 
-def test_fields_of_the_data(document: str, owner: Caller, client: FlaskClient) -> None:
+def test_fields_of_the_data(document, owner, client):
     said = section(document, "The data")
     fields = set(first_column(said.partition("| field |")[2]))
     project = owner.create_project()["_id"]
@@ -160,7 +158,7 @@ def test_fields_of_the_data(document: str, owner: Caller, client: FlaskClient) -
     assert fields == found
 
 
-def test_digest_of_the_fragments_styles(document: str, owner: Caller, client: FlaskClient) -> None:
+def test_digest_of_the_fragments_styles(document, owner, client):
     """The command in the document takes the style element from one line, without what is around."""
     assert r"sed -n 's/.*<style>\(.*\)<\/style>.*/\1/p'" in document
     project = owner.create_project()["_id"]
@@ -170,7 +168,7 @@ def test_digest_of_the_fragments_styles(document: str, owner: Caller, client: Fl
     assert fragment.count("<style") == 1
 
 
-def test_documents_show_the_snippet_that_the_api_returns(owner: Caller) -> None:
+def test_documents_show_the_snippet_that_the_api_returns(owner):
     project = owner.create_project()["_id"]
     snippet = owner.get(f"/v1/projects/{project}/embed-snippet").json["data"]  # type: ignore[index]
     for document, origin in (

@@ -20,20 +20,20 @@ def ids_that_do_not_apply() -> list[str]:
     return found
 
 
-def test_each_requirement_stands_once() -> None:
+def test_each_requirement_stands_once():
     ids = [each for row in ROWS for each in row[0].split(", ")] + ids_that_do_not_apply()
     assert len(ids) == len(set(ids))
     assert list(Counter(sorted(int(each.split(".")[0]) for each in ids)).values()) == COUNTS
 
 
-def test_what_holds_has_evidence() -> None:
+def test_what_holds_has_evidence():
     held = TEXT.partition("## What holds\n")[2]
     for line in re.findall(r"^\| \d.*", held, re.MULTILINE):
         # A test, a file, or a part of the document itself.
         assert re.search(r"`test_\w+`|`[\w./-]+\.\w+|\]\(#", line), line
 
 
-def test_what_is_named_exists() -> None:
+def test_what_is_named_exists():
     sources = "".join(path.read_text() for path in (ROOT / "tests").rglob("test_*.py"))
     tests = set(re.findall(r"`(test_\w+)`", TEXT))
     assert len(tests) > 70

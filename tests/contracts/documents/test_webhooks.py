@@ -6,7 +6,6 @@ import shutil
 import subprocess
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -36,7 +35,7 @@ FRAMES = {
 
 
 @pytest.mark.parametrize("language", FRAMES)
-def test_code_accepts_what_is_sent_and_nothing_else(language: str, tmp_path: Path) -> None:
+def test_code_accepts_what_is_sent_and_nothing_else(language, tmp_path):
     program, name, frame = FRAMES[language]
     if shutil.which(program) is None:
         pytest.skip(f"{program} is not installed")
@@ -68,14 +67,14 @@ def test_code_accepts_what_is_sent_and_nothing_else(language: str, tmp_path: Pat
     assert json.loads(ran.stdout) == [expected for _, expected in cases]
 
 
-def test_an_agent_with_the_service_alone_reads_how_to_verify() -> None:
+def test_an_agent_with_the_service_alone_reads_how_to_verify():
     _, _, section = render_everything().partition("# When a webhook arrives\n")
     section = section.partition("\n# ")[0]
     for word in ("webhook-id", "webhook-timestamp", "webhook-signature", "whsec_", "HMAC-SHA256"):
         assert word in section, word
 
 
-def test_the_form_and_the_document_name_each_event() -> None:
+def test_the_form_and_the_document_name_each_event():
     document = re.findall(r"^\| `([a-z]+\.[a-z]+)` \|", (DOCS / "webhooks.md").read_text(), re.M)
     assert set(EVENTS) == set(NAMES)
     assert set(document) == {*NAMES, TEST}

@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-from flask import Flask
-
 import testimonials
 from tests.contracts.translations.english import find_in_script, find_in_template
 
@@ -29,7 +27,7 @@ PAGES = [
 ]
 
 
-def test_no_template_and_no_script_has_a_text_that_is_not_translated(described_app: Flask) -> None:
+def test_no_template_and_no_script_has_a_text_that_is_not_translated(described_app):
     environment = described_app.jinja_env
     found = {path: find_in_template(environment, path.read_text("utf-8")) for path in PAGES}
     found |= {path: find_in_script(path.read_text("utf-8")) for path in SCRIPTS}

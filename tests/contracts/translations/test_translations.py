@@ -29,17 +29,17 @@ LETTERS = {
 }  # fmt: skip
 
 
-def test_the_languages_are_those_that_have_a_catalog() -> None:
+def test_the_languages_are_those_that_have_a_catalog():
     folders = {path.name for path in po_path("de").parents[2].iterdir() if path.is_dir()}
     assert folders == {language.code for language in LANGUAGES if language is not ENGLISH}
 
 
-def test_each_catalog_is_whole_compiled_and_in_its_language() -> None:
+def test_each_catalog_is_whole_compiled_and_in_its_language():
     wrong = [f"{code}: {problem}" for code in CODES for problem in find_problems(code)]
     assert wrong == [], "\n".join(["", *wrong])
 
 
-def test_texts_in_two_numbers_are_written_where_they_are_used() -> None:
+def test_texts_in_two_numbers_are_written_where_they_are_used():
     """Or no catalog would have them."""
     hidden = [
         f"{name}:{node.lineno}"
@@ -97,7 +97,7 @@ def are_faithful(source: str, texts: list[str]) -> bool:
     return set(PLACEHOLDER.findall(texts[-1])) == wanted
 
 
-def test_what_a_translator_gets_wrong_is_seen() -> None:
+def test_what_a_translator_gets_wrong_is_seen():
     """What the test above would show, if it could not fail."""
     for texts in (["Hallo"], ["%(name)s"], ["%(name)s <b>"], ["%(nom)s <b></b>"], ["% <b></b>"]):
         assert not are_faithful("Hi <b>%(name)s</b>", texts)

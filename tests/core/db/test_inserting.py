@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from flask import Flask
 from sqlalchemy import inspect, select
 from sqlalchemy.exc import IntegrityError
 
@@ -11,7 +10,6 @@ from testimonials.core import clock
 from testimonials.core.db.engine import insert_row, insert_values
 from testimonials.core.extensions import begin_write, db
 from testimonials.testimonials import models
-from tests.conftest import Caller
 
 pytestmark = pytest.mark.postgres
 
@@ -24,7 +22,7 @@ GIVEN: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("given", GIVEN)
-def test_the_row_is_what_a_flush_writes(app: Flask, owner: Caller, given: dict[str, Any]) -> None:
+def test_the_row_is_what_a_flush_writes(app, owner, given):
     project_id, now = str(owner.create_project()["_id"]), clock.now()
     base: dict[str, Any] = {"project_id": project_id, "text": "Fine", "author_name": "Maya"}
     base |= {"status": "approved", "source": "manual", "submitted_at": now, "updated_at": now}
@@ -50,7 +48,7 @@ def test_the_row_is_what_a_flush_writes(app: Flask, owner: Caller, given: dict[s
     assert {name: told[name] for name in second} == second
 
 
-def test_an_id_is_made_and_defaults_are_known_without_reading(app: Flask, owner: Caller) -> None:
+def test_an_id_is_made_and_defaults_are_known_without_reading(app, owner):
     project_id, now = str(owner.create_project()["_id"]), clock.now()
     with app.app_context():
         begin_write()
@@ -63,7 +61,7 @@ def test_an_id_is_made_and_defaults_are_known_without_reading(app: Flask, owner:
         db.session.rollback()
 
 
-def test_an_error_is_sqlalchemys_and_the_session_goes_on(app: Flask, owner: Caller) -> None:
+def test_an_error_is_sqlalchemys_and_the_session_goes_on(app, owner):
     project_id, now = str(owner.create_project()["_id"]), clock.now()
     values = {"id": "a" * 24, "project_id": project_id, "status": "approved", "source": "manual"}
     values |= {"author_name": "Maya", "text": "Fine", "submitted_at": now, "created_at": now}

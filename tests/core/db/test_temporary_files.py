@@ -11,7 +11,7 @@ from testimonials.core.db.sqlite import choose_temporary_folder
 from testimonials.core.settings.table import load_settings
 
 
-def test_the_instance_folder_comes_last(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_instance_folder_comes_last(monkeypatch, tmp_path):
     # As in a container whose file system is read-only but for the instance folder.
     monkeypatch.setattr(tempfile, "tempdir", None)
     monkeypatch.setattr(tempfile, "_candidate_tempdir_list", lambda: ["/proc", "/sys"])
@@ -25,7 +25,7 @@ def test_the_instance_folder_comes_last(monkeypatch: pytest.MonkeyPatch, tmp_pat
     assert tempfile.gettempdir() == str(tmp_path)
 
 
-def test_the_folder_of_the_system_is_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_folder_of_the_system_is_first(monkeypatch, tmp_path):
     monkeypatch.setattr(tempfile, "tempdir", None)
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     assert choose_temporary_folder(Path("/proc")) == str(tmp_path)

@@ -3,7 +3,6 @@
 import sqlite3
 import threading
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -52,7 +51,7 @@ def _take_lock_away() -> None:
 
 
 @pytest.mark.postgres
-def test_a_block_commits_at_its_end_and_an_error_takes_it_back(app: Flask) -> None:
+def test_a_block_commits_at_its_end_and_an_error_takes_it_back(app):
     with app.app_context():
         with write():
             _add("kept")
@@ -67,20 +66,20 @@ def test_a_block_commits_at_its_end_and_an_error_takes_it_back(app: Flask) -> No
         assert _stored() == ["kept", "more"]
 
 
-def test_an_error_to_keep_commits(app: Flask) -> None:
+def test_an_error_to_keep_commits(app):
     with app.app_context():
         with pytest.raises(NotFound):
             _add_and_fail("counted", NotFound(), keep=ServiceError)
         assert _stored() == ["counted"]
 
 
-def test_one_transaction_is_not_begun_within_another(app: Flask) -> None:
+def test_one_transaction_is_not_begun_within_another(app):
     with app.app_context(), pytest.raises(RuntimeError), write(), write():
         pass
 
 
 @pytest.mark.postgres
-def test_batches_are_transactions_of_their_own_with_the_same_things_locked(app: Flask) -> None:
+def test_batches_are_transactions_of_their_own_with_the_same_things_locked(app):
     with app.app_context():
         with write():
             _add("locked")
@@ -96,7 +95,7 @@ def test_batches_are_transactions_of_their_own_with_the_same_things_locked(app: 
         assert _stored() == ["a", "b", "c", "locked"]
 
 
-def test_who_lost_the_right_in_between_does_not_go_on(app: Flask) -> None:
+def test_who_lost_the_right_in_between_does_not_go_on(app):
     with app.app_context():
         with write():
             _add("locked")
@@ -126,7 +125,7 @@ def _write_in_threads(app: Flask, count: int) -> list[BaseException | None]:
     return failed
 
 
-def test_threads_write_in_turns(app: Flask) -> None:
+def test_threads_write_in_turns(app):
     """None asks SQLite for its lock while another has it, since SQLite would let it nap."""
     asking: list[int] = []
     most = 0
@@ -155,9 +154,7 @@ def test_threads_write_in_turns(app: Flask) -> None:
     assert most == 1
 
 
-def test_whoever_waited_for_another_program_in_vain_gives_the_turn_back(
-    app: Flask, instance: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_whoever_waited_for_another_program_in_vain_gives_the_turn_back(app, instance, monkeypatch):
     monkeypatch.setattr(extensions, "BUSY_TIMEOUT_MS", 200)
     with closing(sqlite3.connect(instance / "testimonials.db", isolation_level=None)) as other:
         with app.app_context():

@@ -21,7 +21,7 @@ class Maker:
         return self.body
 
 
-def test_a_body_is_made_once_for_a_version() -> None:
+def test_a_body_is_made_once_for_a_version():
     cache, make = VersionedCache(10_000), Maker()
     bodies = [cache.get("a", 1, make) for _ in range(3)]
     assert make.calls == 1
@@ -29,7 +29,7 @@ def test_a_body_is_made_once_for_a_version() -> None:
     assert gzip.decompress(bodies[0].gzipped) == b"body"
 
 
-def test_the_least_recently_used_goes_first() -> None:
+def test_the_least_recently_used_goes_first():
     cache, first, second = VersionedCache(2_000), Maker(b"1" * 200), Maker(b"2" * 200)
     cache.get("first", 1, first)
     cache.get("second", 1, second)
@@ -44,7 +44,7 @@ def test_the_least_recently_used_goes_first() -> None:
     assert (make.calls, cache._bytes) == (2, 0)
 
 
-def test_a_maker_that_fails_leaves_the_cache_as_it_was() -> None:
+def test_a_maker_that_fails_leaves_the_cache_as_it_was():
     cache = VersionedCache(10_000)
     for _ in range(2):
         try:
@@ -55,7 +55,7 @@ def test_a_maker_that_fails_leaves_the_cache_as_it_was() -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from("abcdef"), st.integers(1, 3), st.integers(0, 900))))
-def test_it_holds_no_more_and_gives_each_key_its_own(requests: list[tuple[str, int, int]]) -> None:
+def test_it_holds_no_more_and_gives_each_key_its_own(requests):
     cache = VersionedCache(3_000)
     for key, version, length in requests:
         body = cache.get(key, version, Maker(key.encode() * length))
@@ -65,7 +65,7 @@ def test_it_holds_no_more_and_gives_each_key_its_own(requests: list[tuple[str, i
         assert sum(held) == cache._bytes <= 3_000
 
 
-def test_many_threads_at_once_count_its_size_right() -> None:
+def test_many_threads_at_once_count_its_size_right():
     cache = VersionedCache(5_000)
 
     def use(number: int) -> bytes:

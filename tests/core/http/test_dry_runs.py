@@ -12,7 +12,6 @@ from testimonials.core.http.rate_limits import RateLimitCounter
 from testimonials.testimonials import models
 from testimonials.transfer.models import TableImport
 from tests.auth.tokens import give_token
-from tests.conftest import Caller
 from tests.support.applications import change_settings
 from tests.support.pictures import photo, to_bytes
 
@@ -59,7 +58,7 @@ def list_writes(app: Flask) -> set[tuple[str, str]]:
     }
 
 
-def test_a_dry_run_of_each_call_leaves_nothing(app: Flask, owner: Caller) -> None:
+def test_a_dry_run_of_each_call_leaves_nothing(app, owner):
     change_settings(app, webhook_addresses="any")
     project = owner.create_project(slug="fern")["_id"]
     row = owner.create_testimonial(project)["_id"]

@@ -6,18 +6,17 @@ from collections.abc import Iterator
 
 import pytest
 from flask import Flask
-from flask.testing import FlaskClient
 from sqlalchemy import text
 from werkzeug.test import TestResponse
 
 from testimonials.core.extensions import db
-from tests.conftest import Caller, MakeApp
+from tests.conftest import Caller
 from tests.support.shapes import data_of, error_of
 
 UNKNOWN = "0" * 24
 
 
-def test_head_answers_as_get_without_a_body_and_no_path_redirects(owner: Caller) -> None:
+def test_head_answers_as_get_without_a_body_and_no_path_redirects(owner):
     assert [owner.client.get(path).status_code for path in ("//v1/me", "/v1//me")] == [404, 404]
     first, second = (owner.client.get("/v1/me").headers["X-Request-Id"] for _ in range(2))
     assert first != second
@@ -36,9 +35,7 @@ def broken_app(app: Flask) -> Iterator[Flask]:
         connection.execute(text("ALTER TABLE account_elsewhere RENAME TO account"))
 
 
-def test_a_fault_is_500_with_a_request_id_that_the_log_has_too(
-    broken_app: Flask, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_fault_is_500_with_a_request_id_that_the_log_has_too(broken_app, caplog):
     headers = {"x-service-account-id": UNKNOWN, "x-api-key": "tst_live_wrong"}
     answer = broken_app.test_client().get("/v1/me", headers=headers)
     error = error_of(answer, 500, "INTERNAL_ERROR")
@@ -51,7 +48,7 @@ def test_a_fault_is_500_with_a_request_id_that_the_log_has_too(
     assert faults[0].exc_info
 
 
-def test_a_fault_on_a_page_is_told_in_the_visitors_language(broken_app: Flask) -> None:
+def test_a_fault_on_a_page_is_told_in_the_visitors_language(broken_app):
     answer = broken_app.test_client().get("/some-page", headers={"Accept-Language": "de-AT"})
     assert (answer.status_code, answer.mimetype) == (500, "text/html")
     assert answer.headers["Content-Language"] == "de"
@@ -68,7 +65,7 @@ def test_a_fault_on_a_page_is_told_in_the_visitors_language(broken_app: Flask) -
     assert client.get("/robots.txt").status_code == 200
 
 
-def test_errors_elsewhere_are_pages(client: FlaskClient) -> None:
+def test_errors_elsewhere_are_pages(client):
     answer = client.get("/no-such-page")
     assert (answer.status_code, answer.mimetype) == (404, "text/html")
     answer = client.put("/claim")
@@ -81,7 +78,7 @@ def test_errors_elsewhere_are_pages(client: FlaskClient) -> None:
         assert (answer.status_code, answer.json["code"]) == (400, "BAD_REQUEST")  # type: ignore[index]
 
 
-def test_every_answer_says_how_browsers_must_treat_it(client: FlaskClient) -> None:
+def test_every_answer_says_how_browsers_must_treat_it(client):
     for path in ("/v1/me", "/claim", "/no-such-page", "/healthz"):
         headers = client.get(path).headers
         assert headers["X-Content-Type-Options"] == "nosniff"
@@ -93,7 +90,7 @@ def test_every_answer_says_how_browsers_must_treat_it(client: FlaskClient) -> No
 
 
 @pytest.mark.parametrize("policy", ["max-age=31536000; includeSubDomains; preload", ""])
-def test_browsers_are_kept_on_https_as_the_setting_says(make_app: MakeApp, policy: str) -> None:
+def test_browsers_are_kept_on_https_as_the_setting_says(make_app, policy):
     secure = "https://testimonials.example.com"
     for app, expected in ((make_app(), "max-age=31536000"), (make_app(hsts=policy), policy)):
         answer = app.test_client().get("/claim", base_url=secure)
@@ -101,7 +98,7 @@ def test_browsers_are_kept_on_https_as_the_setting_says(make_app: MakeApp, polic
 
 
 @pytest.mark.parametrize("path", ["/nothing/here", "/signup", "/login"])
-def test_a_part_without_a_name_is_no_field(client: FlaskClient, path: str) -> None:
+def test_a_part_without_a_name_is_no_field(client, path):
     part = b"--b\r\nContent-Disposition: form-data; %s\r\n\r\nwords\r\n"
     body = part % b"x" + part % b'name="email"' + b"--b--"
     answer = client.post(path, data=body, content_type="multipart/form-data; boundary=b")
@@ -138,7 +135,7 @@ NO_OBJECTS = {
 }  # fmt: skip
 
 
-def test_what_is_no_json_object_is_400(agent: Caller) -> None:
+def test_what_is_no_json_object_is_400(agent):
     for name, body in NO_OBJECTS.items():
         answer = send(agent, body)
         assert answer.status_code == 400, name
@@ -146,7 +143,7 @@ def test_what_is_no_json_object_is_400(agent: Caller) -> None:
     assert data_of(agent.get("/v1/projects")) == []
 
 
-def test_another_content_type_is_400_and_names_the_right_one(agent: Caller) -> None:
+def test_another_content_type_is_400_and_names_the_right_one(agent):
     for kind in (None, "text/plain", "application/x-www-form-urlencoded", "json"):
         error = error_of(send(agent, b"{}", kind), 400, "INVALID_BODY")
         assert "Content-Type: application/json" in error["message"]
@@ -159,7 +156,7 @@ def test_another_content_type_is_400_and_names_the_right_one(agent: Caller) -> N
         data_of(send(agent, b"{}", kind))
 
 
-def test_64_kib_are_taken_and_one_byte_more_is_413_as_json(agent: Caller) -> None:
+def test_64_kib_are_taken_and_one_byte_more_is_413_as_json(agent):
     body = b'{"slug": "full"}'
     error = error_of(send(agent, body + b" " * (LIMIT + 1 - len(body))), 413, "BODY_TOO_LARGE")
     assert "64 KiB" in error["message"]
@@ -167,7 +164,7 @@ def test_64_kib_are_taken_and_one_byte_more_is_413_as_json(agent: Caller) -> Non
     data_of(send(agent, body + b" " * (LIMIT - len(body))))
 
 
-def test_unknown_fields_are_400_and_named_with_the_known_ones(agent: Caller) -> None:
+def test_unknown_fields_are_400_and_named_with_the_known_ones(agent):
     for name in ("business_name", "Slug", "", "_schema", "naïve\u0000", "x" * 999):
         answer = agent.post("/v1/projects", {"slug": "a", name: 1})
         error = error_of(answer, 400, "VALIDATION_FAILED", name)
@@ -179,7 +176,7 @@ def test_unknown_fields_are_400_and_named_with_the_known_ones(agent: Caller) -> 
     assert data_of(agent.get("/v1/projects")) == []
 
 
-def test_text_comes_back_as_it_was_sent(agent: Caller) -> None:
+def test_text_comes_back_as_it_was_sent(agent):
     created = data_of(send(agent, rb'{"headline": "\ud83d\ude00 \u00e9"}'))
     assert created["publicPageConfig"]["headline"] == "😀 é"
     # A body that a call takes none of is passed over.

@@ -4,7 +4,6 @@ import math
 from typing import Any
 
 import pytest
-from flask import Flask
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from marshmallow import ValidationError
@@ -63,7 +62,7 @@ def problems(**payload: Any) -> dict[str, list[str]]:
         st.sampled_from([*Everything().fields, "other", ""]) | st.text(max_size=5), JSON
     )
 )
-def test_whatever_is_sent_is_loaded_or_refused_with_messages(payload: dict[str, Any]) -> None:
+def test_whatever_is_sent_is_loaded_or_refused_with_messages(payload):
     # A query string holds nothing but strings.
     payload = {
         name: value for name, value in payload.items() if name != "query" or isinstance(value, str)
@@ -82,13 +81,13 @@ def test_whatever_is_sent_is_loaded_or_refused_with_messages(payload: dict[str, 
 
 
 @pytest.mark.parametrize("name", ["text", "line", "url", "choice", "switch", "amount", "count"])
-def test_null_is_not_a_way_to_leave_a_field_out(name: str) -> None:
+def test_null_is_not_a_way_to_leave_a_field_out(name):
     (message,) = problems(**{name: None})[name]
     assert message.startswith("null is no value here. Leave the field out instead.")
 
 
 @given(st.text(max_size=15))
-def test_a_text_is_trimmed_and_counted_in_code_points(text: str) -> None:
+def test_a_text_is_trimmed_and_counted_in_code_points(text):
     is_clean = not any(ord(letter) < 32 and letter not in "\t\n" for letter in text)
     if is_clean and len(text.strip()) <= 10:
         assert load(text=text) == {"text": text.strip()}
@@ -97,7 +96,7 @@ def test_a_text_is_trimmed_and_counted_in_code_points(text: str) -> None:
 
 
 @given(st.text(max_size=15))
-def test_a_line_that_is_taken_has_no_line_break_and_is_not_blank(text: str) -> None:
+def test_a_line_that_is_taken_has_no_line_break_and_is_not_blank(text):
     try:
         loaded = load(line=text)["line"]
     except ValidationError:
@@ -107,7 +106,7 @@ def test_a_line_that_is_taken_has_no_line_break_and_is_not_blank(text: str) -> N
     assert len(loaded.splitlines()) == 1
 
 
-def test_an_emoji_counts_by_its_code_points() -> None:
+def test_an_emoji_counts_by_its_code_points():
     assert load(text="😀" * 10) == {"text": "😀" * 10}
     # A family is one picture and five code points.
     assert load(text="👨‍👩‍👧" * 2) == {"text": "👨‍👩‍👧" * 2}
@@ -117,13 +116,13 @@ def test_an_emoji_counts_by_its_code_points() -> None:
 @pytest.mark.parametrize(
     "value", [0, 5.1, -1, 0.999, "5", True, [5], 10**400, -(10**400), math.inf]
 )
-def test_an_amount_out_of_range_or_of_another_type_is_refused(value: object) -> None:
+def test_an_amount_out_of_range_or_of_another_type_is_refused(value):
     assert problems(amount=value) == {"amount": ["Must be a number from 1 to 5."]}
     assert load(amount=4.3) == {"amount": 4.3}
 
 
 @given(st.integers(3, 50))
-def test_a_count_is_a_whole_number(number: int) -> None:
+def test_a_count_is_a_whole_number(number):
     loaded = load(count=number)["count"]
     assert (loaded, type(loaded)) == (number, int)
     # JSON has one kind of number: 5.0 is 5.
@@ -131,20 +130,20 @@ def test_a_count_is_a_whole_number(number: int) -> None:
 
 
 @pytest.mark.parametrize("value", [2, 51, 3.5, "5", True, False, [], 10**400, math.inf])
-def test_a_count_out_of_range_or_of_another_type_is_refused(value: object) -> None:
+def test_a_count_out_of_range_or_of_another_type_is_refused(value):
     assert problems(count=value) == {"count": ["Must be a whole number from 3 to 50."]}
 
 
 @pytest.mark.parametrize(
     "value", ["0", "-1", "+1", "1.0", " 1", "1_0", "", "x", "1" * 4001, "١", "1\n"]
 )
-def test_a_number_in_a_query_is_digits_alone(value: str) -> None:
+def test_a_number_in_a_query_is_digits_alone(value):
     assert problems(query=value) == {"query": ["Must be a whole number, 1 or more."]}
     assert load(query="9" * 4000)["query"] == int("9" * 4000)
 
 
 @given(JSON)
-def test_a_switch_is_true_or_false_alone(value: object) -> None:
+def test_a_switch_is_true_or_false_alone(value):
     if isinstance(value, bool):
         assert load(switch=value) == {"switch": value}
     else:
@@ -152,7 +151,7 @@ def test_a_switch_is_true_or_false_alone(value: object) -> None:
 
 
 @given(JSON | st.sampled_from(["Light", " light", "light\n", "none"]))
-def test_a_choice_is_one_of_its_words_alone(value: object) -> None:
+def test_a_choice_is_one_of_its_words_alone(value):
     if value in ("light", "dark"):
         assert load(choice=value) == {"choice": value}
     else:
@@ -166,17 +165,17 @@ def test_a_choice_is_one_of_its_words_alone(value: object) -> None:
      'https://a.example/"b', "https://a.example/<b>", "http://a:99999/x",
      "https://a.example\\@b.example", "HTTPS:a.example"],
 )  # fmt: skip
-def test_a_url_is_absolute_and_http(value: str) -> None:
+def test_a_url_is_absolute_and_http(value):
     assert "http://" in problems(url=value)["url"][0]
 
 
 @pytest.mark.parametrize("value", ["https://a.example/p.png?x=1#y", "HTTP://A.example:80/é"])
-def test_a_url_is_kept_as_it_was_sent(value: str) -> None:
+def test_a_url_is_kept_as_it_was_sent(value):
     assert load(url=f" {value}\n") == {"url": value}
 
 
 @given(st.text(min_size=1, max_size=8).filter(lambda name: name not in Everything().fields))
-def test_an_unknown_field_is_named_with_the_known_ones(name: str) -> None:
+def test_an_unknown_field_is_named_with_the_known_ones(name):
     found = problems(**{name: 1, "switch": 0})
     assert set(found) == {name, "switch"}
     assert all(known in found[name][0] for known in Everything().fields)
@@ -199,7 +198,7 @@ def read(*, is_partial: bool = False, **form: str) -> SentForm:
     return Form().read(form, is_partial=is_partial)
 
 
-def test_empty_fields_are_missing_ones() -> None:
+def test_empty_fields_are_missing_ones():
     sent = read(name=" Ada ", text=" \r\n ", rating="")
     assert sent.errors == {}
     assert sent.values == {
@@ -209,7 +208,7 @@ def test_empty_fields_are_missing_ones() -> None:
     assert read(name=" ").errors == {"name": ["Add your name."]}
 
 
-def test_texts_become_values_of_their_fields(app: Flask) -> None:
+def test_texts_become_values_of_their_fields(app):
     with app.app_context():
         sent = read(
             name="Ada", text="a\r\nb\rc", rating="4.5", count="7", is_shown="on", theme="dark",
@@ -221,7 +220,7 @@ def test_texts_become_values_of_their_fields(app: Flask) -> None:
     }  # fmt: skip
 
 
-def test_what_is_wrong_is_said_to_a_person_and_nothing_typed_is_lost(app: Flask) -> None:
+def test_what_is_wrong_is_said_to_a_person_and_nothing_typed_is_lost(app):
     wrong = {
         "name": "A\nB", "text": "123456", "url": "a", "theme": "pink", "rating": "nan",
         "count": "many", "email": "ada@mailinator.com", "other": "passed over",
@@ -242,7 +241,7 @@ def test_what_is_wrong_is_said_to_a_person_and_nothing_typed_is_lost(app: Flask)
     }
 
 
-def test_a_partial_form_leaves_out_what_was_not_sent() -> None:
+def test_a_partial_form_leaves_out_what_was_not_sent():
     assert read(is_partial=True, text="").values == {"words": ""}
     # A switch sends "false" and, when it is on, "true" after it.
     switch = MultiDict([("is_shown", "false"), ("is_shown", "true")])

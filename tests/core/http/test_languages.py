@@ -4,7 +4,6 @@ import subprocess
 import sys
 
 import pytest
-from flask import Flask
 
 from testimonials.core.http.i18n import (
     LANGUAGES,
@@ -20,7 +19,7 @@ from testimonials.core.mail.outbox import render_mail
 NOTICE = {"title": "x", "lines": ["y"], "link": "https://l.example/?a=1&b=2", "button": "z"}
 
 
-def test_english_is_spoken_unless_another_is_asked_for() -> None:
+def test_english_is_spoken_unless_another_is_asked_for():
     assert current_language().code == "en"
     with speaking("de"):
         assert gettext("Thank you") == "Vielen Dank"
@@ -38,7 +37,7 @@ def test_english_is_spoken_unless_another_is_asked_for() -> None:
     ]  # fmt: skip
 
 
-def test_each_language_counts_in_its_own_way() -> None:
+def test_each_language_counts_in_its_own_way():
     for code, number, text in (
         ("en", 1, "1 star"), ("en", 0, "0 stars"), ("fr", 0, "0 étoile"), ("fr", 2, "2 étoiles"),
         ("ja", 1, "星1つ"), ("ja", 5, "星5つ"), ("tr", 1, "1 yıldız"), ("tr", 5, "5 yıldız"),
@@ -50,7 +49,7 @@ def test_each_language_counts_in_its_own_way() -> None:
             assert ngettext("%(num)s star", "%(num)s stars", number) == text
 
 
-def test_numbers_are_grouped_as_the_language_does() -> None:
+def test_numbers_are_grouped_as_the_language_does():
     written = {}
     for language in LANGUAGES:
         with speaking(language.code):
@@ -61,7 +60,7 @@ def test_numbers_are_grouped_as_the_language_does() -> None:
     assert written["fr"] == "1\u202f234\u202f567"
 
 
-def test_a_mail_is_in_the_language_of_its_reader(app: Flask) -> None:
+def test_a_mail_is_in_the_language_of_its_reader(app):
     values = NOTICE | {"footnote": "f"}
     with app.app_context():
         mail = render_mail("notice", values, "ar")
@@ -75,7 +74,7 @@ def test_a_mail_is_in_the_language_of_its_reader(app: Flask) -> None:
 
 
 @pytest.mark.thorough
-def test_no_catalog_is_read_before_somebody_needs_it() -> None:
+def test_no_catalog_is_read_before_somebody_needs_it():
     """And none of what makes the catalogs is needed to run: Babel is for developers alone."""
     code = (
         "import sys; from testimonials import create_app; create_app();"

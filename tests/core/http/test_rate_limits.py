@@ -4,7 +4,6 @@ import multiprocessing
 import socket
 import time
 from multiprocessing.synchronize import Barrier as ProcessBarrier
-from pathlib import Path
 
 import pytest
 from flask import Flask
@@ -18,7 +17,7 @@ from testimonials.core.settings.current import current_settings
 from testimonials.core.settings.table import load_settings
 from testimonials.operations.expiry import sweep
 from tests.collection.authors.authors import Visitor
-from tests.conftest import MakeApp, MakeCaller
+from tests.conftest import MakeApp
 from tests.support.racing import at_once
 from tests.support.servers import PATIENCE, RedisServer, free_port
 
@@ -53,7 +52,7 @@ def limit(request: pytest.FixtureRequest) -> Limit:
     return Limit(f"test-{time.time_ns()}", 20, "in this test")
 
 
-def test_so_many_are_let_in_and_no_more(make_counting_app: MakeApp, limit: Limit) -> None:
+def test_so_many_are_let_in_and_no_more(make_counting_app, limit):
     app = make_counting_app()
     assert [is_let_in(app, limit) for _ in range(22)] == [True] * 20 + [False] * 2
     # Keys and scopes count apart.
@@ -61,7 +60,7 @@ def test_so_many_are_let_in_and_no_more(make_counting_app: MakeApp, limit: Limit
     assert is_let_in(app, Limit(f"{limit.scope}-other", 1, ""))
 
 
-def test_counts_are_exact_over_threads_and_apps(make_counting_app: MakeApp, limit: Limit) -> None:
+def test_counts_are_exact_over_threads_and_apps(make_counting_app, limit):
     apps = [make_counting_app(), make_counting_app()]
 
     def count(number: int) -> int:
@@ -77,7 +76,7 @@ def count_in_a_process(overrides: dict[str, object], limit: Limit, barrier: Proc
 
 
 @pytest.mark.thorough
-def test_counts_are_exact_over_processes(make_counting_app: MakeApp, limit: Limit) -> None:
+def test_counts_are_exact_over_processes(make_counting_app, limit):
     settings = current_settings(make_counting_app())
     names = ("instance_path", "database_url", "ratelimit_storage_url")
     overrides = {name: str(getattr(settings, name)) for name in names}
@@ -95,13 +94,13 @@ def end_windows(app: Flask) -> None:
         db.session.commit()
 
 
-def test_a_new_hour_starts_from_nothing(app: Flask, limit: Limit) -> None:
+def test_a_new_hour_starts_from_nothing(app, limit):
     assert [is_let_in(app, limit) for _ in range(21)][-1] is False
     end_windows(app)
     assert [is_let_in(app, limit) for _ in range(21)] == [True] * 20 + [False]
 
 
-def test_requests_refused_do_not_lengthen_the_hour(app: Flask) -> None:
+def test_requests_refused_do_not_lengthen_the_hour(app):
     limit = Limit("short", 1, "")
     waits = []
     with app.app_context():
@@ -114,7 +113,7 @@ def test_requests_refused_do_not_lengthen_the_hour(app: Flask) -> None:
     assert 3590 <= waits[-1] <= waits[0] <= 3600
 
 
-def test_the_sweep_removes_hours_that_have_passed(app: Flask, limit: Limit) -> None:
+def test_the_sweep_removes_hours_that_have_passed(app, limit):
     is_let_in(app, limit, "old")
     end_windows(app)
     is_let_in(app, limit, "new")
@@ -126,9 +125,7 @@ def test_the_sweep_removes_hours_that_have_passed(app: Flask, limit: Limit) -> N
 @pytest.mark.parametrize(
     "kind", ["away", "unix", pytest.param("silent", marks=pytest.mark.thorough)]
 )
-def test_without_redis_nobody_signs_up_or_in_and_is_told_why(
-    make_app: MakeApp, kind: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_without_redis_nobody_signs_up_or_in_and_is_told_why(make_app, kind, tmp_path, caplog):
     with socket.create_server(("127.0.0.1", 0)) as silent:
         port = silent.getsockname()[1] if kind == "silent" else free_port()
         url = f"redis://:s3cret@127.0.0.1:{port}/0?socket_timeout=0.05"
@@ -148,7 +145,7 @@ def test_without_redis_nobody_signs_up_or_in_and_is_told_why(
     assert "s3cret" not in str(told)
 
 
-def test_without_redis_visitors_still_write(make_app: MakeApp, make_caller: MakeCaller) -> None:
+def test_without_redis_visitors_still_write(make_app, make_caller):
     app = make_app(ratelimit_storage_url=f"redis://127.0.0.1:{free_port()}/0")
     with app.app_context():
         options = limiter.storage.storage.connection_pool.connection_kwargs
@@ -163,7 +160,7 @@ def test_without_redis_visitors_still_write(make_app: MakeApp, make_caller: Make
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("fault", ["CONFIG SET maxmemory 1", "REPLICAOF 127.0.0.1 1"])
-def test_a_redis_that_does_not_count_is_told(make_app: MakeApp, redis_url: str, fault: str) -> None:
+def test_a_redis_that_does_not_count_is_told(make_app, redis_url, fault):
     assert redis_url
     server = RedisServer()
     try:
@@ -177,7 +174,7 @@ def test_a_redis_that_does_not_count_is_told(make_app: MakeApp, redis_url: str, 
         server.stop()
 
 
-def test_the_storage_answers_for_itself(app: Flask, limit: Limit) -> None:
+def test_the_storage_answers_for_itself(app, limit):
     is_let_in(app, limit)
     with app.app_context():
         storage = DatabaseStorage()
@@ -200,12 +197,12 @@ def test_the_storage_answers_for_itself(app: Flask, limit: Limit) -> None:
         ("::1", "::/64"), ("unix socket", "unix socket"), ("x" * 100, "x" * 64), ("", "unknown"),
     ],
 )  # fmt: skip
-def test_a_client_is_an_address_or_a_network_of_ipv6(address: str, key: str) -> None:
+def test_a_client_is_an_address_or_a_network_of_ipv6(address, key):
     with Flask(__name__).test_request_context(environ_base={"REMOTE_ADDR": address}):
         assert client_key() == key
 
 
-def test_a_clock_that_is_put_back_keeps_nobody_out(app: Flask, limit: Limit) -> None:
+def test_a_clock_that_is_put_back_keeps_nobody_out(app, limit):
     assert [is_let_in(app, limit) for _ in range(21)][-1] is False
 
     def put_ahead() -> None:

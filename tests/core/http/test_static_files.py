@@ -4,14 +4,11 @@ import gzip
 import re
 
 import pytest
-from flask.testing import FlaskClient
-
-from tests.conftest import Caller
 
 GZIP = {"Accept-Encoding": "gzip, deflate, br"}
 
 
-def test_pages_name_files_by_their_version_and_browsers_keep_those(client: FlaskClient) -> None:
+def test_pages_name_files_by_their_version_and_browsers_keep_those(client):
     addresses = re.findall(r'(?:href|src)="(/static/[^"]+)"', client.get("/login").text)
     assert len(addresses) >= 3
     for address in addresses:
@@ -21,12 +18,12 @@ def test_pages_name_files_by_their_version_and_browsers_keep_those(client: Flask
 
 
 @pytest.mark.parametrize("folder", ["/static/", "/static/v000000000000/"])
-def test_another_version_is_answered_and_not_kept(client: FlaskClient, folder: str) -> None:
+def test_another_version_is_answered_and_not_kept(client, folder):
     answer = client.get(f"{folder}css/app.css", buffered=True)
     assert (answer.status_code, answer.headers["Cache-Control"]) == (200, "no-cache")
 
 
-def test_static_files_are_compressed_for_those_who_take_it(client: FlaskClient) -> None:
+def test_static_files_are_compressed_for_those_who_take_it(client):
     path = "js/collection/page.js"
     plain = client.get(f"/static/{path}", buffered=True)
     packed = client.get(f"/static/{path}", buffered=True, headers=GZIP)
@@ -49,7 +46,7 @@ def test_static_files_are_compressed_for_those_who_take_it(client: FlaskClient) 
     assert "Content-Encoding" not in part.headers
 
 
-def test_pages_are_never_compressed(client: FlaskClient, owner: Caller) -> None:
+def test_pages_are_never_compressed(client, owner):
     """They may repeat what was sent, beside a token: their length would tell of it."""
     slug = owner.create_project()["publicPageConfig"]["slug"]
     for path in (f"/{slug}", "/nothing-here"):

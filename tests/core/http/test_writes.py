@@ -4,8 +4,6 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from flask import Flask
-from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from testimonials.core.audit import Event
@@ -18,7 +16,7 @@ from testimonials.core.mail.outbox import OutboxMail
 from testimonials.projects.models import Project
 from testimonials.testimonials.models import Testimonial as Row
 from tests.auth.tokens import give_token
-from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock
+from tests.conftest import Caller
 from tests.support.racing import at_once
 from tests.support.rows import count_rows
 from tests.support.shapes import data_of, error_of
@@ -41,7 +39,7 @@ def path(owner: Caller) -> str:
 
 
 @pytest.mark.postgres
-def test_many_at_once_with_one_key_make_one_row(make_app: MakeApp, make_caller: MakeCaller) -> None:
+def test_many_at_once_with_one_key_make_one_row(make_app, make_caller):
     app = make_app(threads=MANY)
     owner = make_caller("owner@example.com", is_claimed=True, on=app)
     path = f"/v1/projects/{owner.create_project()['_id']}/testimonials"
@@ -55,9 +53,7 @@ def test_many_at_once_with_one_key_make_one_row(make_app: MakeApp, make_caller: 
 
 
 @pytest.mark.postgres
-def test_a_key_is_good_for_one_call_for_a_day(
-    app: Flask, owner: Caller, path: str, moved_clock: MovableClock
-) -> None:
+def test_a_key_is_good_for_one_call_for_a_day(app, owner, path, moved_clock):
     first = send(owner, path, BODY, Idempotency_Key='"a \\" \\\\ b"')
     # Bare or quoted, and however the JSON is written.
     again = send(owner, path, dict(reversed(BODY.items())), Idempotency_Key='a " \\ b')
@@ -80,7 +76,7 @@ def test_a_key_is_good_for_one_call_for_a_day(
     assert count_rows(app, Row) == 2
 
 
-def test_errors_are_not_kept(app: Flask, owner: Caller) -> None:
+def test_errors_are_not_kept(app, owner):
     taken = owner.create_project(slug="wanted")
     error_of(send(owner, "/v1/projects", {"slug": "wanted"}, Idempotency_Key="k"), 400,
              "SLUG_TAKEN", "slug")  # fmt: skip
@@ -92,16 +88,14 @@ def test_errors_are_not_kept(app: Flask, owner: Caller) -> None:
 
 
 @pytest.mark.parametrize("key", ["", '""', "x" * 256, "café", '"', '"a"b"'])
-def test_a_key_that_is_none_is_refused(app: Flask, owner: Caller, path: str, key: str) -> None:
+def test_a_key_that_is_none_is_refused(app, owner, path, key):
     answer = send(owner, path, BODY, Idempotency_Key=key)
     error_of(answer, 400, "VALIDATION_FAILED", "Idempotency-Key")
     assert count_rows(app, Row) == 0
 
 
 @pytest.mark.postgres
-def test_nobody_gets_the_answer_that_another_got(
-    app: Flask, owner: Caller, outsider: Caller, path: str
-) -> None:
+def test_nobody_gets_the_answer_that_another_got(app, owner, outsider, path):
     answers = [send(each, "/v1/projects", {}, Idempotency_Key="m") for each in (owner, outsider)]
     assert data_of(answers[0])["_id"] != data_of(answers[1])["_id"]
     project = path.split("/")[3]
@@ -116,7 +110,7 @@ def test_nobody_gets_the_answer_that_another_got(
     error_of(send(one, elsewhere, BODY, Idempotency_Key="l"), 404, "NOT_FOUND")
 
 
-def test_an_answer_with_a_secret_is_not_kept(make_app: MakeApp, make_caller: MakeCaller) -> None:
+def test_an_answer_with_a_secret_is_not_kept(make_app, make_caller):
     app, blueprint = make_app(is_own=True), Blueprint("secrets", __name__)
 
     @blueprint.resource("POST /v1/secrets", by_key=True, is_secret=True, done="Made")
@@ -137,7 +131,7 @@ def test_an_answer_with_a_secret_is_not_kept(make_app: MakeApp, make_caller: Mak
         assert b"s3cret" not in db.session.query(IdempotencyKey).one().body
 
 
-def test_signing_up_again_with_a_key_gives_a_new_secret(client: FlaskClient, app: Flask) -> None:
+def test_signing_up_again_with_a_key_gives_a_new_secret(client, app):
     headers = {"Idempotency-Key": "k"}
     answers = [
         client.post("/v1/auth/agent-init", json={"email": "new@example.com"}, headers=headers)
@@ -151,7 +145,7 @@ def test_signing_up_again_with_a_key_gives_a_new_secret(client: FlaskClient, app
 
 
 @pytest.mark.postgres
-def test_if_match_lets_one_change_through(app: Flask, owner: Caller) -> None:
+def test_if_match_lets_one_change_through(app, owner):
     project = f"/v1/projects/{owner.create_project()['_id']}"
     path, change = f"{project}/widget-config", {"theme": "dark"}
     etag = owner.get(project).headers["ETag"]
@@ -172,7 +166,7 @@ def test_if_match_lets_one_change_through(app: Flask, owner: Caller) -> None:
     assert count_rows(app, Row) == 0
 
 
-def test_who_has_the_answer_gets_304(owner: Caller, path: str) -> None:
+def test_who_has_the_answer_gets_304(owner, path):
     owner.post(path, BODY)
     project = path.removesuffix("/testimonials")
     paths = ["/v1/me", "/v1/projects", project, path, f"{project}/widgets",
@@ -193,7 +187,7 @@ def test_who_has_the_answer_gets_304(owner: Caller, path: str) -> None:
 
 
 @pytest.mark.postgres
-def test_a_dry_run_answers_and_changes_nothing(app: Flask, owner: Caller, path: str) -> None:
+def test_a_dry_run_answers_and_changes_nothing(app, owner, path):
     project = path.removesuffix("/testimonials")
     models = (Event, IdempotencyKey, OutboxMail, Project, Row)
     before = [count_rows(app, model) for model in models]

@@ -12,11 +12,9 @@ from typing import Any
 import pytest
 import sentry_sdk
 from flask import Flask
-from flask.testing import FlaskClient
 
 from testimonials import __version__
 from testimonials.core.logs import MAX_FAULTS, JsonFormatter, PlainFormatter, RepeatFilter
-from tests.conftest import Caller, MakeApp
 from tests.support.servers import PATIENCE, wait_for
 
 
@@ -44,7 +42,7 @@ def lines(app: Flask) -> Iterator[Lines]:
     logger.setLevel(level)
 
 
-def test_a_request_is_one_line_with_its_id(client: FlaskClient, lines: Lines) -> None:
+def test_a_request_is_one_line_with_its_id(client, lines):
     answer = client.get("/v1/me?x=1")
     (line,) = lines.json
     assert set(line) >= {"time", "level", "logger", "message", "milliseconds"}
@@ -53,7 +51,7 @@ def test_a_request_is_one_line_with_its_id(client: FlaskClient, lines: Lines) ->
     assert f"request_id={line['request_id']} method=GET path=/v1/me" in lines.plain[0]
 
 
-def test_a_refused_request_says_who_and_why(owner: Caller, agent: Caller, lines: Lines) -> None:
+def test_a_refused_request_says_who_and_why(owner, agent, lines):
     project = owner.create_project()["_id"]
     agent.get(f"/v1/projects/{project}")
     agent.client.get("/v1/me", headers=agent.headers | {"x-api-key": owner.api_key})
@@ -66,7 +64,7 @@ def test_a_refused_request_says_who_and_why(owner: Caller, agent: Caller, lines:
     ]
 
 
-def test_a_path_can_not_forge_a_line(agent: Caller, lines: Lines) -> None:
+def test_a_path_can_not_forge_a_line(agent, lines):
     client = agent.client
     client.get("/v1/x%0A2026-01-01T00:00:00.000Z info forged%0D%1b[31m%E2%80%A8")
     assert len(lines.plain) == 1
@@ -91,7 +89,7 @@ SECRETS = (
 
 
 @pytest.mark.parametrize("secret", SECRETS)
-def test_no_secret_gets_into_a_line_by_any_way(lines: Lines, secret: str) -> None:
+def test_no_secret_gets_into_a_line_by_any_way(lines, secret):
     logger = logging.getLogger("testimonials")
     logger.warning("it failed: %s", secret)
     try:
@@ -106,7 +104,7 @@ def test_no_secret_gets_into_a_line_by_any_way(lines: Lines, secret: str) -> Non
     assert "ValueError" in str(lines.json[-1]["exception"])
 
 
-def test_what_is_said_during_a_request_has_its_id(make_app: MakeApp, lines: Lines) -> None:
+def test_what_is_said_during_a_request_has_its_id(make_app, lines):
     app = make_app(is_own=True)
 
     @app.get("/fails")
@@ -121,7 +119,7 @@ def test_what_is_said_during_a_request_has_its_id(make_app: MakeApp, lines: Line
     assert "private@" not in "\n".join(lines.plain)
 
 
-def test_a_fault_is_logged_once_a_minute_with_the_number_of_its_repeats() -> None:
+def test_a_fault_is_logged_once_a_minute_with_the_number_of_its_repeats():
     repeats = RepeatFilter()
 
     def log(problem: str, second: float) -> str | None:
@@ -191,7 +189,7 @@ def add_fault(app: Flask) -> None:
         raise ValueError(f"private@example.com sent {secret}")
 
 
-def test_a_report_is_without_secrets(make_app: MakeApp, sentry: Sentry, backend: str) -> None:
+def test_a_report_is_without_secrets(make_app, sentry, backend):
     app = make_app(sentry_dsn=f"http://public@127.0.0.1:{sentry.server_port}/1")
     add_fault(app)
     answer = app.test_client().post(
@@ -212,7 +210,7 @@ def test_a_report_is_without_secrets(make_app: MakeApp, sentry: Sentry, backend:
     assert not {"user", "request", "server_name"} & event.keys()
 
 
-def test_what_is_no_error_is_not_reported(make_app: MakeApp, sentry: Sentry, backend: str) -> None:
+def test_what_is_no_error_is_not_reported(make_app, sentry, backend):
     app = make_app(sentry_dsn=f"http://public@127.0.0.1:{sentry.server_port}/1")
     logging.getLogger("testimonials").warning("a warning")
     assert app.test_client().get("/v1/me").status_code == 401
@@ -221,7 +219,7 @@ def test_what_is_no_error_is_not_reported(make_app: MakeApp, sentry: Sentry, bac
     assert [event["logentry"]["message"] for event in sentry.events] == ["the mark"]
 
 
-def test_without_the_setting_nothing_leaves(make_app: MakeApp, sentry: Sentry) -> None:
+def test_without_the_setting_nothing_leaves(make_app, sentry):
     app = make_app(is_own=True)
     add_fault(app)
     assert app.test_client().post("/fails").status_code == 500

@@ -9,7 +9,6 @@ from urllib.parse import urlencode
 import pytest
 
 from testimonials.core.db.identifiers import KEY_PREFIX, new_credential
-from tests.conftest import StartService
 from tests.support.process import Answer, Service
 from tests.support.servers import MailSink, wait_for
 
@@ -65,7 +64,7 @@ def use(service: Service, smtp: MailSink) -> list[str]:
     return [key, wrong, cookie, PASSWORD, "wrong horse", *parts]
 
 
-def test_no_line_holds_an_address_or_a_secret(start: StartService, smtp: MailSink) -> None:
+def test_no_line_holds_an_address_or_a_secret(start, smtp):
     service = start(smtp_url=smtp.url, log_format="json", log_level="debug", min_form_seconds="0")
     in_play = use(service, smtp)
     assert service.stop() == 0

@@ -4,7 +4,6 @@ import json
 import signal
 import sqlite3
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,10 +11,9 @@ import pytest
 from testimonials import create_app
 from testimonials.core.extensions import db
 from testimonials.core.settings.table import load_settings
-from tests.conftest import StartService
 from tests.support.process import Service
 from tests.support.rows import fill_outbox
-from tests.support.servers import MailSink, wait_for
+from tests.support.servers import wait_for
 
 pytestmark = [pytest.mark.process, pytest.mark.thorough]
 
@@ -30,9 +28,7 @@ def _mails(service: Service) -> list[dict[str, Any]]:
     return list(json.loads(done.stdout))
 
 
-def test_an_end_in_the_middle_of_many_mails_sends_none_of_them_twice(
-    start: StartService, smtp: MailSink, tmp_path: Path
-) -> None:
+def test_an_end_in_the_middle_of_many_mails_sends_none_of_them_twice(start, smtp, tmp_path):
     first = start(smtp_url=smtp.url)
 
     def end() -> None:
@@ -52,7 +48,7 @@ def test_an_end_in_the_middle_of_many_mails_sends_none_of_them_twice(
     assert len(recipients) == len(set(recipients)) == 80
 
 
-def test_an_unheard_mail_is_sent_again(start: StartService, smtp: MailSink, tmp_path: Path) -> None:
+def test_an_unheard_mail_is_sent_again(start, smtp, tmp_path):
     service = start(smtp_url=smtp.url)
     # The server has the mail, and the process dies before it gets the answer.
     smtp.before_answer = service.kill

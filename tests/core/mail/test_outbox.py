@@ -6,7 +6,6 @@ from datetime import timedelta
 
 import pytest
 from flask import Flask
-from flask.testing import FlaskClient
 from sqlalchemy import update
 
 from testimonials.core import clock
@@ -23,7 +22,6 @@ from testimonials.core.jobs import (
 from testimonials.core.mail.outbox import SEND, MailState, OutboxMail, write_message
 from testimonials.core.mail.smtp import SmtpTransport
 from tests.auth.links import credentials, init, mailed_links, mails
-from tests.conftest import MakeApp, MovableClock
 from tests.support.applications import change_settings
 from tests.support.racing import at_once
 from tests.support.rows import deliver_mail, put_mail
@@ -53,14 +51,14 @@ def only_mail(app: Flask) -> OutboxMail:
     return mail
 
 
-def test_mail_waits_in_the_transaction_of_what_it_tells_of(app: Flask, client: FlaskClient) -> None:
+def test_mail_waits_in_the_transaction_of_what_it_tells_of(app, client):
     assert init(client, "not usable").status_code == 400
     assert mails(app) == []
     init(client)
     assert only_mail(app).state == MailState.QUEUED
 
 
-def test_due_mail_is_sent_once(app: Flask, smtp: MailSink) -> None:
+def test_due_mail_is_sent_once(app, smtp):
     put_mail(app, 3)
     # A bad one holds up no other.
     put_mail(app, recipient="no address at all")
@@ -78,9 +76,7 @@ def test_due_mail_is_sent_once(app: Flask, smtp: MailSink) -> None:
 @pytest.mark.parametrize(
     ("link", "subject"), [(None, "Number 0"), ("https://example.com/off/token", "")]
 )
-def test_a_sent_mail_is_emptied(
-    app: Flask, smtp: MailSink, moved_clock: MovableClock, link: str | None, subject: str
-) -> None:
+def test_a_sent_mail_is_emptied(app, smtp, moved_clock, link, subject):
     put_mail(app)
     with app.app_context():
         db.session.execute(update(OutboxMail).values(list_unsubscribe=link))
@@ -97,14 +93,14 @@ def test_a_sent_mail_is_emptied(
     assert "The text of a sent mail is not kept." in shown.output
 
 
-def test_several_workers_never_send_the_same_mail(app: Flask, smtp: MailSink) -> None:
+def test_several_workers_never_send_the_same_mail(app, smtp):
     put_mail(app, 12)
     tried = sum(at_once(4, lambda _: deliver(app, smtp.url)))
     subjects = [received.message["Subject"] for received in smtp.received]
     assert (tried, len(subjects), len(set(subjects))) == (12, 12, 12)
 
 
-def test_a_refusal_for_now_waits(app: Flask, smtp: MailSink, moved_clock: MovableClock) -> None:
+def test_a_refusal_for_now_waits(app, smtp, moved_clock):
     put_mail(app)
     smtp.answers = ["451 4.3.0 Try again\r"] * 3
     for attempt, seconds in enumerate((5, 15, 45), start=1):
@@ -121,7 +117,7 @@ def test_a_refusal_for_now_waits(app: Flask, smtp: MailSink, moved_clock: Movabl
     assert (only_mail(app).state, only_mail(app).last_error) == (MailState.SENT, None)
 
 
-def test_a_refusal_for_good_can_be_tried_again_by_hand(app: Flask, smtp: MailSink) -> None:
+def test_a_refusal_for_good_can_be_tried_again_by_hand(app, smtp):
     put_mail(app)
     smtp.answers = ["550 5.1.1 No such person"]
     deliver(app, smtp.url)
@@ -141,7 +137,7 @@ def test_a_refusal_for_good_can_be_tried_again_by_hand(app: Flask, smtp: MailSin
     assert f"There is no failed or waiting mail with the id {mail.id}." in again.stderr
 
 
-def test_mail_that_waits_is_dropped_by_hand_and_the_record_says_so(app: Flask) -> None:
+def test_mail_that_waits_is_dropped_by_hand_and_the_record_says_so(app):
     put_mail(app)
     mail = only_mail(app)
     runner = app.test_cli_runner()
@@ -154,7 +150,7 @@ def test_mail_that_waits_is_dropped_by_hand_and_the_record_says_so(app: Flask) -
     assert "The operator (mail drop) dropped mail that had not left: 1" in told
 
 
-def test_a_server_that_is_away_is_given_up_at_last(app: Flask, moved_clock: MovableClock) -> None:
+def test_a_server_that_is_away_is_given_up_at_last(app, moved_clock):
     put_mail(app)
     url = f"smtp://127.0.0.1:{free_port()}"
     for attempt in range(1, KINDS[SEND].attempts + 1):
@@ -165,9 +161,7 @@ def test_a_server_that_is_away_is_given_up_at_last(app: Flask, moved_clock: Mova
     assert deliver(app, url) == 0
 
 
-def test_mail_leased_by_a_worker_that_died_is_freed(
-    app: Flask, smtp: MailSink, moved_clock: MovableClock
-) -> None:
+def test_mail_leased_by_a_worker_that_died_is_freed(app, smtp, moved_clock):
     put_mail(app)
     kill_while_sending(app)
     assert deliver(app, smtp.url) == 0
@@ -175,7 +169,7 @@ def test_mail_leased_by_a_worker_that_died_is_freed(
     assert deliver(app, smtp.url) == 1
 
 
-def test_without_a_server_mail_is_printed(app: Flask, caplog: pytest.LogCaptureFixture) -> None:
+def test_without_a_server_mail_is_printed(app, caplog):
     caplog.set_level("INFO", "testimonials.mail")
     put_mail(app)
     assert deliver(app, "") == 1
@@ -187,8 +181,8 @@ def test_without_a_server_mail_is_printed(app: Flask, caplog: pytest.LogCaptureF
 
 
 def test_the_background_worker_sends_what_comes_and_outlives_a_fault(
-    app: Flask, client: FlaskClient, smtp: MailSink, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    app, client, smtp, monkeypatch
+):
     change_settings(app, smtp_url=smtp.url)
     sweeps = []
 
@@ -206,7 +200,7 @@ def test_the_background_worker_sends_what_comes_and_outlives_a_fault(
     assert smtp.received[0].recipients == ["new@example.com"]
 
 
-def test_the_address_of_the_server_says_how_to_speak_to_it() -> None:
+def test_the_address_of_the_server_says_how_to_speak_to_it():
     for url, found in (
         ("smtp://h", (25, False, False)), ("smtp://h?starttls=1", (587, False, True)),
         ("smtps://h", (465, True, False)), ("smtp://h:2525", (2525, False, False)),
@@ -217,16 +211,14 @@ def test_the_address_of_the_server_says_how_to_speak_to_it() -> None:
     assert (transport.user, transport.password) == ("a@b", "p/w:")
 
 
-def test_starttls_asked_for_is_never_left_out(app: Flask, smtp: MailSink) -> None:
+def test_starttls_asked_for_is_never_left_out(app, smtp):
     put_mail(app)
     deliver(app, f"{smtp.url}?starttls=1")
     assert smtp.received == []
     assert only_mail(app).state == MailState.QUEUED
 
 
-def test_mail_of_a_clock_that_was_ahead_leaves_when_it_is_put_back(
-    app: Flask, smtp: MailSink, moved_clock: MovableClock
-) -> None:
+def test_mail_of_a_clock_that_was_ahead_leaves_when_it_is_put_back(app, smtp, moved_clock):
     moved_clock.move(days=3000)
     put_mail(app)
     put_mail(app, recipient="other@example.com")
@@ -249,7 +241,7 @@ def received_by(app: Flask, smtp: MailSink) -> MailSink:
     return smtp
 
 
-def test_a_mail_has_text_html_and_headers(app: Flask, client: FlaskClient, smtp: MailSink) -> None:
+def test_a_mail_has_text_html_and_headers(app, client, smtp):
     init(client)
     (path,) = mailed_links(app)
     (mail,) = received_by(app, smtp).received
@@ -269,7 +261,7 @@ def test_a_mail_has_text_html_and_headers(app: Flask, client: FlaskClient, smtp:
     assert client.get(path).status_code == 200
 
 
-def test_the_mail_says_its_time(app: Flask, client: FlaskClient, moved_clock: MovableClock) -> None:
+def test_the_mail_says_its_time(app, client, moved_clock):
     init(client)
     moved_clock.move(days=7)
     until = f"{moved_clock.time.day} {moved_clock.time:%b %Y, %H:%M} UTC"
@@ -281,9 +273,7 @@ def test_the_mail_says_its_time(app: Flask, client: FlaskClient, moved_clock: Mo
 @pytest.mark.parametrize(
     ("days", "label"), [(1, "1 day,"), (0.5, "12 hours,"), (0.001, "1 minute,")]
 )
-def test_times_and_links_are_told_by_the_settings(
-    make_app: MakeApp, days: float, label: str
-) -> None:
+def test_times_and_links_are_told_by_the_settings(make_app, days, label):
     app = make_app(claim_days=days, app_url="https://app.example.org")
     init(app.test_client())
     text = mails(app)[0].text
@@ -292,7 +282,7 @@ def test_times_and_links_are_told_by_the_settings(
     assert "testimonials.example.com" not in text
 
 
-def test_the_mail_shows_the_projects(app: Flask, client: FlaskClient) -> None:
+def test_the_mail_shows_the_projects(app, client):
     headers = credentials(init(client))
     for name in ("Fern & Fable", "x" * 120):
         client.post("/v1/projects", json={"businessName": name}, headers=headers)
@@ -310,7 +300,7 @@ def make_mail(**values: str) -> OutboxMail:
     return OutboxMail(id="0" * 24, purpose="test", created_at=clock.now(), **(fields | values))
 
 
-def test_neither_an_address_nor_another_field_brings_headers_or_further_receivers() -> None:
+def test_neither_an_address_nor_another_field_brings_headers_or_further_receivers():
     encoded = "=?utf-8?q?=0D=0ABcc=3Ab=40x.com?=@example.com"
     for recipient in ("a@example.com\nBcc: b@example.com", "a@x.com, b@x.com", encoded, "@", ""):
         with pytest.raises(ValueError, match=r"is no e-mail address"):
@@ -326,9 +316,7 @@ def test_neither_an_address_nor_another_field_brings_headers_or_further_receiver
 @pytest.mark.parametrize(
     "recipient", ["o'neil+tag@example.com", "ünï@example.com", "a@bücher.example"]
 )
-def test_addresses_of_the_whole_world_get_their_mail(
-    app: Flask, client: FlaskClient, smtp: MailSink, recipient: str
-) -> None:
+def test_addresses_of_the_whole_world_get_their_mail(app, client, smtp, recipient):
     init(client, recipient)
     (mail,) = received_by(app, smtp).received
     assert mail.recipients == [recipient]

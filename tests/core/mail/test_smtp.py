@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from flask import Flask
 
 from testimonials.core import clock
 from testimonials.core.mail import smtp
@@ -25,7 +24,7 @@ from tests.support.mail_servers import (
     secure_server,
 )
 from tests.support.rows import deliver_mail, put_mail
-from tests.support.servers import PATIENCE, MailSink, free_port
+from tests.support.servers import PATIENCE, free_port
 
 SENDER = "Testimonials <mail@example.com>"
 
@@ -80,9 +79,7 @@ OF_THE_SERVER = [
 
 
 @pytest.mark.parametrize(("answers", "problem"), OF_THE_SERVER)
-def test_what_is_wrong_with_the_server_is_tried_again_and_ends_the_round(
-    answers: dict[str, str], problem: str
-) -> None:
+def test_what_is_wrong_with_the_server_is_tried_again_and_ends_the_round(answers, problem):
     failed, _ = send_to(answers)
     assert (failed.is_permanent, failed.is_outage) == (False, True)
     assert problem in str(failed)
@@ -97,21 +94,21 @@ OF_THE_MAIL = [
 
 
 @pytest.mark.parametrize(("answers", "is_permanent"), OF_THE_MAIL)
-def test_a_wrong_mail_holds_up_no_other(answers: dict[str, str], is_permanent: bool) -> None:
+def test_a_wrong_mail_holds_up_no_other(answers, is_permanent):
     failed, _ = send_to(answers)
     assert (failed.is_permanent, failed.is_outage) == (is_permanent, False)
     assert str(failed) == next(iter(answers.values()))
 
 
 @pytest.mark.parametrize("goodbye", ["421 too late", "500 what?", DIE, HANG])
-def test_a_mail_that_was_taken_is_sent_whatever_follows(goodbye: str) -> None:
+def test_a_mail_that_was_taken_is_sent_whatever_follows(goodbye):
     server = OddServer(QUIT=goodbye)
     failed, _ = send(server.url)
     server.stop()
     assert (failed, server.taken) == (None, 1)
 
 
-def test_a_server_that_scans_the_mail_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_scans_the_mail_is_waited_for(monkeypatch):
     # Longer than for any other answer: to give up early would send the mail twice.
     monkeypatch.setattr(smtp, "PATIENCE_WITH_MAIL", 2)
     begun = time.monotonic()
@@ -120,7 +117,7 @@ def test_a_server_that_scans_the_mail_is_waited_for(monkeypatch: pytest.MonkeyPa
     assert "may arrive twice" in str(failed)
 
 
-def test_an_outage_costs_only_one_mail_an_attempt(app: Flask) -> None:
+def test_an_outage_costs_only_one_mail_an_attempt(app):
     server = OddServer(GREETING=DIE)
     put_mail(app, 3)
     try:
@@ -143,7 +140,7 @@ def trusted(certificate: Pair, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pair
     return certificate
 
 
-def test_mail_leaves_by_starttls_or_tls_with_a_password(trusted: Pair) -> None:
+def test_mail_leaves_by_starttls_or_tls_with_a_password(trusted):
     with secure_server(trusted, has_login=True) as (sink, port):
         failed, transport = send(f"smtp://{URL_USER}@127.0.0.1:{port}?starttls=1")
     assert (failed, sink.received[0].recipients) == (None, ["owner@example.com"])
@@ -170,13 +167,13 @@ def refuse(url: str) -> str:
     return str(failed)
 
 
-def test_a_certificate_that_nobody_vouches_for_is_refused(certificate: Pair) -> None:
+def test_a_certificate_that_nobody_vouches_for_is_refused(certificate):
     with secure_server(certificate) as (sink, port):
         assert "self-signed certificate" in refuse(f"smtp://127.0.0.1:{port}?starttls=1")
     assert sink.received == []
 
 
-def test_a_certificate_for_another_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_certificate_for_another_name(tmp_path, monkeypatch):
     other = make_certificate(tmp_path, "DNS:mail.example.com")
     monkeypatch.setenv("SSL_CERT_FILE", str(other[0]))
     with secure_server(other, is_tls=True) as (sink, port):
@@ -184,7 +181,7 @@ def test_a_certificate_for_another_name(tmp_path: Path, monkeypatch: pytest.Monk
     assert sink.received == []
 
 
-def test_what_is_refused_is_told_in_the_words_of_the_server(trusted: Pair) -> None:
+def test_what_is_refused_is_told_in_the_words_of_the_server(trusted):
     with secure_server(trusted, has_login=True) as (_, port):
         problem = refuse(f"smtp://shop%40example.com:wrong@127.0.0.1:{port}?starttls=1")
         missing = refuse(f"smtp://127.0.0.1:{port}?starttls=1")
@@ -197,20 +194,20 @@ def test_what_is_refused_is_told_in_the_words_of_the_server(trusted: Pair) -> No
     assert sink.received == []
 
 
-def test_no_password_is_sent_in_the_clear_where_it_is_not_taken(trusted: Pair) -> None:
+def test_no_password_is_sent_in_the_clear_where_it_is_not_taken(trusted):
     with secure_server(trusted, has_login=True) as (_, port):
         assert "AUTH" in refuse(f"smtp://{URL_USER}@127.0.0.1:{port}")
         # Without a password, the server requires encryption at MAIL FROM.
         assert refuse(f"smtp://127.0.0.1:{port}").startswith("530 ")
 
 
-def test_names_and_ports_that_lead_nowhere_are_named() -> None:
+def test_names_and_ports_that_lead_nowhere_are_named():
     assert refuse("smtp://mail.invalid").startswith("mail.invalid:25: ")
     port = free_port()
     assert f"127.0.0.1:{port}: " in refuse(f"smtp://127.0.0.1:{port}")
 
 
-def test_looking_whether_mail_works_sends_none(trusted: Pair) -> None:
+def test_looking_whether_mail_works_sends_none(trusted):
     with secure_server(trusted, has_login=True) as (sink, port):
         url = f"smtp://{URL_USER}@127.0.0.1:{port}?starttls=1"
         SmtpTransport(url, SENDER).check()
@@ -226,7 +223,7 @@ def run(make_app: MakeApp, url: str, *arguments: str) -> tuple[int, str, str]:
     return done.exit_code, done.stdout, done.stderr
 
 
-def test_the_conversation_is_shown_and_ends_with_the_words_of_the_server(make_app: MakeApp) -> None:
+def test_the_conversation_is_shown_and_ends_with_the_words_of_the_server(make_app):
     server = OddServer(RCPT="451 4.7.1 Greylisted, come back")
     code, output, errors = run(make_app, server.url)
     server.stop()
@@ -244,7 +241,7 @@ def test_the_conversation_is_shown_and_ends_with_the_words_of_the_server(make_ap
     assert "S: 550 5.7.1 No" in outcome["dialogue"]
 
 
-def test_a_password_in_the_clear_works_and_is_warned_of(make_app: MakeApp) -> None:
+def test_a_password_in_the_clear_works_and_is_warned_of(make_app):
     with secure_server(None, has_login=True, may_login_in_the_clear=True) as (sink, port):
         code, output, _ = run(make_app, f"smtp://{URL_USER}@127.0.0.1:{port}")
     assert (code, len(sink.received)) == (0, 1)
@@ -252,7 +249,7 @@ def test_a_password_in_the_clear_works_and_is_warned_of(make_app: MakeApp) -> No
     assert PASSWORD not in output
 
 
-def test_a_server_steers_no_terminal(make_app: MakeApp) -> None:
+def test_a_server_steers_no_terminal(make_app):
     server = OddServer(RCPT="550 \x1b[31mred\x1b]0;owned\x07")
     code, output, errors = run(make_app, server.url)
     server.stop()
@@ -262,7 +259,7 @@ def test_a_server_steers_no_terminal(make_app: MakeApp) -> None:
     assert not {"\x1b", "\x07"} & set(output + errors)
 
 
-def test_a_mail_that_was_accepted_is_not_kept(make_app: MakeApp, smtp: MailSink) -> None:
+def test_a_mail_that_was_accepted_is_not_kept(make_app, smtp):
     """Services that rate mail use disposable addresses, which can't sign up."""
     app = make_app(smtp_url=smtp.url)
     arguments = ["mail", "test", "Test-X1@mailinator.com", "--json"]

@@ -39,7 +39,7 @@ def write(instance: Path, text: str | bytes) -> None:
     (instance / "testimonials.toml").write_bytes(content)
 
 
-def test_it_starts_with_no_setting_at_all(instance: Path) -> None:
+def test_it_starts_with_no_setting_at_all(instance):
     settings = load(instance)
     assert settings.base_url == settings.app_url == "http://127.0.0.1:8000"
     assert settings.database_url == f"sqlite:///{instance}/testimonials.db"
@@ -50,8 +50,8 @@ def test_it_starts_with_no_setting_at_all(instance: Path) -> None:
 
 
 def test_relative_files_are_those_of_the_instance_wherever_it_is_called_from(
-    instance: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    instance, tmp_path, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
     settings = load(instance, database_url="sqlite:///data/shop.db", backup_path="../copies")
     assert settings.database_url == f"sqlite:///{instance}/data/shop.db"
@@ -61,14 +61,14 @@ def test_relative_files_are_those_of_the_instance_wherever_it_is_called_from(
     assert elsewhere.backup_path == "/mnt/copies"
 
 
-def test_every_setting_has_a_sentence_and_a_parser() -> None:
+def test_every_setting_has_a_sentence_and_a_parser():
     meanings = read_meanings()
     for field in dataclasses.fields(Settings):
         assert meanings[field.name].endswith(".")
         assert callable(field.metadata["parse"])
 
 
-def test_the_secret_is_made_once_and_readable_by_the_owner_alone(instance: Path) -> None:
+def test_the_secret_is_made_once_and_readable_by_the_owner_alone(instance):
     assert load(instance, secret_key="s" * 32).secret_key == "s" * 32
     assert list(instance.iterdir()) == []
     first, second = load(instance), load(instance)
@@ -79,12 +79,12 @@ def test_the_secret_is_made_once_and_readable_by_the_owner_alone(instance: Path)
     assert [path.name for path in instance.iterdir()] == ["secret_key"]
 
 
-def test_two_first_starts_at_once_make_one_secret(instance: Path) -> None:
+def test_two_first_starts_at_once_make_one_secret(instance):
     assert len(set(at_once(8, lambda _: load(instance).secret_key))) == 1
     assert [path.name for path in instance.iterdir()] == ["secret_key"]
 
 
-def test_a_broken_secret_file_is_refused_and_kept(instance: Path) -> None:
+def test_a_broken_secret_file_is_refused_and_kept(instance):
     instance.mkdir(parents=True)
     for content in (b"", b"short\n", b"\xff" * 40):
         (instance / "secret_key").write_bytes(content)
@@ -93,7 +93,7 @@ def test_a_broken_secret_file_is_refused_and_kept(instance: Path) -> None:
         assert (instance / "secret_key").read_bytes() == content
 
 
-def test_overrides_win_over_the_environment_over_the_file_over_the_default(instance: Path) -> None:
+def test_overrides_win_over_the_environment_over_the_file_over_the_default(instance):
     write(instance, "port = 1\nthreads = 1\nproject_limit = 1\n")
     environ = {
         PREFIX + "INSTANCE_PATH": str(instance),
@@ -148,7 +148,7 @@ def test_overrides_win_over_the_environment_over_the_file_over_the_default(insta
         ("sentry_dsn", "https://sentry.example.com/7", "must look like https://key@host/1"),
     ],
 )  # fmt: skip
-def test_a_wrong_value_is_told_the_rule(instance: Path, name: str, value: str, rule: str) -> None:
+def test_a_wrong_value_is_told_the_rule(instance, name, value, rule):
     with pytest.raises(SettingError) as caught:
         load(instance, **{name: value})
     assert caught.value.message.startswith(PREFIX + name.upper())
@@ -175,11 +175,11 @@ def test_a_wrong_value_is_told_the_rule(instance: Path, name: str, value: str, r
         ("more_projects_url", "mailto:me@example.com", "mailto:me@example.com"),
     ],
 )  # fmt: skip
-def test_a_value_is_taken_plain(instance: Path, name: str, value: str, kept: object) -> None:
+def test_a_value_is_taken_plain(instance, name, value, kept):
     assert getattr(load(instance, **{name: value}), name) == kept
 
 
-def test_what_needs_another_setting_says_so(instance: Path) -> None:
+def test_what_needs_another_setting_says_so(instance):
     with pytest.raises(SettingError, match="SIGNUP_DOMAINS must name at least one domain"):
         load(instance, signup="domains")
     secret = "whsec_abcdefghijkl"
@@ -203,14 +203,8 @@ def test_what_needs_another_setting_says_so(instance: Path) -> None:
     ],
 )  # fmt: skip
 def test_what_needs_a_package_says_which_and_is_hidden(
-    instance: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    name: str,
-    value: str,
-    module: str,
-    extra: str,
-    shown: str,
-) -> None:
+    instance, monkeypatch, name, value, module, extra, shown
+):
     variable = PREFIX + name.upper()
     assert describe_settings(load(instance, **{name: value}))[variable] == shown
     # What an import finds where a package is not installed.
@@ -221,7 +215,7 @@ def test_what_needs_a_package_says_which_and_is_hidden(
     assert caught.value.message == f"{variable} {needed}"
 
 
-def test_a_file_may_hold_lists_and_numbers(instance: Path) -> None:
+def test_a_file_may_hold_lists_and_numbers(instance):
     write(
         instance,
         'plans = ["starter=5:price_a", "pro=50 unbranded"]\n'
@@ -241,7 +235,7 @@ def test_a_file_may_hold_lists_and_numbers(instance: Path) -> None:
         ("port = ", "can't be read"), (b"\xff", "can't be read"),
     ],
 )  # fmt: skip
-def test_a_broken_file_is_named(instance: Path, content: str | bytes, problem: str) -> None:
+def test_a_broken_file_is_named(instance, content, problem):
     write(instance, content)
     with pytest.raises(SettingError) as caught:
         load(instance)
@@ -251,7 +245,7 @@ def test_a_broken_file_is_named(instance: Path, content: str | bytes, problem: s
     assert unknown_variables(environ) == [PREFIX + "PROT"]
 
 
-def test_a_folder_that_can_not_be_made_is_refused(tmp_path: Path) -> None:
+def test_a_folder_that_can_not_be_made_is_refused(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(SettingError, match="INSTANCE_PATH can't be created"):
         load(tmp_path / "file" / "instance")
@@ -264,12 +258,12 @@ def test_a_folder_that_can_not_be_made_is_refused(tmp_path: Path) -> None:
         ("backup_path", "/data/\udcff", "surrogates not allowed"),
     ],
 )
-def test_a_path_that_is_none_is_refused(instance: Path, name: str, value: str, rule: str) -> None:
+def test_a_path_that_is_none_is_refused(instance, name, value, rule):
     with pytest.raises(SettingError, match=f"TESTIMONIALS_{name.upper()} .*{rule}"):
         load(instance, **{name: value})
 
 
-def test_the_listening_address_is_one_that_a_browser_here_can_open() -> None:
+def test_the_listening_address_is_one_that_a_browser_here_can_open():
     for host, opened in (
         ("127.0.0.1", "127.0.0.1"),
         ("0.0.0.0", "127.0.0.1"),  # noqa: S104 - compared, not bound
@@ -290,13 +284,13 @@ def run(instance: Path, *arguments: str, **settings: str) -> Result:
 WRONG_PORT = "Error: TESTIMONIALS_PORT must be a whole number from 0 to 65535, not 'many'\n"
 
 
-def test_a_wrong_setting_ends_a_command_with_one_sentence(instance: Path) -> None:
+def test_a_wrong_setting_ends_a_command_with_one_sentence(instance):
     done = run(instance, "accounts", "list", port="many")
     assert (done.exit_code, done.stderr) == (1, WRONG_PORT)
 
 
 @pytest.mark.parametrize("flags", [[], ["--json"]])
-def test_config_show_hides_every_secret(instance: Path, flags: list[str]) -> None:
+def test_config_show_hides_every_secret(instance, flags):
     settings = {
         "secret_key": "s3cret" * 8,
         "smtp_url": "smtp://user:s3cret@h",

@@ -4,7 +4,6 @@ import re
 from html import unescape
 
 import pytest
-from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import func, select, update
 
@@ -26,7 +25,7 @@ from tests.auth.browsers import (
     sign_in,
 )
 from tests.auth.links import ask_for_link, init, mails
-from tests.conftest import PASSWORD, Caller, MovableClock
+from tests.conftest import PASSWORD
 from tests.core.events import read_events
 from tests.support.rows import add_member, add_testimonial, everything
 
@@ -36,7 +35,7 @@ WRONG = "not this one at all"
 THEME_COOKIE = f"{COOKIE}-theme"
 
 
-def test_a_bad_password_changes_nothing(browser: FlaskClient, owner: Caller, app: Flask) -> None:
+def test_a_bad_password_changes_nothing(browser, owner, app):
     answer = browser.get(f"{HERE}/key")
     assert (answer.status_code, answer.headers["Cache-Control"]) == (200, "no-store")
     assert owner.email in browser.get(HERE).text
@@ -68,14 +67,8 @@ def test_a_bad_password_changes_nothing(browser: FlaskClient, owner: Caller, app
     ],
 )
 def test_what_others_must_not_do_asks_for_the_password_once_it_was_given_long_ago(
-    app: Flask,
-    browser: FlaskClient,
-    owner: Caller,
-    moved_clock: MovableClock,
-    path: str,
-    form: dict[str, str],
-    purpose: str,
-) -> None:
+    app, browser, owner, moved_clock, path, form, purpose
+):
     path, form = HERE + path, form | {"extra": '"><script>1</script>'}
     owner.create_project(slug="fern")
     moved_clock.move(minutes=10)
@@ -102,9 +95,7 @@ def test_what_others_must_not_do_asks_for_the_password_once_it_was_given_long_ag
     assert answer.status_code in (200, 303)
 
 
-def test_one_proof_is_enough_for_ten_minutes(
-    app: Flask, browser: FlaskClient, owner: Caller, moved_clock: MovableClock
-) -> None:
+def test_one_proof_is_enough_for_ten_minutes(app, browser, owner, moved_clock):
     other = open_browser(app, owner)
     moved_clock.move(hours=1)
     assert browser.post(f"{HERE}/key", data={"proof": PASSWORD}).status_code == 200
@@ -133,13 +124,8 @@ def test_one_proof_is_enough_for_ten_minutes(
     ],
 )
 def test_a_proof_brings_a_new_token_and_ends_the_one_before(
-    app: Flask,
-    browser: FlaskClient,
-    moved_clock: MovableClock,
-    path: str,
-    form: dict[str, str],
-    status: int,
-) -> None:
+    app, browser, moved_clock, path, form, status
+):
     stolen, before = app.test_client(), browser.get_cookie(COOKIE)
     stolen.set_cookie(COOKIE, before.value, path="/")
     moved_clock.move(hours=2)
@@ -149,9 +135,7 @@ def test_a_proof_brings_a_new_token_and_ends_the_one_before(
     assert not is_signed_in(stolen)
 
 
-def test_a_browser_that_is_signed_out_meanwhile_proves_nothing(
-    app: Flask, browser: FlaskClient, owner: Caller, moved_clock: MovableClock
-) -> None:
+def test_a_browser_that_is_signed_out_meanwhile_proves_nothing(app, browser, owner, moved_clock):
     moved_clock.move(hours=1)
     open_browser(app, owner).post(f"{HERE}/security/sessions/end")
     answer = browser.post(f"{HERE}/key", data={"proof": PASSWORD})
@@ -162,14 +146,8 @@ def test_a_browser_that_is_signed_out_meanwhile_proves_nothing(
 
 @pytest.mark.parametrize(("path", "name"), [("security/password", "current"), ("key", "proof")])
 def test_guessing_the_password_here_is_limited(
-    app: Flask,
-    browser: FlaskClient,
-    owner: Caller,
-    moved_clock: MovableClock,
-    monkeypatch: pytest.MonkeyPatch,
-    path: str,
-    name: str,
-) -> None:
+    app, browser, owner, moved_clock, monkeypatch, path, name
+):
     other = open_browser(app, owner)
     moved_clock.move(hours=1)
     with monkeypatch.context() as patch:
@@ -186,9 +164,7 @@ def test_guessing_the_password_here_is_limited(
 
 
 @pytest.mark.parametrize("is_reset", [True, False])
-def test_a_new_password_can_bring_a_new_key(
-    app: Flask, browser: FlaskClient, owner: Caller, is_reset: bool
-) -> None:
+def test_a_new_password_can_bring_a_new_key(app, browser, owner, is_reset):
     path, form = f"{HERE}/security/password", {"current": PASSWORD, "password": NEW}
     if is_reset:
         ask_for_link(browser, "/forgot", owner.email)
@@ -205,9 +181,7 @@ def test_a_new_password_can_bring_a_new_key(
     assert sign_in(app.test_client(), owner.email, NEW).status_code == 303
 
 
-def test_a_new_password_signs_every_other_browser_out(
-    app: Flask, browser: FlaskClient, owner: Caller, outsider: Caller
-) -> None:
+def test_a_new_password_signs_every_other_browser_out(app, browser, owner, outsider):
     others = [open_browser(app, owner), open_browser(app, owner)]
     strange = open_browser(app, outsider)
     answer = browser.post(f"{HERE}/security/password", data={"current": PASSWORD, "password": NEW})
@@ -221,17 +195,13 @@ def test_a_new_password_signs_every_other_browser_out(
     assert purposes(app) == [("security", owner.email)]
 
 
-def test_a_reset_link_from_before_is_used_up_by_a_new_password(
-    app: Flask, client: FlaskClient, browser: FlaskClient, owner: Caller
-) -> None:
+def test_a_reset_link_from_before_is_used_up_by_a_new_password(app, client, browser, owner):
     ask_for_link(client, "/forgot", owner.email)
     browser.post(f"{HERE}/security/password", data={"current": PASSWORD, "password": NEW})
     assert client.get(mailed_path(app, "reset")).status_code == 404
 
 
-def test_a_replaced_key_is_shown_once_and_the_old_one_stops_at_once(
-    app: Flask, browser: FlaskClient, owner: Caller, outsider: Caller
-) -> None:
+def test_a_replaced_key_is_shown_once_and_the_old_one_stops_at_once(app, browser, owner, outsider):
     answer = browser.post(f"{HERE}/key")
     assert (answer.status_code, answer.headers["Cache-Control"]) == (200, "no-store")
     assert answer.headers["Referrer-Policy"] == "same-origin"
@@ -246,9 +216,7 @@ def test_a_replaced_key_is_shown_once_and_the_old_one_stops_at_once(
     assert new not in "".join(mail.text + mail.html for mail in mails(app))
 
 
-def test_one_browser_or_every_browser_is_signed_out(
-    app: Flask, browser: FlaskClient, owner: Caller
-) -> None:
+def test_one_browser_or_every_browser_is_signed_out(app, browser, owner):
     other = open_browser(app, owner)
     page = browser.get(f"{HERE}/security/sessions").text
     assert "Firefox on Linux" in page
@@ -268,7 +236,7 @@ def test_one_browser_or_every_browser_is_signed_out(
     assert (session_ids(app), owner.get("/v1/me").status_code) == ([], 200)
 
 
-def test_nobody_ends_sessions_of_others(app: Flask, browser: FlaskClient, outsider: Caller) -> None:
+def test_nobody_ends_sessions_of_others(app, browser, outsider):
     strange = open_browser(app, outsider)
     (theirs,) = session_ids(app, outsider.account_id)
     browser.post(f"{HERE}/security/sessions/{theirs}/end")
@@ -277,7 +245,7 @@ def test_nobody_ends_sessions_of_others(app: Flask, browser: FlaskClient, outsid
     assert is_signed_in(strange)
 
 
-def test_an_account_goes_once_its_address_was_typed(browser: FlaskClient, owner: Caller) -> None:
+def test_an_account_goes_once_its_address_was_typed(browser, owner):
     for typed in ("", "outsider@example.org"):
         answer = browser.post(f"{HERE}/delete", data={"confirm": typed})
         assert answer.status_code == 422
@@ -287,9 +255,7 @@ def test_an_account_goes_once_its_address_was_typed(browser: FlaskClient, owner:
     assert answer.status_code == 303
 
 
-def test_a_removed_account_leaves_nothing(
-    app: Flask, browser: FlaskClient, owner: Caller, outsider: Caller
-) -> None:
+def test_a_removed_account_leaves_nothing(app, browser, owner, outsider):
     project = owner.create_project(slug="mine")
     owner.create_testimonial(project["_id"])
     gone = owner.create_project(slug="gone")
@@ -326,9 +292,7 @@ def test_a_removed_account_leaves_nothing(
         outsider.create_project(slug=slug)
 
 
-def test_a_removed_account_is_removed_for_whoever_is_at_work(
-    app: Flask, browser: FlaskClient, owner: Caller
-) -> None:
+def test_a_removed_account_is_removed_for_whoever_is_at_work(app, browser, owner):
     other = open_browser(app, owner)
     browser.post(f"{HERE}/delete", data={"confirm": owner.email})
     for path in ("key", "security/sessions/end", "security/password", "delete"):
@@ -337,7 +301,7 @@ def test_a_removed_account_is_removed_for_whoever_is_at_work(
         assert answer.headers["Location"].startswith("/login")
 
 
-def test_a_theme_is_kept_and_anything_else_is_none(browser: FlaskClient) -> None:
+def test_a_theme_is_kept_and_anything_else_is_none(browser):
     for theme in ('"><script>', "", "x" * 10_000):
         assert browser.post("/dashboard/theme", data={"theme": theme}).status_code == 400
         assert browser.get_cookie(THEME_COOKIE) is None
@@ -348,9 +312,7 @@ def test_a_theme_is_kept_and_anything_else_is_none(browser: FlaskClient) -> None
     assert "onload" not in browser.get(HERE).text
 
 
-def test_a_name_stands_where_others_read_of_a_person(
-    app: Flask, browser: FlaskClient, owner: Caller, outsider: Caller
-) -> None:
+def test_a_name_stands_where_others_read_of_a_person(app, browser, owner, outsider):
     project = owner.create_project(businessName="Fern & Fable")["_id"]
     add_member(app, project, outsider, "moderator")
     row = add_testimonial(app, project)
@@ -385,7 +347,7 @@ def test_a_name_stands_where_others_read_of_a_person(
         assert name_owner(db.session.get_one(Project, project)) == "Fern & Fable"
 
 
-def test_a_name_that_is_none_is_refused(browser: FlaskClient, owner: Caller) -> None:
+def test_a_name_that_is_none_is_refused(browser, owner):
     for name in ("x" * 81, "mira@oat.example", "two\nlines", "a\0b"):
         answer = browser.post(f"{HERE}/name", data={"display_name": name})
         assert (answer.status_code, 'aria-invalid="true"' in answer.text) == (422, True)
@@ -399,9 +361,7 @@ def choose(browser: FlaskClient, code: str) -> None:
     assert browser.post(f"{HERE}/language", data={"language": code}).status_code == 303
 
 
-def test_the_accounts_language_wins_over_the_browser_also_in_errors(
-    browser: FlaskClient, owner: Caller, client: FlaskClient
-) -> None:
+def test_the_accounts_language_wins_over_the_browser_also_in_errors(browser, owner, client):
     answer = browser.get(HERE, headers=GERMAN)
     assert '<html lang="de" dir="ltr"' in answer.text
     assert answer.headers["Content-Language"] == "de"

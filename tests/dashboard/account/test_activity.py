@@ -30,9 +30,7 @@ def busy(app: Flask, client: FlaskClient, owner: Caller, outsider: Caller) -> Fl
     return open_browser(app, owner)
 
 
-def test_owners_read_what_was_done_to_what_is_theirs(
-    app: Flask, busy: FlaskClient, owner: Caller, outsider: Caller
-) -> None:
+def test_owners_read_what_was_done_to_what_is_theirs(app, busy, owner, outsider):
     page = busy.get(HERE).text
     for who, what in (
         (f"An agent (API key ending in {owner.api_key[-4:]})", "created =Fern &amp; Fable"),
@@ -54,7 +52,7 @@ def test_owners_read_what_was_done_to_what_is_theirs(
     assert f"ended the role of {outsider.email} (…{outsider.account_id[-6:]})" in page
 
 
-def test_words_types_and_people_narrow_it(busy: FlaskClient, outsider: Caller) -> None:
+def test_words_types_and_people_narrow_it(busy, outsider):
     for query, shown in (
         ("", 3),
         ("?q=WRONG+203.0.113", 1),
@@ -77,7 +75,7 @@ def test_words_types_and_people_narrow_it(busy: FlaskClient, outsider: Caller) -
         assert len(rows.splitlines()) == shown + 1, query
 
 
-def test_a_record_has_pages(app: Flask, busy: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_record_has_pages(app, busy, monkeypatch):
     monkeypatch.setattr(activity, "PAGE_SIZE", 2)
     monkeypatch.setattr(activity, "MOST_SEARCHED", 1)
     first = busy.get(HERE).text
@@ -88,7 +86,7 @@ def test_a_record_has_pages(app: Flask, busy: FlaskClient, monkeypatch: pytest.M
     assert "You can look further back" in busy.get(f"{HERE}?q=created").text
 
 
-def test_the_table_has_no_formula(app: Flask, busy: FlaskClient, owner: Caller) -> None:
+def test_the_table_has_no_formula(app, busy, owner):
     with app.app_context(), write():
         for event in read_events(app, owner.account_id):
             db.session.merge(event).network = "=1+1"

@@ -37,7 +37,7 @@ def mail_on(page: str) -> dict[str, str]:
     return {name: values[0] for name, values in parse_qs(parts.query, strict_parsing=True).items()}
 
 
-def test_the_codes_and_the_card_to_print_have_the_address(inbox: Inbox) -> None:
+def test_the_codes_and_the_card_to_print_have_the_address(inbox):
     expected = segno.make_qr(LINK, error="m", boost_error=False)
     for kind, content_type, scale in (("svg", "image/svg+xml", 10), ("png", "image/png", 25)):
         answer = inbox.get(f"collect/qr.{kind}")
@@ -53,7 +53,7 @@ def test_the_codes_and_the_card_to_print_have_the_address(inbox: Inbox) -> None:
     assert "testimonials.example.com/fern</p>" in page
 
 
-def test_a_form_has_a_code_and_a_card_of_its_own(inbox: Inbox) -> None:
+def test_a_form_has_a_code_and_a_card_of_its_own(inbox):
     inbox.client.post(f"{inbox.base}/collect/page/name", data={"title": "Class"})
     sheet = inbox.get("collect/code?form=class").text
     assert f"{LINK}/f/class</span>" in sheet
@@ -62,14 +62,14 @@ def test_a_form_has_a_code_and_a_card_of_its_own(inbox: Inbox) -> None:
     assert "testimonials.example.com/fern/f/class</p>" in inbox.get("collect/card?form=class").text
 
 
-def test_the_page_has_its_link_and_what_came_of_it(inbox: Inbox) -> None:
+def test_the_page_has_its_link_and_what_came_of_it(inbox):
     page = inbox.get("collect").text
     assert "testimonials.example.com/fern</span>" in page
     assert "Nobody opened it in 30 days." in page
     assert "Nobody was asked yet" in page
 
 
-def test_a_message_follows_the_address(inbox: Inbox) -> None:
+def test_a_message_follows_the_address(inbox):
     old = message_on(inbox.get("collect/message").text)
     inbox.client.post(f"{inbox.base}/settings/address", data={"slug": "new"})
     assert message_on(inbox.get("collect/message").text) == old.replace("/fern", "/new")
@@ -80,7 +80,7 @@ def test_a_message_follows_the_address(inbox: Inbox) -> None:
     assert message_on(inbox.get("collect/message").text) == followed
 
 
-def test_a_message_is_kept_as_typed_until_it_is_reset_and_has_its_limits(inbox: Inbox) -> None:
+def test_a_message_is_kept_as_typed_until_it_is_reset_and_has_its_limits(inbox):
     suggested = message_on(inbox.get("collect/message").text)
     text = "Hóla!\n</textarea><b>& two\n\nlines 100%"
     assert save(inbox, text.replace("\n", "\r\n")).status_code == 303

@@ -14,7 +14,6 @@ from testimonials.projects.access import Role, find_access
 from testimonials.projects.team import remove_member
 from tests.auth.browsers import open_browser, sign_in
 from tests.auth.links import ORIGIN, mails
-from tests.conftest import Caller, MovableClock
 from tests.dashboard.inbox.inbox import JSON, Inbox
 from tests.support.rows import add_member, change_project, change_testimonial, read_testimonials
 from tests.testimonials.media.recorded import send, upload
@@ -37,7 +36,7 @@ def decide_by_mail(inbox: Inbox, client: FlaskClient) -> None:
     assert client.post(f"{inbox.base}/settings/mail", data=data).status_code == 303
 
 
-def test_the_mail_leads_to_one_then_the_next_to_the_end(inbox: Inbox, client: FlaskClient) -> None:
+def test_the_mail_leads_to_one_then_the_next_to_the_end(inbox, client):
     inbox.receive("Maya", "Tom", "Aiko")
     path = mailed_link(inbox)
     # Who isn't signed in comes back there, and the GET changes nothing.
@@ -62,7 +61,7 @@ def test_the_mail_leads_to_one_then_the_next_to_the_end(inbox: Inbox, client: Fl
     assert sorted(inbox.shown()) == ["Aiko", "Maya"]
 
 
-def test_undo_leads_back_and_a_refusal_names_the_cause_and_what_is_safe(inbox: Inbox) -> None:
+def test_undo_leads_back_and_a_refusal_names_the_cause_and_what_is_safe(inbox):
     maya, _ = inbox.receive("Maya", "Tom")
     inbox.client.post(f"{inbox.base}/decide/{maya}", data={"action": "approve"})
     answer = inbox.client.post(f"{inbox.base}/decide/undo", data={"done": "1"})
@@ -79,7 +78,7 @@ def test_undo_leads_back_and_a_refusal_names_the_cause_and_what_is_safe(inbox: I
     assert inbox.counts()["pending"] == 1
 
 
-def test_an_author_with_a_proven_address_is_thanked_once(inbox: Inbox) -> None:
+def test_an_author_with_a_proven_address_is_thanked_once(inbox):
     maya, tom = inbox.receive("Maya", "Tom", author_email="maya@example.com")
     change_testimonial(inbox.app, maya, email_verified_at=clock.now())
     assert "by mail" not in inbox.get(f"testimonials/{tom}").text
@@ -102,7 +101,7 @@ def test_an_author_with_a_proven_address_is_thanked_once(inbox: Inbox) -> None:
     assert answer.json["notice"]["text"] == "Undid: Approved Maya. That was the last"
 
 
-def test_a_mailed_link_decides_once_and_nothing_else(inbox: Inbox, client: FlaskClient) -> None:
+def test_a_mailed_link_decides_once_and_nothing_else(inbox, client):
     decide_by_mail(inbox, inbox.client)
     (maya,) = inbox.receive("Maya")
     path = mailed_link(inbox)
@@ -127,7 +126,7 @@ def test_a_mailed_link_decides_once_and_nothing_else(inbox: Inbox, client: Flask
     assert client.get(path).status_code == 410
 
 
-def test_a_recording_is_played_where_it_is_decided(inbox: Inbox, client: FlaskClient) -> None:
+def test_a_recording_is_played_where_it_is_decided(inbox, client):
     change_project(inbox.app, inbox.project, page_design={"video": True})
     decide_by_mail(inbox, inbox.client)
     send(client, "salon", text="", recording=upload(client, slug="salon"))
@@ -146,9 +145,7 @@ def test_a_recording_is_played_where_it_is_decided(inbox: Inbox, client: FlaskCl
     assert 'name="transcript"' in inbox.get(f"testimonials/{row.id}").text
 
 
-def test_a_link_ends_with_any_change_a_week_and_the_role(
-    inbox: Inbox, client: FlaskClient, outsider: Caller, moved_clock: MovableClock
-) -> None:
+def test_a_link_ends_with_any_change_a_week_and_the_role(inbox, client, outsider, moved_clock):
     add_member(inbox.app, inbox.project, outsider, "moderator")
     moved_clock.move(seconds=1)
     decide_by_mail(inbox, open_browser(inbox.app, outsider))
@@ -181,8 +178,8 @@ def test_a_link_ends_with_any_change_a_week_and_the_role(
 
 @pytest.mark.postgres
 def test_who_is_removed_while_their_link_waits_for_the_lock_decides_nothing(
-    inbox: Inbox, client: FlaskClient, outsider: Caller
-) -> None:
+    inbox, client, outsider
+):
     add_member(inbox.app, inbox.project, outsider, "moderator")
     decide_by_mail(inbox, open_browser(inbox.app, outsider))
     inbox.receive("Maya")

@@ -40,7 +40,7 @@ def inbox(app: Flask, owner: Caller) -> Inbox:
     return inbox
 
 
-def test_the_number_is_that_of_the_rows(inbox: Inbox) -> None:
+def test_the_number_is_that_of_the_rows(inbox):
     filters = [
         InboxFilter(tab, rating=rating, source=source, kind=kind)
         for tab in TABS
@@ -63,7 +63,7 @@ def test_the_number_is_that_of_the_rows(inbox: Inbox) -> None:
             assert total == (found, True), wanted
 
 
-def test_nothing_is_counted_by_its_rows(inbox: Inbox) -> None:
+def test_nothing_is_counted_by_its_rows(inbox):
     """A page reads its rows in the order of an index, without sorting."""
     with inbox.app.app_context():
         engine = db.engine
@@ -78,7 +78,7 @@ def test_nothing_is_counted_by_its_rows(inbox: Inbox) -> None:
             assert "SCAN testimonial" not in plan
 
 
-def test_what_no_count_has_is_counted_so_far(inbox: Inbox, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_no_count_has_is_counted_so_far(inbox, monkeypatch):
     monkeypatch.setattr("testimonials.testimonials.inbox.MOST_COUNTED", 3)
     monkeypatch.setattr("testimonials.testimonials.inbox.PAGE_SIZE", 2)
     names = inbox.receive(*(f"Zelda {number}" for number in range(5)), rating=5.0)

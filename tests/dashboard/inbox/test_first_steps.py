@@ -24,7 +24,7 @@ def read(inbox: Inbox) -> tuple[str, list[str]]:
     return (found[1] if found else "", DONE.findall(page))
 
 
-def test_each_step_is_done_by_what_happens_until_the_pill_is_gone(inbox: Inbox) -> None:
+def test_each_step_is_done_by_what_happens_until_the_pill_is_gone(inbox):
     assert read(inbox) == ("Three steps", [])
     assert ">Ask three customers</a>" in inbox.get("inbox").text
     (received,) = inbox.receive("Hannah")
@@ -35,7 +35,7 @@ def test_each_step_is_done_by_what_happens_until_the_pill_is_gone(inbox: Inbox) 
     assert read(inbox) == ("", [])
 
 
-def test_asking_by_mail_is_asking_and_the_steps_can_be_hidden(inbox: Inbox) -> None:
+def test_asking_by_mail_is_asking_and_the_steps_can_be_hidden(inbox):
     ask(inbox.client, inbox.project, "Noor <noor@example.com>")
     assert read(inbox) == ("Two steps left", ["Ask three customers"])
     answer = inbox.client.post(f"{inbox.base}/first-steps/hide")
@@ -44,9 +44,7 @@ def test_asking_by_mail_is_asking_and_the_steps_can_be_hidden(inbox: Inbox) -> N
 
 
 @pytest.mark.parametrize(("answer", "left"), [("remove", 0), ("keep", 6)])
-def test_the_first_approved_one_offers_once_to_take_the_samples_away(
-    inbox: Inbox, answer: str, left: int
-) -> None:
+def test_the_first_approved_one_offers_once_to_take_the_samples_away(inbox, answer, left):
     (received,) = inbox.receive("Hannah")
     assert QUESTION not in inbox.get("inbox").text
     inbox.act(received, "approve")

@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from flask import Flask
 from werkzeug.test import TestResponse
 
 from tests.collection.authors.authors import Visitor
@@ -51,7 +50,7 @@ def undo(inbox: Inbox, page: str) -> None:
     inbox.client.post(f"{inbox.base}/inbox/undo", data={"undo": found[1]}, headers=JSON)
 
 
-def test_words_are_highlighted_where_selected_or_they_come_first(inbox: Inbox, maya: str) -> None:
+def test_words_are_highlighted_where_selected_or_they_come_first(inbox, maya):
     # What was selected; then typed words, which take the first place that is free.
     assert send(inbox, maya, "highlights", words="great", start="21").status_code == 303
     assert shown(inbox)["highlights"] == [[21, 26]]
@@ -68,7 +67,7 @@ def test_words_are_highlighted_where_selected_or_they_come_first(inbox: Inbox, m
     assert "<mark>Really great</mark>" in inbox.get("inbox?status=approved").text
 
 
-def test_other_words_and_more_than_ten_highlights_are_refused(inbox: Inbox, maya: str) -> None:
+def test_other_words_and_more_than_ten_highlights_are_refused(inbox, maya):
     for words in ("", "   ", "not there", "x" * 2001):
         answer = send(inbox, maya, "highlights", words=words)
         assert (answer.status_code, 'id="mark-words-error"' in answer.text) == (422, True)
@@ -84,7 +83,7 @@ def test_other_words_and_more_than_ten_highlights_are_refused(inbox: Inbox, maya
     assert (answer.status_code, "at most 10 highlights" in answer.text) == (422, True)
 
 
-def test_highlights_follow_an_edit_or_are_lost_with_a_notice(inbox: Inbox, maya: str) -> None:
+def test_highlights_follow_an_edit_or_are_lost_with_a_notice(inbox, maya):
     for words, start in (("Great", "2"), ("great", "21"), ("start to end", "33")):
         send(inbox, maya, "highlights", words=words, start=start)
     page = edit(inbox, maya, "😀😀 Great work.\nReally great, from the start to end.")
@@ -97,7 +96,7 @@ def test_highlights_follow_an_edit_or_are_lost_with_a_notice(inbox: Inbox, maya:
     assert marked(inbox) == ["Great", "great", "start to end"]
 
 
-def test_a_reply_is_public_and_can_be_changed_undone_and_removed(inbox: Inbox, maya: str) -> None:
+def test_a_reply_is_public_and_can_be_changed_undone_and_removed(inbox, maya):
     long = send(inbox, maya, "reply", reply="x" * 2001)
     assert long.status_code == 422
     assert "x" * 2001 in long.text
@@ -114,7 +113,7 @@ def test_a_reply_is_public_and_can_be_changed_undone_and_removed(inbox: Inbox, m
     assert "Reply: Thank you,\nMaya!" in inbox.get(f"testimonials/{maya}").text
 
 
-def test_samples_and_what_was_withdrawn_take_neither(app: Flask, inbox: Inbox, maya: str) -> None:
+def test_samples_and_what_was_withdrawn_take_neither(app, inbox, maya):
     for status in ("demo", "withdrawn"):
         change_testimonial(app, maya, status=status)
         for part, values in (("highlights", {"words": "Great"}), ("reply", {"reply": "Thanks"})):
@@ -122,7 +121,7 @@ def test_samples_and_what_was_withdrawn_take_neither(app: Flask, inbox: Inbox, m
             assert f'id="{part}"' not in inbox.get(f"testimonials/{maya}").text
 
 
-def test_the_author_sees_the_reply_and_a_correction_ends_both(inbox: Inbox, app: Flask) -> None:
+def test_the_author_sees_the_reply_and_a_correction_ends_both(inbox, app):
     visitor = Visitor(app.test_client(), inbox.project, "salon")
     path = visitor.write(text="They listened. Twice.")
     row = visitor.row().id

@@ -5,21 +5,19 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from flask import Flask
 from werkzeug.test import TestResponse
 
 from testimonials.core.extensions import db
 from testimonials.testimonials import models
 from testimonials.testimonials.moderation import ACTIONS
 from tests.auth.browsers import open_browser
-from tests.conftest import Caller, MakeCaller, MovableClock
 from tests.dashboard.inbox.inbox import JSON, Inbox, open_inbox
 from tests.support.rows import add_member, change_testimonial, read_testimonials
 
 pytestmark = pytest.mark.recount
 
 
-def test_what_a_visitor_sent_shows_once_approved_and_a_second_time_says_so(inbox: Inbox) -> None:
+def test_what_a_visitor_sent_shows_once_approved_and_a_second_time_says_so(inbox):
     maya, tom = inbox.receive("Maya", "Tom")
     assert inbox.counts() == {
         "pending": 2, "approved": 0, "rejected": 0, "all": 2, "trash": 0, "spam": 0
@@ -49,7 +47,7 @@ MOVES: list[tuple[list[str], str, bool]] = [
 ]  # fmt: skip
 
 
-def test_moves_that_are_allowed(inbox: Inbox) -> None:
+def test_moves_that_are_allowed(inbox):
     ids = inbox.receive(*(f"Visitor {number}" for number in range(len(MOVES))))
     for testimonial, (before, action, is_allowed) in zip(ids, MOVES, strict=True):
         for step in before:
@@ -60,7 +58,7 @@ def test_moves_that_are_allowed(inbox: Inbox) -> None:
         assert is_allowed or answer.json["message"]
 
 
-def test_a_sample_can_only_be_deleted_or_kept(app: Flask, owner: Caller) -> None:
+def test_a_sample_can_only_be_deleted_or_kept(app, owner):
     inbox = open_inbox(app, owner, skipDemoTestimonials=False)
     page = inbox.get("inbox?status=all").text
     sample = page.partition('<li class="item" id="t-')[2][:24]
@@ -69,7 +67,7 @@ def test_a_sample_can_only_be_deleted_or_kept(app: Flask, owner: Caller) -> None
     assert (inbox.act(sample, "delete").status_code, len(inbox.shown())) == (200, 5)
 
 
-def test_undo_works_once_and_leaves_what_somebody_changed_since(inbox: Inbox) -> None:
+def test_undo_works_once_and_leaves_what_somebody_changed_since(inbox):
     (maya,) = inbox.receive("Maya")
     decided = inbox.act(maya, "approve")
     assert (inbox.undo(decided).status_code, inbox.counts()["pending"]) == (200, 1)
@@ -92,7 +90,7 @@ def step_back(inbox: Inbox) -> dict[str, Any]:
     return found
 
 
-def test_undo_goes_back_fifty_steps_and_says_each(inbox: Inbox) -> None:
+def test_undo_goes_back_fifty_steps_and_says_each(inbox):
     ids = inbox.receive("Maya", "Tom")
     for each in ids:
         inbox.act(each, "approve")
@@ -113,7 +111,7 @@ def test_undo_goes_back_fifty_steps_and_says_each(inbox: Inbox) -> None:
     assert step_back(inbox)["notice"]["text"].endswith("50 more can be undone")
 
 
-def test_a_step_that_others_changed_is_passed_over_and_said(inbox: Inbox, outsider: Caller) -> None:
+def test_a_step_that_others_changed_is_passed_over_and_said(inbox, outsider):
     add_member(inbox.app, inbox.project, outsider, "moderator")
     colleague = open_browser(inbox.app, outsider)
     maya, tom, aiko = inbox.receive("Maya", "Tom", "Aiko")
@@ -132,7 +130,7 @@ def test_a_step_that_others_changed_is_passed_over_and_said(inbox: Inbox, outsid
     assert inbox.shown() == ["Maya"]
 
 
-def test_a_day_is_printed_once_and_without_a_time_that_nobody_gave(inbox: Inbox) -> None:
+def test_a_day_is_printed_once_and_without_a_time_that_nobody_gave(inbox):
     maya, tom = inbox.receive("Maya", "Tom")
     day = datetime(2024, 3, 12, 12, tzinfo=UTC)
     change_testimonial(inbox.app, maya, submitted_at=day)
@@ -142,7 +140,7 @@ def test_a_day_is_printed_once_and_without_a_time_that_nobody_gave(inbox: Inbox)
     assert words == [["12", "Mar", "2024"]] * 2
 
 
-def test_all_means_what_the_filter_finds(inbox: Inbox, app: Flask, make_caller: MakeCaller) -> None:
+def test_all_means_what_the_filter_finds(inbox, app, make_caller):
     _, _, tom = inbox.receive("Maya One", "Maya Two", "Tom")
     answer = inbox.bulk("approve", all="1", status="pending", q="maya")
     assert sorted(inbox.shown()) == ["Maya One", "Maya Two"]
@@ -155,7 +153,7 @@ def test_all_means_what_the_filter_finds(inbox: Inbox, app: Flask, make_caller: 
     assert other.counts()["pending"] == 1
 
 
-def test_without_a_script_a_decision_goes_back_to_the_list_alone(inbox: Inbox) -> None:
+def test_without_a_script_a_decision_goes_back_to_the_list_alone(inbox):
     (maya,) = inbox.receive("Maya")
     back = f"{inbox.base}/inbox?status=pending"
     answer = inbox.client.post(
@@ -174,7 +172,7 @@ def test_without_a_script_a_decision_goes_back_to_the_list_alone(inbox: Inbox) -
     assert "Call this number" not in inbox.get("inbox?notice=Call+this+number").text
 
 
-def test_search_finds_names_and_filters_narrow_the_list(inbox: Inbox) -> None:
+def test_search_finds_names_and_filters_narrow_the_list(inbox):
     inbox.receive("Maya Kowalski", rating=5.0)
     inbox.receive("Tom Okafor", rating=4.5)
     page = inbox.get("inbox?q=KOWALSKI").text
@@ -190,7 +188,7 @@ def test_search_finds_names_and_filters_narrow_the_list(inbox: Inbox) -> None:
         assert inbox.get(f"inbox?page={page}").text.count('<li class="item"') == 1
 
 
-def test_a_card_says_what_it_was_translated_from(inbox: Inbox) -> None:
+def test_a_card_says_what_it_was_translated_from(inbox):
     (maya,) = inbox.receive("Maya")
     path = f"testimonials/{maya}"
     form = {"author_name": "Maya", "text": "Words of Maya", "submitted_on": "2026-01-02"}
@@ -205,7 +203,7 @@ def test_a_card_says_what_it_was_translated_from(inbox: Inbox) -> None:
     )
 
 
-def test_editing_keeps_what_was_sent_and_refuses_what_the_api_refuses(inbox: Inbox) -> None:
+def test_editing_keeps_what_was_sent_and_refuses_what_the_api_refuses(inbox):
     (maya,) = inbox.receive("Maya")
     path = f"testimonials/{maya}"
     form = {"author_name": "Maya K.", "text": "Better words", "submitted_on": "2026-01-02"}
@@ -223,7 +221,7 @@ def test_editing_keeps_what_was_sent_and_refuses_what_the_api_refuses(inbox: Inb
         assert db.session.get_one(models.Testimonial, maya).text == "Better words"
 
 
-def test_editing_leaves_other_words_and_proof(inbox: Inbox, moved_clock: MovableClock) -> None:
+def test_editing_leaves_other_words_and_proof(inbox, moved_clock):
     (maya,) = inbox.receive("Maya", author_email="maya@example.com")
     change_testimonial(inbox.app, maya, email_verified_at=moved_clock.time)
     form = {"text": "Words of Maya", "submitted_on": "2026-01-02"}
@@ -235,7 +233,7 @@ def test_editing_leaves_other_words_and_proof(inbox: Inbox, moved_clock: Movable
         assert (row.email_verified_at is not None) is is_proven
 
 
-def test_adding_by_hand_with_date_and_handle(inbox: Inbox) -> None:
+def test_adding_by_hand_with_date_and_handle(inbox):
     form = {
         "author_name": "Aiko", "text": "Said on the phone.", "submitted_on": "2025-03-12",
         "rating": "4.5", "twitter_handle": "@aiko_t",
@@ -247,7 +245,7 @@ def test_adding_by_hand_with_date_and_handle(inbox: Inbox) -> None:
     assert (item["twitter"]["handle"], item["rating"]) == ("aiko_t", 4.5)
 
 
-def test_samples_are_kept_for_good_or_removed_with_an_undo(app: Flask, owner: Caller) -> None:
+def test_samples_are_kept_for_good_or_removed_with_an_undo(app, owner):
     inbox = open_inbox(app, owner, skipDemoTestimonials=False)
 
     def settle(choice: str) -> TestResponse:

@@ -39,7 +39,7 @@ def days_left(inbox: Inbox) -> int:
     return round((until - clock.now()).total_seconds() / DAY)
 
 
-def test_the_first_page_starts_the_days(upgraded: Inbox, moved_clock: MovableClock) -> None:
+def test_the_first_page_starts_the_days(upgraded, moved_clock):
     assert (number(upgraded), days_left(upgraded)) == (2, 60)
     upgraded.get("settings")
     assert days_left(upgraded) == 14
@@ -55,7 +55,7 @@ def test_the_first_page_starts_the_days(upgraded: Inbox, moved_clock: MovableClo
     assert "becomes 3.7" not in upgraded.get("inbox").text
 
 
-def test_whoever_has_looked_ends_them_at_once(upgraded: Inbox) -> None:
+def test_whoever_has_looked_ends_them_at_once(upgraded):
     version = read_project(upgraded.app, upgraded.project).feed_version
     assert upgraded.bulk("", do="numbers").status_code == 200
     assert number(upgraded) == 3
@@ -64,13 +64,13 @@ def test_whoever_has_looked_ends_them_at_once(upgraded: Inbox) -> None:
     assert project.feed_version > version
 
 
-def test_what_is_set_aside_changes_what_it_says(upgraded: Inbox) -> None:
+def test_what_is_set_aside_changes_what_it_says(upgraded):
     rejected = upgraded.find(upgraded.get("inbox?status=rejected").text, "rejected")
     upgraded.act(rejected, "set-aside", "abusive")
     assert "I have looked" not in upgraded.get("inbox").text
 
 
-def test_the_owner_is_told_once(upgraded: Inbox) -> None:
+def test_the_owner_is_told_once(upgraded):
     assert follow(upgraded) == 1
     assert follow(upgraded) == 0
     with upgraded.app.app_context():

@@ -3,7 +3,6 @@
 import io
 import threading
 
-import pytest
 from werkzeug.test import TestResponse
 
 from testimonials.core.images.uploads import MEGABYTE, Image
@@ -11,7 +10,6 @@ from testimonials.core.images.worker import decoder
 from testimonials.operations.expiry import sweep
 from testimonials.testimonials import models
 from tests.auth.browsers import open_browser
-from tests.conftest import MovableClock
 from tests.dashboard.inbox.inbox import UNDO, Inbox
 from tests.support import pictures
 from tests.support.pictures import photo, to_bytes
@@ -41,7 +39,7 @@ def undo(inbox: Inbox, answer: TestResponse) -> None:
     assert inbox.client.post(f"{inbox.base}/inbox/undo", data={"undo": token[1]}).status_code == 303
 
 
-def test_a_chosen_photo_shows_everywhere_and_a_new_one_is_told_and_undone(inbox: Inbox) -> None:
+def test_a_chosen_photo_shows_everywhere_and_a_new_one_is_told_and_undone(inbox):
     assert send(inbox, "new").status_code == 303
     path = avatar(inbox)
     assert path is not None
@@ -56,7 +54,7 @@ def test_a_chosen_photo_shows_everywhere_and_a_new_one_is_told_and_undone(inbox:
     assert avatar(inbox) == path
 
 
-def test_a_photo_too_many_leaves_the_words(inbox: Inbox, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_photo_too_many_leaves_the_words(inbox, monkeypatch):
     monkeypatch.setattr(decoder, "_places", threading.Semaphore(0))
     logo = inbox.client.post(
         f"{inbox.base}/settings/brand/logo", data={"logo": (io.BytesIO(PHOTO), "x")}
@@ -68,7 +66,7 @@ def test_a_photo_too_many_leaves_the_words(inbox: Inbox, monkeypatch: pytest.Mon
     assert count_rows(inbox.app, Image) == 0
 
 
-def test_saving_without_choosing_keeps_the_photo_and_removing_takes_it_off(inbox: Inbox) -> None:
+def test_saving_without_choosing_keeps_the_photo_and_removing_takes_it_off(inbox):
     send(inbox, "new")
     first = avatar(inbox)
     (row,) = read_testimonials(inbox.app, inbox.project)
@@ -99,7 +97,7 @@ REFUSED = (
 )
 
 
-def test_a_refused_photo_says_why_and_stores_nothing(inbox: Inbox) -> None:
+def test_a_refused_photo_says_why_and_stores_nothing(inbox):
     existing = inbox.owner.create_testimonial(inbox.project)["_id"]
     for data, words in REFUSED:
         for path in ("new", existing):
@@ -114,7 +112,7 @@ def test_a_refused_photo_says_why_and_stores_nothing(inbox: Inbox) -> None:
     assert inbox.client.post(f"{inbox.base}/inbox/bulk", data=long).status_code == 413
 
 
-def test_pictures_that_nothing_names_are_swept(inbox: Inbox, moved_clock: MovableClock) -> None:
+def test_pictures_that_nothing_names_are_swept(inbox, moved_clock):
     def swept() -> int:
         with inbox.app.app_context():
             sweep()

@@ -18,7 +18,7 @@ def number(inbox: Inbox) -> int:
         return read_numbers(db.session.get_one(Project, inbox.project)).number
 
 
-def test_rejecting_counts_on_and_setting_aside_does_not(inbox: Inbox) -> None:
+def test_rejecting_counts_on_and_setting_aside_does_not(inbox):
     maya, ben = inbox.receive("Maya", "Ben", rating=2)
     assert (inbox.act(maya, "reject").status_code, number(inbox)) == (200, 1)
     assert inbox.act(ben, "approve").status_code == 200
@@ -43,9 +43,7 @@ def test_rejecting_counts_on_and_setting_aside_does_not(inbox: Inbox) -> None:
 
 
 @pytest.mark.parametrize("reason", REASONS)
-def test_each_reason_has_its_status_and_the_last_change_takes_it_back(
-    inbox: Inbox, reason: str
-) -> None:
+def test_each_reason_has_its_status_and_the_last_change_takes_it_back(inbox, reason):
     (maya,) = inbox.receive("Maya", rating=5)
     inbox.act(maya, "approve")
     assert inbox.act(maya, "set-aside", reason).status_code == 200
@@ -61,7 +59,7 @@ def test_each_reason_has_its_status_and_the_last_change_takes_it_back(
     assert number(inbox) == 1
 
 
-def test_deciding_anew_takes_the_reason_back(inbox: Inbox) -> None:
+def test_deciding_anew_takes_the_reason_back(inbox):
     maya, ben, eva = inbox.receive("Maya", "Ben", "Eva", rating=3)
     inbox.act(maya, "set-aside", "not_customer")
     inbox.act(ben, "set-aside", "same_person")
@@ -78,7 +76,7 @@ def test_deciding_anew_takes_the_reason_back(inbox: Inbox) -> None:
     assert inbox.act(ben, "reject").status_code == 409
 
 
-def test_many_at_once(inbox: Inbox) -> None:
+def test_many_at_once(inbox):
     ids = inbox.receive("Maya", "Ben", rating=4)
     assert inbox.bulk("set-aside", ids=ids).status_code == 409
     answer = inbox.bulk("set-aside", ids=ids, reason="abusive")
@@ -88,7 +86,7 @@ def test_many_at_once(inbox: Inbox) -> None:
     assert {row.set_aside for row in read_testimonials(inbox.app, inbox.project)} == {None}
 
 
-def test_a_deleted_one_counts_unless_there_is_a_reason(inbox: Inbox) -> None:
+def test_a_deleted_one_counts_unless_there_is_a_reason(inbox):
     maya, ben = inbox.receive("Maya", "Ben", rating=1)
     assert 'data-why="delete"' in inbox.get("inbox").text
     assert "Without one, its stars and its day stay" in inbox.get(f"testimonials/{maya}").text
@@ -103,7 +101,7 @@ def test_a_deleted_one_counts_unless_there_is_a_reason(inbox: Inbox) -> None:
     assert (row.status, row.deleted_at, row.set_aside) == ("pending", None, None)
 
 
-def test_what_no_visitor_sent_is_deleted_without_a_question(inbox: Inbox) -> None:
+def test_what_no_visitor_sent_is_deleted_without_a_question(inbox):
     row = add_testimonial(inbox.app, inbox.project, source="manual", rating=5)
     assert 'data-why="delete"' not in inbox.get("inbox?status=approved").text
     assert 'id="delete"' not in inbox.get(f"testimonials/{row}").text
@@ -112,7 +110,7 @@ def test_what_no_visitor_sent_is_deleted_without_a_question(inbox: Inbox) -> Non
     assert number(inbox) == 0
 
 
-def test_the_record_and_the_history_say_why(inbox: Inbox) -> None:
+def test_the_record_and_the_history_say_why(inbox):
     maya, ben = inbox.receive("Maya", "Ben")
     inbox.act(maya, "set-aside", "not_customer")
     inbox.act(ben, "delete", "off_topic")

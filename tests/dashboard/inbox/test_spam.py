@@ -5,7 +5,6 @@ import pytest
 from testimonials.core.mail.outbox import OutboxMail
 from testimonials.operations.expiry import sweep
 from testimonials.testimonials.notifications import send_gathered_mail
-from tests.conftest import MovableClock
 from tests.dashboard.inbox.inbox import Inbox
 from tests.support.rows import add_testimonial, count_rows, read_testimonials
 
@@ -17,7 +16,7 @@ def hold(inbox: Inbox, name: str, reasons: str = "links", **columns: str) -> str
     return add_testimonial(inbox.app, inbox.project, **values)
 
 
-def test_the_inbox_tells_of_a_flood_for_a_week(inbox: Inbox, moved_clock: MovableClock) -> None:
+def test_the_inbox_tells_of_a_flood_for_a_week(inbox, moved_clock):
     hold(inbox, "Robot")
     assert "many came at once.</strong>" not in inbox.get("inbox").text
     for name in ("Ana", "Ben"):
@@ -30,7 +29,7 @@ def test_the_inbox_tells_of_a_flood_for_a_week(inbox: Inbox, moved_clock: Movabl
     assert "many came at once.</strong>" not in inbox.get("inbox").text
 
 
-def test_spam_stands_in_its_own_tab_alone(inbox: Inbox) -> None:
+def test_spam_stands_in_its_own_tab_alone(inbox):
     inbox.receive("Maya")
     hold(inbox, "Robot")
     for tab in ("pending", "approved", "rejected", "all", "trash"):
@@ -56,7 +55,7 @@ REASONS = (
 )
 
 
-def test_a_row_says_why_it_is_held(inbox: Inbox) -> None:
+def test_a_row_says_why_it_is_held(inbox):
     rows = [hold(inbox, "Robot", reasons, text=text) for reasons, text, _ in REASONS]
     listed = inbox.get("inbox?status=spam").text
     for row, (*_, said) in zip(rows, REASONS, strict=True):
@@ -64,7 +63,7 @@ def test_a_row_says_why_it_is_held(inbox: Inbox) -> None:
         assert f'<p class="hint">{said}</p>' in inbox.get(f"testimonials/{row}").text
 
 
-def test_released_it_waits_in_the_queue_and_that_can_be_undone(inbox: Inbox) -> None:
+def test_released_it_waits_in_the_queue_and_that_can_be_undone(inbox):
     row = hold(inbox, "Robot")
     answer = inbox.act(row, "release")
     assert answer.json["notice"]["text"] == "Moved Robot to Waiting"
@@ -86,7 +85,7 @@ def test_released_it_waits_in_the_queue_and_that_can_be_undone(inbox: Inbox) -> 
     assert inbox.act(row, "release").status_code == 200
 
 
-def test_marking_takes_it_out_of_the_queue_and_undo_brings_it_back(inbox: Inbox) -> None:
+def test_marking_takes_it_out_of_the_queue_and_undo_brings_it_back(inbox):
     (maya,) = inbox.receive("Maya")
     answer = inbox.act(maya, "set-aside", "spam")
     assert answer.json["notice"]["text"] == "Set Maya aside"
@@ -101,7 +100,7 @@ def test_marking_takes_it_out_of_the_queue_and_undo_brings_it_back(inbox: Inbox)
         assert inbox.act(robot, action, "abusive").status_code == 409
 
 
-def test_whoever_released_it_is_told_nothing_more(inbox: Inbox, moved_clock: MovableClock) -> None:
+def test_whoever_released_it_is_told_nothing_more(inbox, moved_clock):
     inbox.receive("Maya")
     before = count_rows(inbox.app, OutboxMail)
     row = hold(inbox, "Robot")
@@ -112,7 +111,7 @@ def test_whoever_released_it_is_told_nothing_more(inbox: Inbox, moved_clock: Mov
     assert count_rows(inbox.app, OutboxMail) == before
 
 
-def test_spam_goes_thirty_days_after_a_change(inbox: Inbox, moved_clock: MovableClock) -> None:
+def test_spam_goes_thirty_days_after_a_change(inbox, moved_clock):
     hold(inbox, "Robot")
     kept = hold(inbox, "Ana")
     inbox.receive("Maya")

@@ -3,11 +3,10 @@
 import re
 
 import pytest
-from flask import Flask
 
 from testimonials.core.extensions import db
 from testimonials.testimonials import history, models
-from tests.conftest import Caller, MakeCaller, MovableClock
+from tests.conftest import MovableClock
 from tests.core.events import read_history
 from tests.dashboard.inbox.inbox import UNDO, Inbox, open_inbox
 from tests.support.rows import read_project
@@ -36,7 +35,7 @@ def tags_of(inbox: Inbox, testimonial_id: str) -> str:
     return re.search(r'name="tags" type="text" value="([^"]*)"', page)[1]
 
 
-def test_a_tag_stands_on_the_row_and_leads_to_all_that_have_it(inbox: Inbox) -> None:
+def test_a_tag_stands_on_the_row_and_leads_to_all_that_have_it(inbox):
     maya, tom = inbox.receive("Maya", "Tom")
     assert tag(inbox, "  Wedding   hair ", maya).json["notice"]["text"] == "Tagged 1 testimonial"
     page = inbox.get("inbox").text
@@ -59,7 +58,7 @@ def test_a_tag_stands_on_the_row_and_leads_to_all_that_have_it(inbox: Inbox) -> 
     assert sorted(inbox.shown()) == ["Ada One", "Ben"]
 
 
-def test_the_first_spelling_wins(inbox: Inbox, app: Flask, make_caller: MakeCaller) -> None:
+def test_the_first_spelling_wins(inbox, app, make_caller):
     maya, tom = inbox.receive("Maya", "Tom")
     other = open_inbox(app, make_caller("other@example.com", is_claimed=True))
     (theirs,) = other.receive("Theirs")
@@ -72,7 +71,7 @@ def test_the_first_spelling_wins(inbox: Inbox, app: Flask, make_caller: MakeCall
     assert tag(inbox, "strasse", maya).status_code == 409
 
 
-def test_what_is_no_tag_is_refused_with_the_reason(inbox: Inbox) -> None:
+def test_what_is_no_tag_is_refused_with_the_reason(inbox):
     (maya,) = inbox.receive("Maya")
     for name, reason in (
         ("", "Enter a tag first."), (" , ", "Enter a tag first."),
@@ -93,7 +92,7 @@ def test_what_is_no_tag_is_refused_with_the_reason(inbox: Inbox) -> None:
     assert len(tags_of(inbox, maya).split(", ")) == 10
 
 
-def test_the_form_sets_tags_says_who_did_and_can_be_undone(inbox: Inbox) -> None:
+def test_the_form_sets_tags_says_who_did_and_can_be_undone(inbox):
     (maya,) = inbox.receive("Maya")
     edit(inbox, maya, "colour, Wedding、colour")
     answer = edit(inbox, maya, "wedding")
@@ -106,7 +105,7 @@ def test_the_form_sets_tags_says_who_did_and_can_be_undone(inbox: Inbox) -> None
     assert tags_of(inbox, maya) == "colour, Wedding"
 
 
-def test_many_at_once_put_on_taken_off_and_undone(inbox: Inbox) -> None:
+def test_many_at_once_put_on_taken_off_and_undone(inbox):
     ids = inbox.receive("Maya", "Tom", "Aiko")
     tag(inbox, "old", *ids[:2])
     added = tag(inbox, "vip", *ids)
@@ -127,7 +126,7 @@ def test_many_at_once_put_on_taken_off_and_undone(inbox: Inbox) -> None:
     assert tags_of(inbox, maya) == "old, vip"
 
 
-def test_samples_and_the_trash_take_no_tags(app: Flask, owner: Caller) -> None:
+def test_samples_and_the_trash_take_no_tags(app, owner):
     inbox = open_inbox(app, owner, skipDemoTestimonials=False)
     (maya,) = inbox.receive("Visitor")
     inbox.act(maya, "delete")
@@ -135,7 +134,7 @@ def test_samples_and_the_trash_take_no_tags(app: Flask, owner: Caller) -> None:
     assert (answer.status_code, tag(inbox, "vip", maya).status_code) == (409, 409)
 
 
-def test_tags_stand_nowhere_in_public_and_go_with_their_testimonial(inbox: Inbox) -> None:
+def test_tags_stand_nowhere_in_public_and_go_with_their_testimonial(inbox):
     (maya,) = inbox.receive("Maya")
     inbox.act(maya, "approve")
     feed = f"/widget/{inbox.project}/feed"
@@ -180,9 +179,7 @@ def read(inbox: Inbox) -> list[tuple[object, ...]]:
 
 
 @pytest.mark.parametrize("rows", [7, 250])
-def test_many_are_changed_and_put_back_exactly(
-    inbox: Inbox, monkeypatch: pytest.MonkeyPatch, rows: int
-) -> None:
+def test_many_are_changed_and_put_back_exactly(inbox, monkeypatch, rows):
     """They are written in parts, here of 25, and committed in parts, here of 7."""
     monkeypatch.setattr(history, "CHUNK", 25)
     monkeypatch.setattr(history, "ROWS", rows)

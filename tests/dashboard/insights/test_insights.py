@@ -3,7 +3,6 @@
 import re
 from datetime import timedelta
 
-from flask import Flask
 from flask.testing import FlaskClient
 
 from testimonials.core import clock
@@ -18,16 +17,14 @@ def read(browser: FlaskClient, project: str, query: str = "") -> str:
     return " ".join(re.sub(r"<[^>]+>", " ", answer.text[answer.text.index("<main") :]).split())
 
 
-def test_before_the_first_visit_there_is_one_thing_to_do(
-    browser: FlaskClient, project: str
-) -> None:
+def test_before_the_first_visit_there_is_one_thing_to_do(browser, project):
     words = read(browser, project)
     assert "Nothing to count yet" in words
     assert "Add to your site" in words
     assert "30 days" not in words
 
 
-def test_the_figures_are_a_sentence(app: Flask, browser: FlaskClient, project: str) -> None:
+def test_the_figures_are_a_sentence(app, browser, project):
     add_views(app, project, 1200, website="fern.example", clicks=7)
     add_views(app, project, 34, ago=3)
     add_views(app, project, 617, website="fern.example", ago=40)
@@ -46,7 +43,7 @@ def test_the_figures_are_a_sentence(app: Flask, browser: FlaskClient, project: s
     assert " 1,200 0 " in table
 
 
-def test_few_views_are_not_compared(app: Flask, browser: FlaskClient, project: str) -> None:
+def test_few_views_are_not_compared(app, browser, project):
     add_views(app, project, 199)
     add_views(app, project, 5_000, ago=40)
     assert "than in the month" not in read(browser, project)
@@ -54,7 +51,7 @@ def test_few_views_are_not_compared(app: Flask, browser: FlaskClient, project: s
     assert "That is 96% fewer than in the month before." in read(browser, project)
 
 
-def test_a_website_gone_quiet_is_one_line(app: Flask, browser: FlaskClient, project: str) -> None:
+def test_a_website_gone_quiet_is_one_line(app, browser, project):
     add_views(app, project, 7, website="fern.example", ago=5)
     add_views(app, project, 9, website="*", ago=5)
     page = browser.get(f"/dashboard/projects/{project}/insights?list=websites").text
@@ -65,7 +62,7 @@ def test_a_website_gone_quiet_is_one_line(app: Flask, browser: FlaskClient, proj
     assert "Get the snippet for fern.example" in read(browser, project)
 
 
-def test_what_was_read_most_has_its_author(app: Flask, browser: FlaskClient, project: str) -> None:
+def test_what_was_read_most_has_its_author(app, browser, project):
     ids = [add_testimonial(app, project, author_name=f"Ida <{n}>") for n in range(7)]
     for place, testimonial in enumerate(ids):
         add_reads(app, project, testimonial, 100, 60 - place)
@@ -80,9 +77,7 @@ def test_what_was_read_most_has_its_author(app: Flask, browser: FlaskClient, pro
     assert "Only the first five" in everything
 
 
-def test_the_path_has_what_came_another_way_beside_it(
-    app: Flask, browser: FlaskClient, project: str
-) -> None:
+def test_the_path_has_what_came_another_way_beside_it(app, browser, project):
     visits = add_visits(app, project, 200, 50)
     for visit in visits[:2]:
         add_testimonial(app, project, source="public_page", status="approved", visit=visit)
@@ -98,7 +93,7 @@ def test_the_path_has_what_came_another_way_beside_it(
     assert "201 visits to your page" in read(browser, project, "?days=90")
 
 
-def test_ratings_are_a_view_of_the_list(app: Flask, browser: FlaskClient, project: str) -> None:
+def test_ratings_are_a_view_of_the_list(app, browser, project):
     add_views(app, project, 1)
     assert "Nobody gave stars in these 30 days." in read(browser, project, "?list=ratings")
     for rating in (5, 5, 4):
@@ -109,7 +104,7 @@ def test_ratings_are_a_view_of_the_list(app: Flask, browser: FlaskClient, projec
     assert "5 stars 2 4 stars 1 3 stars 0" in words
 
 
-def test_days_words_and_websites_are_files(app: Flask, browser: FlaskClient, project: str) -> None:
+def test_days_words_and_websites_are_files(app, browser, project):
     add_views(app, project, 12, website="fern.example", clicks=2)
     add_views(app, project, 3)
     said = add_testimonial(app, project, author_name="=Ida", rating=4)

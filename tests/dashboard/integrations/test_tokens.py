@@ -17,7 +17,6 @@ from testimonials.core import clock
 from testimonials.core.extensions import db
 from tests.auth.browsers import open_browser
 from tests.collection.authors.authors import Visitor
-from tests.conftest import Caller
 from tests.support.rows import add_member, read_testimonials
 
 FORM = {"name": "Shop assistant", "scopes": ["read", "draft"], "ends": "90"}
@@ -43,9 +42,7 @@ def stored(app: Flask) -> list[AccessToken]:
         return list(db.session.scalars(select(AccessToken).order_by(AccessToken.id)))
 
 
-def test_a_token_works_until_it_is_revoked(
-    app: Flask, browser: FlaskClient, owner: Caller, project: str
-) -> None:
+def test_a_token_works_until_it_is_revoked(app, browser, owner, project):
     base = f"/dashboard/projects/{project}/settings/developers"
     assert "Let an agent do the chores" in browser.get(f"{base}/tokens").text
     page = make(browser, project)
@@ -74,7 +71,7 @@ def test_a_token_works_until_it_is_revoked(
     assert "Shop assistant" not in browser.get(f"{base}/tokens").text
 
 
-def test_a_form_makes_one_at_most(app: Flask, browser: FlaskClient, project: str) -> None:
+def test_a_form_makes_one_at_most(app, browser, project):
     once = "a" * 24
     assert read_token(make(browser, project, once=once))
     again = make(browser, project, once=once)
@@ -98,9 +95,7 @@ def test_a_form_makes_one_at_most(app: Flask, browser: FlaskClient, project: str
     assert len(stored(app)) == 2
 
 
-def test_admins_make_tokens_for_their_project_alone(
-    app: Flask, browser: FlaskClient, owner: Caller, outsider: Caller, project: str
-) -> None:
+def test_admins_make_tokens_for_their_project_alone(app, browser, owner, outsider, project):
     add_member(app, project, outsider, "admin")
     other = owner.create_project(slug="other")["_id"]
     colleague = open_browser(app, outsider)
@@ -121,9 +116,7 @@ def test_admins_make_tokens_for_their_project_alone(
     assert colleague.post(f"{base}/tokens/{theirs.id}/revoke").status_code == 303
 
 
-def test_it_names_what_is_unused_or_over(
-    app: Flask, browser: FlaskClient, owner: Caller, project: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_names_what_is_unused_or_over(app, browser, owner, project, monkeypatch):
     make(browser, project, name="Idle", ends="365")
     make(browser, project, name="Over", ends="30")
     later = clock.now() + timedelta(days=91)
@@ -138,7 +131,7 @@ def test_it_names_what_is_unused_or_over(
     assert '<span class="state-expired">Ended</span>' in over
 
 
-def test_a_link_fills_the_form_in(browser: FlaskClient, project: str) -> None:
+def test_a_link_fills_the_form_in(browser, project):
     query = "?name=Claude+%3Cb%3E&scopes=read,configure,root"
     answer = browser.get(f"/dashboard/tokens/new{query}", follow_redirects=True)
     assert (answer.status_code, 'value="Claude &lt;b&gt;"' in answer.text) == (200, True)
@@ -147,8 +140,8 @@ def test_a_link_fills_the_form_in(browser: FlaskClient, project: str) -> None:
 
 
 def test_of_many_projects_the_newest_and_this_one_can_be_chosen(
-    browser: FlaskClient, owner: Caller, project: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    browser, owner, project, monkeypatch
+):
     monkeypatch.setattr("testimonials.projects.projects.LISTED_PROJECTS", 2)
     newer = [str(owner.create_project(slug=f"shop-{each}")["_id"]) for each in range(3)]
     page = browser.get(f"/dashboard/projects/{project}/settings/developers/tokens/new").text
@@ -158,9 +151,7 @@ def test_of_many_projects_the_newest_and_this_one_can_be_chosen(
     assert make(browser, project, project=newer[0]).status_code == 422
 
 
-def test_a_testimonial_names_who_wrote_changed_and_approved_it(
-    app: Flask, browser: FlaskClient, owner: Caller, project: str
-) -> None:
+def test_a_testimonial_names_who_wrote_changed_and_approved_it(app, browser, owner, project):
     client = app.test_client()
     token = read_token(make(browser, project, scopes=["publish"]))
     bearer = {"Authorization": f"Bearer {token}"}
@@ -193,9 +184,7 @@ def read_hands(browser: FlaskClient, path: str) -> str:
     return " ".join(re.sub("<[^>]+>", "", line).split())
 
 
-def test_admins_read_who_did_what_in_their_project_alone(
-    app: Flask, browser: FlaskClient, owner: Caller, outsider: Caller, project: str
-) -> None:
+def test_admins_read_who_did_what_in_their_project_alone(app, browser, owner, outsider, project):
     base = f"/dashboard/projects/{project}"
     owner.create_project(slug="other", businessName="Other & Co")
     token = read_token(make(browser, project, scopes=["configure"], name="Bot <b>"))

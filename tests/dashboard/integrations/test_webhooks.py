@@ -17,7 +17,6 @@ from testimonials.core.extensions import begin_write, db
 from testimonials.dashboard.webhooks import EVENTS
 from testimonials.integrations.webhooks.endpoints import BUILD_EVENTS
 from testimonials.integrations.webhooks.models import WebhookDelivery, WebhookEndpoint
-from tests.conftest import Caller
 
 URL = "https://hooks.example.com/testimonials"
 SOME = ["testimonial.submitted", "testimonial.approved"]
@@ -47,9 +46,7 @@ def here(project: str) -> str:
     return f"/dashboard/projects/{project}/settings/developers"
 
 
-def test_a_build_hook_has_no_secret_and_its_own_events(
-    app: Flask, browser: FlaskClient, project: str, here: str
-) -> None:
+def test_a_build_hook_has_no_secret_and_its_own_events(app, browser, project, here):
     every = list(EVENTS)
     added = add(browser, project, template="build", events=every)
     endpoint = stored(app)
@@ -64,9 +61,7 @@ def test_a_build_hook_has_no_secret_and_its_own_events(
     assert stored(app).events == ["testimonial.approved"]
 
 
-def test_an_endpoint_is_added_changed_and_removed(
-    app: Flask, browser: FlaskClient, owner: Caller, project: str, here: str
-) -> None:
+def test_an_endpoint_is_added_changed_and_removed(app, browser, owner, project, here):
     page = add(browser, project)
     endpoint = stored(app)
     assert f'value="{endpoint.secret}"' in page.text
@@ -91,7 +86,7 @@ def test_an_endpoint_is_added_changed_and_removed(
     assert browser.get(path).status_code == 404
 
 
-def test_a_secret_is_made_once(app: Flask, browser: FlaskClient, project: str, here: str) -> None:
+def test_a_secret_is_made_once(app, browser, project, here):
     once = "a" * 24
     add(browser, project, once=once)
     first = stored(app)
@@ -107,7 +102,7 @@ def test_a_secret_is_made_once(app: Flask, browser: FlaskClient, project: str, h
     assert stored(app).secret == second.secret
 
 
-def test_a_form_with_mistakes_adds_none(app: Flask, browser: FlaskClient, project: str) -> None:
+def test_a_form_with_mistakes_adds_none(app, browser, project):
     mistakes: tuple[tuple[dict[str, Any], str], ...] = (
         ({"url": ""}, "Write the address that we should call."),
         ({"url": "hooks.example.com"}, "Write the whole address"),
@@ -128,7 +123,7 @@ def test_a_form_with_mistakes_adds_none(app: Flask, browser: FlaskClient, projec
     assert (answer.status_code, "this address already" in answer.text) == (409, True)
 
 
-def test_how_an_endpoint_fares(app: Flask, browser: FlaskClient, project: str, here: str) -> None:
+def test_how_an_endpoint_fares(app, browser, project, here):
     add(browser, project)
     path = f"{here}/webhooks/{stored(app).id}"
     assert "Nothing was sent yet." in browser.get(path).text
@@ -145,7 +140,7 @@ def test_how_an_endpoint_fares(app: Flask, browser: FlaskClient, project: str, h
     assert not stored(app).is_active
 
 
-def test_a_delivery_goes_again(app: Flask, browser: FlaskClient, project: str, here: str) -> None:
+def test_a_delivery_goes_again(app, browser, project, here):
     add(browser, project)
     path = f"{here}/webhooks/{stored(app).id}"
     answer = browser.post(f"{path}/test")
@@ -177,9 +172,7 @@ def test_a_delivery_goes_again(app: Flask, browser: FlaskClient, project: str, h
         assert [each.event_id for each in again] == [again[0].event_id] * 2
 
 
-def test_everything_since_a_time_goes_again(
-    app: Flask, browser: FlaskClient, project: str, here: str
-) -> None:
+def test_everything_since_a_time_goes_again(app, browser, project, here):
     add(browser, project)
     path, read_to = f"{here}/webhooks/{stored(app).id}", stored(app).read_to
     for wrong in ("", "yesterday", "2026-01-01T00:00+02:00"):

@@ -47,8 +47,8 @@ def config_of(owner: Caller, project: str) -> dict[str, Any]:
 
 
 def test_every_setting_is_saved_and_shown_at_the_next_load_and_what_is_chosen_is_asked(
-    browser: FlaskClient, client: FlaskClient, owner: Caller, project: str
-) -> None:
+    browser, client, owner, project
+):
     for name, value in CHANGES.items():
         sent = json.dumps(value) if isinstance(value, bool) else value
         assert save(browser, project, **{name: sent}).json["values"][name] == value
@@ -68,7 +68,7 @@ def test_every_setting_is_saved_and_shown_at_the_next_load_and_what_is_chosen_is
             assert (f'name="{name}"' in client.get("/fern").text) is is_asked
 
 
-def test_only_what_changed_is_written(browser: FlaskClient, owner: Caller, project: str) -> None:
+def test_only_what_changed_is_written(browser, owner, project):
     before = json.dumps({"headline": "What the form showed", "theme": "light"})
     save(browser, project, headline="A colleague’s headline")
     form = {"before": before, "headline": "What the form showed", "theme": "dark"}
@@ -77,7 +77,7 @@ def test_only_what_changed_is_written(browser: FlaskClient, owner: Caller, proje
     assert (config["headline"], config["theme"]) == ("A colleague’s headline", "dark")
 
 
-def test_a_bad_value_changes_nothing(browser: FlaskClient, owner: Caller, project: str) -> None:
+def test_a_bad_value_changes_nothing(browser, owner, project):
     before = config_of(owner, project)
     for name, value, words in (
         ("headline", "x" * 161, "Shorten this to 160"), ("headline", "two\nlines", "on one line"),
@@ -94,7 +94,7 @@ def test_a_bad_value_changes_nothing(browser: FlaskClient, owner: Caller, projec
     assert config_of(owner, project) == before
 
 
-def test_the_colour_offered_can_be_read() -> None:
+def test_the_colour_offered_can_be_read():
     for ground in ("#FFFFFF", "#000000", "#808080", "#2F8F6B", "#FFFF00"):
         for text in ("#FFFFFF", "#000000", "#767676", "#777777", "#FF0000"):
             found = find_text(ground, text)
@@ -104,9 +104,7 @@ def test_the_colour_offered_can_be_read() -> None:
     assert contrast("#777777", "#FFFFFF") == pytest.approx(4.48, abs=0.01)
 
 
-def test_a_cover_is_shown_and_can_be_taken_off(
-    browser: FlaskClient, client: FlaskClient, project: str
-) -> None:
+def test_a_cover_is_shown_and_can_be_taken_off(browser, client, project):
     assert upload(browser, project, picture()).status_code == 303
     assert 'class="cover"' in client.get("/fern").text
     path = f"/dashboard/projects/{project}/collect/page/cover/remove"
@@ -117,9 +115,7 @@ def test_a_cover_is_shown_and_can_be_taken_off(
     assert 'class="cover"' in client.get("/fern").text
 
 
-def test_a_refused_cover_changes_nothing(
-    browser: FlaskClient, client: FlaskClient, project: str
-) -> None:
+def test_a_refused_cover_changes_nothing(browser, client, project):
     for content, words in (
         (b"", "empty"),
         (b"<svg xmlns='http://www.w3.org/2000/svg'/>", "SVG"),

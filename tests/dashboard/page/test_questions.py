@@ -4,7 +4,6 @@ import json
 from typing import Any
 
 import pytest
-from flask import Flask
 from flask.testing import FlaskClient
 from markupsafe import escape
 from werkzeug.datastructures import MultiDict
@@ -58,9 +57,7 @@ def texts(questions: list[dict[str, Any]]) -> list[str]:
     return [each["text"] for each in questions]
 
 
-def test_questions_prompts_and_steps_are_stored_and_shown(
-    browser: FlaskClient, client: FlaskClient, app: Flask, owner: Caller, page: str
-) -> None:
+def test_questions_prompts_and_steps_are_stored_and_shown(browser, client, app, owner, page):
     bread = BREAD | {"choices": ["Bread", " Buns ", "", "Bread"], "several": True}
     cards = [bread, RETURN, SENT | {"text": ""}]
     lists = lists_of(save(browser, page, "prompts questions", cards, prompts="What changed?"))
@@ -77,7 +74,7 @@ def test_questions_prompts_and_steps_are_stored_and_shown(
     assert read_types(app, owner.account_id).count("page.changed") == 1
 
 
-def test_the_buttons_of_a_form_without_a_script(browser: FlaskClient, page: str) -> None:
+def test_the_buttons_of_a_form_without_a_script(browser, page):
     items = [BREAD | {"choices": ["Bread", "Buns"]}, RETURN, SENT]
     stored = lists_of(save(browser, page, "questions", items))
     for action, order in (
@@ -99,7 +96,7 @@ def test_the_buttons_of_a_form_without_a_script(browser: FlaskClient, page: str)
     assert "New question" in shown
 
 
-def test_what_a_colleague_changed_meanwhile_stays(browser: FlaskClient, page: str) -> None:
+def test_what_a_colleague_changed_meanwhile_stays(browser, page):
     bread = BREAD | {"choices": ["Bread", "Buns"]}
     seen = lists_of(save(browser, page, "questions", [bread, RETURN]))
     # Somebody else rewords one, deletes the other, and adds a third.
@@ -127,7 +124,7 @@ WRONG = (
 )
 
 
-def test_what_is_wrong_or_too_much_is_said_at_its_field(browser: FlaskClient, page: str) -> None:
+def test_what_is_wrong_or_too_much_is_said_at_its_field(browser, page):
     for item, field, words in WRONG:
         lists = "steps" if item["kind"] in ("link", "code") else "questions"
         answer = save(browser, page, lists, [item])
@@ -144,7 +141,7 @@ def test_what_is_wrong_or_too_much_is_said_at_its_field(browser: FlaskClient, pa
     assert save(browser, page, "questions", six[:5]).status_code == 200
 
 
-def test_what_a_form_says_it_showed_may_be_anything(browser: FlaskClient, page: str) -> None:
+def test_what_a_form_says_it_showed_may_be_anything(browser, page):
     shown: tuple[object, ...] = (5, [5], [{}], [{"id": []}], {"id": "aaaaaaa3"}, None)
     for number, before in enumerate(shown):
         sent = SENT | {"text": f"Who sent you, no. {number}?"}
@@ -152,7 +149,7 @@ def test_what_a_form_says_it_showed_may_be_anything(browser: FlaskClient, page: 
         assert texts(lists_of(answer)["questions"]) == [sent["text"]], before
 
 
-def test_an_answered_question_keeps_its_kind(app: Flask, browser: FlaskClient, page: str) -> None:
+def test_an_answered_question_keeps_its_kind(app, browser, page):
     stored = lists_of(save(browser, page, "questions", [SENT]))
     given = SENT | {"question": SENT["text"], "answer": "Noor", "isPublic": False}
     for _ in range(2):
@@ -164,7 +161,7 @@ def test_an_answered_question_keeps_its_kind(app: Flask, browser: FlaskClient, p
     assert (answer.status_code, "aaaaaaa3-kind" in answer.json["errors"]) == (422, True)
 
 
-def test_pictures_of_the_page(browser: FlaskClient, client: FlaskClient, page: str) -> None:
+def test_pictures_of_the_page(browser, client, page):
     head = '--x\r\nContent-Disposition: form-data; name="{}"; filename="a.png"\r\n\r\n'
     for name in ("cover", "portrait"):
         body = head.format(name).encode() + picture() + b"\r\n--x--\r\n"
@@ -185,7 +182,7 @@ def test_pictures_of_the_page(browser: FlaskClient, client: FlaskClient, page: s
     assert browser.post(f"{page}/avatar").status_code == 404
 
 
-def test_translations_follow_a_choice(browser: FlaskClient, client: FlaskClient, page: str) -> None:
+def test_translations_follow_a_choice(browser, client, page):
     bread = BREAD | {"choices": ["Bread", "Buns", "Cake"]}
     stored = lists_of(save(browser, page, "questions", [bread]))
     german = {"headline": "Wie war es?", "aaaaaaa1-text": "Was nehmen Sie?"}
@@ -208,9 +205,7 @@ def test_translations_follow_a_choice(browser: FlaskClient, client: FlaskClient,
     assert "Wie war es?" not in client.get("/fern?lang=de").text
 
 
-def test_a_form_has_its_own_address_words_questions_and_tag(
-    app: Flask, browser: FlaskClient, client: FlaskClient, owner: Caller, page: str
-) -> None:
+def test_a_form_has_its_own_address_words_questions_and_tag(app, browser, client, owner, page):
     answer = browser.post(f"{page}/name", data={"title": "After the course"})
     name = "after-the-course"
     assert answer.headers["Location"].split("&")[0] == f"{page}?form={name}"

@@ -4,7 +4,6 @@ import io
 import re
 
 import pytest
-from flask.testing import FlaskClient
 
 from tests.conftest import Caller
 from tests.dashboard.inbox.inbox import UNDO
@@ -26,9 +25,7 @@ def brand_of(owner: Caller, project: str) -> dict[str, str | None]:
     return data["brand"] | {"set": data["color"]}  # type: ignore[dict-item]
 
 
-def test_one_form_sets_the_brand_of_every_surface(
-    owner: Caller, browser: FlaskClient, project: str
-) -> None:
+def test_one_form_sets_the_brand_of_every_surface(owner, browser, project):
     page = browser.get(path(project)).text
     assert "walk past two other bakeries" in page.partition("<template")[0]
     form = {
@@ -61,9 +58,7 @@ def test_one_form_sets_the_brand_of_every_surface(
     assert brand_of(owner, project)["color"] == "#6D4AFF"
 
 
-def test_a_logo_shows_on_the_page_and_is_taken_off(
-    owner: Caller, browser: FlaskClient, project: str
-) -> None:
+def test_a_logo_shows_on_the_page_and_is_taken_off(owner, browser, project):
     file = io.BytesIO(to_bytes(photo(60, 20), "PNG"))
     sent = browser.post(path(project, "/logo"), data={"logo": (file, "logo.png")})
     assert sent.status_code == 303
@@ -86,9 +81,7 @@ def test_a_logo_shows_on_the_page_and_is_taken_off(
     assert browser.post(path(project, "/logo/undo"), data={"undo": undo}).status_code == 422
 
 
-def test_what_has_its_own_color_says_so_and_takes_the_brand(
-    owner: Caller, browser: FlaskClient, project: str
-) -> None:
+def test_what_has_its_own_color_says_so_and_takes_the_brand(owner, browser, project):
     owner.patch(f"/v1/projects/{project}/widget-config", {"palette": "emerald"})
     page = browser.get(path(project)).text
     assert "Its own colour: Widget" in page

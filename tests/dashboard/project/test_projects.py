@@ -29,7 +29,7 @@ def projects(caller: Caller) -> dict[str, str]:
     return {each["publicPageConfig"]["slug"]: each["_id"] for each in data}
 
 
-def test_the_dashboard_opens_where_one_was_last(browser: FlaskClient, owner: Caller) -> None:
+def test_the_dashboard_opens_where_one_was_last(browser, owner):
     assert browser.get("/dashboard").location == NEW
     one, two = (owner.create_project(slug=slug)["_id"] for slug in ("one", "two"))
     assert browser.get("/dashboard").location == f"{PAGE}/{two}/inbox"
@@ -39,7 +39,7 @@ def test_the_dashboard_opens_where_one_was_last(browser: FlaskClient, owner: Cal
     assert browser.get("/dashboard").location == f"{PAGE}/{two}/inbox"
 
 
-def test_the_limit_is_told_and_kept(make_app: MakeApp, owner: Caller) -> None:
+def test_the_limit_is_told_and_kept(make_app, owner):
     browser = open_browser(make_app(project_limit=2), owner)
     assert create(browser, "One").status_code == 303
     assert create(browser, "Two").status_code == 303
@@ -51,7 +51,7 @@ def test_the_limit_is_told_and_kept(make_app: MakeApp, owner: Caller) -> None:
     assert len(projects(owner)) == 2
 
 
-def test_a_deleted_project_gives_its_place_back_once(make_app: MakeApp, owner: Caller) -> None:
+def test_a_deleted_project_gives_its_place_back_once(make_app, owner):
     browser = open_browser(make_app(project_limit=1), owner)
     first = create(browser, "One").headers["Location"].removesuffix("/settings/brand")
     browser.post(f"{first}/settings/delete", data={"confirm": "one"})
@@ -63,9 +63,7 @@ def test_a_deleted_project_gives_its_place_back_once(make_app: MakeApp, owner: C
     assert list(projects(owner)) == ["two"]
 
 
-def test_a_taken_address_gets_a_number(
-    browser: FlaskClient, owner: Caller, outsider: Caller
-) -> None:
+def test_a_taken_address_gets_a_number(browser, owner, outsider):
     outsider.create_project(slug="fern-fable")
     assert create(browser, "").status_code == 422
     assert create(browser).status_code == 303
@@ -77,7 +75,7 @@ def test_a_taken_address_gets_a_number(
 
 
 @pytest.mark.postgres
-def test_of_two_at_once_each_gets_an_address(app: Flask, owner: Caller) -> None:
+def test_of_two_at_once_each_gets_an_address(app, owner):
     browsers = [open_browser(app, owner) for _ in range(4)]
     answers = at_once(4, lambda number: create(browsers[number], "Fern"))
     assert [each.status_code for each in answers] == [303] * 4
@@ -120,9 +118,7 @@ def read_switcher(page: str, ids: list[str]) -> list[int]:
     return [ids.index(each.split("/")[3]) for each in SWITCH.findall(page)]
 
 
-def test_the_list_has_pages_and_finds_by_name_and_address(
-    browser: FlaskClient, app: Flask, owner: Caller, outsider: Caller
-) -> None:
+def test_the_list_has_pages_and_finds_by_name_and_address(browser, app, owner, outsider):
     add_projects(app, owner, PAGE_SIZE + 5)
     first = browser.get(PAGE).text
     assert NAME.findall(first) == [f"Shop {n}" for n in range(PAGE_SIZE + 4, 4, -1)]
@@ -144,9 +140,7 @@ def test_the_list_has_pages_and_finds_by_name_and_address(
     assert browser.get(PAGE, query_string={"q": "\0"}).status_code == 200
 
 
-def test_the_switcher_has_those_opened_last(
-    browser: FlaskClient, app: Flask, owner: Caller, outsider: Caller
-) -> None:
+def test_the_switcher_has_those_opened_last(browser, app, owner, outsider):
     ids = add_projects(app, owner, 3 * SWITCHED)
     newest = list(range(3 * SWITCHED - 1, 2 * SWITCHED - 1, -1))
     assert read_switcher(browser.get(PAGE).text, ids) == newest
@@ -163,7 +157,7 @@ def test_the_switcher_has_those_opened_last(
     assert theirs not in page
 
 
-def test_few_projects_stay_in_their_order(browser: FlaskClient, app: Flask, owner: Caller) -> None:
+def test_few_projects_stay_in_their_order(browser, app, owner):
     ids = add_projects(app, owner, SWITCHED)
     page = browser.get(f"{PAGE}/{ids[3]}/inbox")
     assert read_switcher(page.text, ids) == list(range(SWITCHED - 1, -1, -1))

@@ -5,13 +5,12 @@ import re
 from typing import Any
 
 import pytest
-from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from testimonials.operations.expiry import sweep
 from tests.auth.browsers import open_browser
-from tests.conftest import Caller, MovableClock
+from tests.conftest import Caller
 
 
 @pytest.fixture
@@ -45,7 +44,7 @@ def feed(client: FlaskClient, project_id: str) -> TestResponse:
     return client.get(f"/widget/{project_id}/feed")
 
 
-def test_old_addresses_lead_on(client: FlaskClient, browser: FlaskClient, project: str) -> None:
+def test_old_addresses_lead_on(client, browser, project):
     for slug in ("two", "three", " New Address! "):
         answer = rename(browser, project, slug)
         assert answer.status_code == 303
@@ -58,14 +57,8 @@ def test_old_addresses_lead_on(client: FlaskClient, browser: FlaskClient, projec
 
 
 def test_others_can_take_an_old_address_after_ninety_days(
-    app: Flask,
-    client: FlaskClient,
-    browser: FlaskClient,
-    owner: Caller,
-    outsider: Caller,
-    project: str,
-    moved_clock: MovableClock,
-) -> None:
+    app, client, browser, owner, outsider, project, moved_clock
+):
     theirs = outsider.create_project(slug="theirs")["_id"]
     rename(browser, project, "new")
     moved_clock.move(days=89, hours=23)
@@ -85,8 +78,8 @@ def test_others_can_take_an_old_address_after_ninety_days(
 
 
 def test_an_old_address_can_be_taken_back_and_the_same_is_no_change(
-    client: FlaskClient, browser: FlaskClient, project: str, owner: Caller
-) -> None:
+    client, browser, project, owner
+):
     rename(browser, project, "new")
     assert rename(browser, project, "fern").status_code == 303
     assert client.get("/fern").status_code == 200
@@ -98,9 +91,7 @@ def test_an_old_address_can_be_taken_back_and_the_same_is_no_change(
     assert (owner.get("/v1/projects").json, client.get("/new").status_code) == (before, 200)
 
 
-def test_an_address_that_cannot_be_is_refused(
-    client: FlaskClient, browser: FlaskClient, owner: Caller, outsider: Caller, project: str
-) -> None:
+def test_an_address_that_cannot_be_is_refused(client, browser, owner, outsider, project):
     outsider.create_project(slug="theirs")
     for slug in ("   ", "!!!", "\0", "Login", "theirs", "x" * 61):
         answer = rename(browser, project, slug)
@@ -114,8 +105,8 @@ def test_an_address_that_cannot_be_is_refused(
 
 
 def test_a_deleted_projects_address_is_taken_until_it_is_gone(
-    app: Flask, browser: FlaskClient, outsider: Caller, project: str, moved_clock: MovableClock
-) -> None:
+    app, browser, outsider, project, moved_clock
+):
     rename(browser, project, "new")
     send(browser, project, "settings/delete", confirm="new")
     assert not can_create(outsider, "new")
@@ -128,8 +119,8 @@ def test_a_deleted_projects_address_is_taken_until_it_is_gone(
 
 
 def test_a_paused_project_is_still_and_deleting_needs_the_address_typed(
-    client: FlaskClient, browser: FlaskClient, project: str, owner: Caller
-) -> None:
+    client, browser, project, owner
+):
     assert "Words that are shown." in feed(client, project).text
     token = client.get("/fern").text.partition('name="token" value="')[2].partition('"')[0]
     answer = send(browser, project, "settings/live", live="false")
@@ -151,9 +142,7 @@ def test_a_paused_project_is_still_and_deleting_needs_the_address_typed(
     assert (slug_of(owner, project), client.get("/fern").status_code) == ("fern", 200)
 
 
-def test_a_deleted_project_is_gone_everywhere_at_once(
-    client: FlaskClient, browser: FlaskClient, owner: Caller, project: str
-) -> None:
+def test_a_deleted_project_is_gone_everywhere_at_once(client, browser, owner, project):
     rename(browser, project, "new")
     # What is kept in memory of it is gone, too.
     seen = ("/new", "/new/wall", f"/widget/{project}/feed", f"/widget/{project}")
@@ -172,13 +161,8 @@ def test_a_deleted_project_is_gone_everywhere_at_once(
 
 
 def test_a_deleted_project_can_be_taken_back_for_seven_days(
-    app: Flask,
-    client: FlaskClient,
-    browser: FlaskClient,
-    owner: Caller,
-    project: str,
-    moved_clock: MovableClock,
-) -> None:
+    app, client, browser, owner, project, moved_clock
+):
     rename(browser, project, "new")
     send(browser, project, "settings/delete", confirm="new")
     moved_clock.move(days=6, hours=23)
@@ -202,9 +186,7 @@ def test_a_deleted_project_can_be_taken_back_for_seven_days(
 
 
 @pytest.mark.parametrize("is_swept", [False, True])
-def test_after_seven_days_it_is_gone_for_good(
-    app: Flask, browser: FlaskClient, project: str, moved_clock: MovableClock, is_swept: bool
-) -> None:
+def test_after_seven_days_it_is_gone_for_good(app, browser, project, moved_clock, is_swept):
     send(browser, project, "settings/delete", confirm="fern")
     moved_clock.move(days=7)
     if is_swept:
@@ -221,7 +203,7 @@ def data_on(client: FlaskClient, address: str) -> Any:
     return json.loads(found[1]) if found else None
 
 
-def test_what_is_rated_is_named(client: FlaskClient, browser: FlaskClient, project: str) -> None:
+def test_what_is_rated_is_named(client, browser, project):
     page = browser.get(f"/dashboard/projects/{project}/settings/stars").text
     for words in ('value="Product"', "They never promise to.", "For a business or an organisation"):
         assert words in page

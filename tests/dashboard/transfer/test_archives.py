@@ -6,10 +6,8 @@ import io
 import json
 import re
 import zipfile
-from pathlib import Path
 from typing import Any
 
-from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
@@ -21,7 +19,6 @@ from testimonials.transfer.models import WaitingArchive
 from testimonials.transfer.tables.export import shield, unshield
 from tests.auth.browsers import open_browser
 from tests.collection.authors.authors import Visitor
-from tests.conftest import Caller, MovableClock
 from tests.dashboard.transfer.imports import text_of
 from tests.support.rows import add_member, add_testimonial, count_rows, read_account
 from tests.transfer.archives.projects import (
@@ -37,9 +34,7 @@ def open_zip(content: bytes) -> zipfile.ZipFile:
     return zipfile.ZipFile(io.BytesIO(content))
 
 
-def test_an_archive_from_the_dashboard_is_the_one_of_the_command(
-    app: Flask, owner: Caller, tmp_path: Path, moved_clock: MovableClock
-) -> None:
+def test_an_archive_from_the_dashboard_is_the_one_of_the_command(app, owner, tmp_path, moved_clock):
     project = fill_project(app, owner)
     moved_clock.move(minutes=1)
     browser = open_browser(app, owner)
@@ -56,7 +51,7 @@ def test_an_archive_from_the_dashboard_is_the_one_of_the_command(
         assert one.read("project.json") == other.read("project.json")
 
 
-def test_a_table_from_the_dashboard_has_no_formula_and_sample(app: Flask, owner: Caller) -> None:
+def test_a_table_from_the_dashboard_has_no_formula_and_sample(app, owner):
     project = owner.create_project(slug="fern", skipDemoTestimonials=False)["_id"]
     add_testimonial(app, project, author_name="@SUM(A1)", text="=1+1")
     answer = open_browser(app, owner).post(
@@ -67,7 +62,7 @@ def test_a_table_from_the_dashboard_has_no_formula_and_sample(app: Flask, owner:
     assert (row["authorName"], row["text"]) == ("'@SUM(A1)", "'=1+1")
 
 
-def test_what_is_exported_as_json_is_imported_elsewhere(app: Flask, owner: Caller) -> None:
+def test_what_is_exported_as_json_is_imported_elsewhere(app, owner):
     project = owner.create_project(slug="fern")["_id"]
     browser = open_browser(app, owner)
     path = f"/dashboard/projects/{project}"
@@ -85,13 +80,13 @@ def test_what_is_exported_as_json_is_imported_elsewhere(app: Flask, owner: Calle
         assert f'action="{path}/export/{name}"' in browser.get(f"{path}/settings/transfer").text
 
 
-def test_what_a_table_program_would_calculate_is_shielded() -> None:
+def test_what_a_table_program_would_calculate_is_shielded():
     for sign in (*"=+-@\t\r＝＋－＠﹦−", " =", "\u200b=", "'=", "''＝"):
         cell = f"{sign}1+1"
         assert (shield(cell), unshield(shield(cell))) == (f"'{cell}", cell)
 
 
-def test_an_account_takes_no_secret_along() -> None:
+def test_an_account_takes_no_secret_along():
     for model in (Account, *OF_ACCOUNT.values()):
         shown = list_columns(model)
         assert shown
@@ -115,7 +110,7 @@ def test_an_account_takes_no_secret_along() -> None:
     assert owned - {model.__tablename__ for model in OF_ACCOUNT.values()} <= others
 
 
-def test_an_account_has_it_all(app: Flask, owner: Caller, outsider: Caller, tmp_path: Path) -> None:
+def test_an_account_has_it_all(app, owner, outsider, tmp_path):
     project = fill_project(app, owner)
     trashed = owner.create_project(slug="trashed")["_id"]
     add_member(app, outsider.create_project(slug="theirs")["_id"], owner, "admin")
@@ -161,7 +156,7 @@ def upload(browser: FlaskClient, content: bytes) -> TestResponse:
     return browser.post(PATH, data=body, content_type=kind, follow_redirects=True)
 
 
-def test_a_project_is_back(app: Flask, owner: Caller, browser: FlaskClient, tmp_path: Path) -> None:
+def test_a_project_is_back(app, owner, browser, tmp_path):
     assert f'href="{PATH}"' in browser.get("/dashboard/projects/new").text
     page = upload(browser, VERSION_1.read_bytes())
     assert page.status_code == 200
@@ -188,7 +183,7 @@ def test_a_project_is_back(app: Flask, owner: Caller, browser: FlaskClient, tmp_
     assert count_rows(app, Project) == 2
 
 
-def test_the_limit_of_projects_holds(app: Flask, owner: Caller, browser: FlaskClient) -> None:
+def test_the_limit_of_projects_holds(app, owner, browser):
     upload(browser, VERSION_1.read_bytes())
     run_well(app, "accounts", "set-limit", owner.email, "0")
     assert "You have used all of your projects." in browser.get(PATH).text
@@ -196,7 +191,7 @@ def test_the_limit_of_projects_holds(app: Flask, owner: Caller, browser: FlaskCl
     assert count_rows(app, Project) == 0
 
 
-def test_what_waits_is_of_its_account(app: Flask, browser: FlaskClient, outsider: Caller) -> None:
+def test_what_waits_is_of_its_account(app, browser, outsider):
     upload(browser, VERSION_1.read_bytes())
     other = open_browser(app, outsider)
     assert "fern.zip" not in other.get(PATH).text
@@ -230,7 +225,7 @@ HOSTILE = (
 )
 
 
-def test_hostile_archives_are_refused_as_by_the_command(app: Flask, browser: FlaskClient) -> None:
+def test_hostile_archives_are_refused_as_by_the_command(app, browser):
     for content, reason in HOSTILE:
         answer = upload(browser, content)
         assert answer.status_code == 422
@@ -238,7 +233,7 @@ def test_hostile_archives_are_refused_as_by_the_command(app: Flask, browser: Fla
     assert count_rows(app, WaitingArchive) == 0
 
 
-def test_words_of_an_archive_are_text(browser: FlaskClient, tmp_path: Path) -> None:
+def test_words_of_an_archive_are_text(browser, tmp_path):
     def change(described: dict[str, dict[str, str]]) -> None:
         described["project"]["businessName"] = "<img src=x onerror=alert(1)>"
 
@@ -247,9 +242,7 @@ def test_words_of_an_archive_are_text(browser: FlaskClient, tmp_path: Path) -> N
     assert "<img src=x" not in page
 
 
-def test_what_was_edited_is_told_before_and_after(
-    app: Flask, owner: Caller, browser: FlaskClient, tmp_path: Path
-) -> None:
+def test_what_was_edited_is_told_before_and_after(app, owner, browser, tmp_path):
     project = owner.create_project(slug="oat", skipDemoTestimonials=True)["_id"]
     for name in ("Ada", "Mia", "Noor"):
         visitor = Visitor(app.test_client(), project, "oat", f"10.4.{len(name)}.1")

@@ -2,7 +2,6 @@
 
 import re
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from flask import Flask
@@ -31,7 +30,7 @@ def inbox(app: Flask, owner: Caller) -> Inbox:
     return found
 
 
-def test_a_preview_tells_what_would_happen_and_writes_nothing(app: Flask, inbox: Inbox) -> None:
+def test_a_preview_tells_what_would_happen_and_writes_nothing(app, inbox):
     page = upload(inbox, TABLE)
     text = text_of(page)
     assert "Import 1 testimonial?" in text
@@ -46,14 +45,14 @@ def test_a_preview_tells_what_would_happen_and_writes_nothing(app: Flask, inbox:
     assert len(read_testimonials(app, inbox.project)) == 1
 
 
-def test_the_question_and_the_reasons_are_in_the_owners_language(inbox: Inbox) -> None:
+def test_the_question_and_the_reasons_are_in_the_owners_language(inbox):
     inbox.client.post("/dashboard/account/language", data={"language": "de"})
     asked = upload(inbox, "name,text,date\nMia,Gut,03/04/2024\nMia,Gut,\n")
     assert "Welcher Tag ist 03/04/2024? 3. April 2024" in text_of(asked)
     assert "Zeile 2 hat es auch." in text_of(change(inbox, asked, dates="dmy"))
 
 
-def test_day_or_month_is_asked_once_and_columns_can_be_chosen(app: Flask, inbox: Inbox) -> None:
+def test_day_or_month_is_asked_once_and_columns_can_be_chosen(app, inbox):
     page = upload(inbox, "Wer,Was,Wann\nMia,Gut,03/04/2024\nBo,Fein,05/06/2024\n")
     assert "Which column has the text?" in page.text
     assert "Which column has the name?" in page.text
@@ -75,7 +74,7 @@ def test_day_or_month_is_asked_once_and_columns_can_be_chosen(app: Flask, inbox:
     )
 
 
-def test_only_what_a_preview_has_shown_is_started(app: Flask, inbox: Inbox) -> None:
+def test_only_what_a_preview_has_shown_is_started(app, inbox):
     page = upload(inbox, TABLE)
     changed = change(inbox, page, map_rating="")
     assert "Import 2 testimonials?" in changed.text
@@ -88,7 +87,7 @@ def test_only_what_a_preview_has_shown_is_started(app: Flask, inbox: Inbox) -> N
     assert len(read_testimonials(app, inbox.project)) == 3
 
 
-def test_lines_that_would_be_lost_can_be_mended(app: Flask, inbox: Inbox) -> None:
+def test_lines_that_would_be_lost_can_be_mended(app, inbox):
     long = "It works. " * 250
     table = f"Name,Review,Stars,Photo\nMaya,{long},5,\nLi,Good,9,ftp://x\nAda,{long},0,\n"
     page = upload(inbox, table)
@@ -111,7 +110,7 @@ def test_lines_that_would_be_lost_can_be_mended(app: Flask, inbox: Inbox) -> Non
     assert "Already here 3 Refused 0" in text_of(upload(inbox, table))
 
 
-def test_lines_are_pasted_from_a_table(app: Flask, inbox: Inbox) -> None:
+def test_lines_are_pasted_from_a_table(app, inbox):
     lines = "Name\tQuote\r\nMaya\tIt works.\r\n"
     path = f"{inbox.base}/import"
     page = inbox.client.post(path, data={"lines": lines}, follow_redirects=True)
@@ -132,7 +131,7 @@ UNUSABLE = (
 )
 
 
-def test_a_file_that_can_not_be_used_is_refused_with_the_reason(inbox: Inbox) -> None:
+def test_a_file_that_can_not_be_used_is_refused_with_the_reason(inbox):
     for content, reason in UNUSABLE:
         answer = upload(inbox, content)
         assert answer.status_code == 422
@@ -142,14 +141,14 @@ def test_a_file_that_can_not_be_used_is_refused_with_the_reason(inbox: Inbox) ->
     assert "Imports until now" not in inbox.get("import").text
 
 
-def test_an_account_imports_so_often_an_hour(inbox: Inbox, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_account_imports_so_often_an_hour(inbox, monkeypatch):
     limit = replace(imports.IMPORTS_PER_ACCOUNT, per_hour=4)
     monkeypatch.setattr(imports, "IMPORTS_PER_ACCOUNT", limit)
     # Each is uploaded and shown.
     assert [upload(inbox, TABLE).status_code for _ in range(3)] == [200, 200, 429]
 
 
-def test_few_files_wait_and_each_for_a_day(app: Flask, inbox: Inbox, moved_clock: Any) -> None:
+def test_few_files_wait_and_each_for_a_day(app, inbox, moved_clock):
     paths = []
     for number in range(7):
         moved_clock.move(seconds=1)
@@ -161,7 +160,7 @@ def test_few_files_wait_and_each_for_a_day(app: Flask, inbox: Inbox, moved_clock
     assert "/login" in inbox.client.get(paths[-1]).headers.get("Location", "/login")
 
 
-def test_an_encoding_is_recognised_or_chosen_and_names_are_one(app: Flask, inbox: Inbox) -> None:
+def test_an_encoding_is_recognised_or_chosen_and_names_are_one(app, inbox):
     for codec, encoding, name in (
         ("cp1252", "windows-1252", "Zoë"), ("utf-16-le", "utf-16", "Zoé"),
         ("shift_jis", "shift-jis", "さくらコーヒー"), ("cp1250", "windows-1250", "Zażółć"),
@@ -180,7 +179,7 @@ def test_an_encoding_is_recognised_or_chosen_and_names_are_one(app: Flask, inbox
     assert any(row.author_name == "Zoë Ng" for row in read_testimonials(app, inbox.project))
 
 
-def test_what_stands_in_a_file_is_text(inbox: Inbox) -> None:
+def test_what_stands_in_a_file_is_text(inbox):
     table = 'Name,"Review<b>",<script>\n<i>A</i>,"1 < 2 <img src=x onerror=alert(1)>",<b>\n'
     page = upload(inbox, table, status="pending").text
     for harmful in ("<img src=x", "<script>\n", "<i>A</i>", "Review<b>"):

@@ -14,7 +14,7 @@ from testimonials.transfer.models import TableImport
 from testimonials.transfer.tables import jobs
 from tests.auth.browsers import open_browser
 from tests.auth.tokens import give_token
-from tests.conftest import Caller, MovableClock
+from tests.conftest import Caller
 from tests.core.events import read_history
 from tests.dashboard.inbox.inbox import JSON, Inbox, open_inbox
 from tests.dashboard.transfer.imports import TABLE, import_all, start, text_of, upload, work
@@ -51,7 +51,7 @@ def shown(inbox: Inbox, path: str) -> dict[str, Any]:
     return found
 
 
-def test_an_import_goes_on_by_itself_and_the_page_tells_how_far(app: Flask, inbox: Inbox) -> None:
+def test_an_import_goes_on_by_itself_and_the_page_tells_how_far(app, inbox):
     page = start(inbox, upload(inbox, FIVE))
     path = page.request.path
     assert "Importing 5 testimonials" in text_of(page)
@@ -74,8 +74,8 @@ def test_an_import_goes_on_by_itself_and_the_page_tells_how_far(app: Flask, inbo
 
 
 def test_a_killed_process_leaves_no_doubles_and_another_goes_on(
-    app: Flask, inbox: Inbox, monkeypatch: pytest.MonkeyPatch, moved_clock: MovableClock
-) -> None:
+    app, inbox, monkeypatch, moved_clock
+):
     start(inbox, upload(inbox, FIVE))
     writes: Iterator[Any] = iter([jobs.write_batch])
     with monkeypatch.context() as patched:
@@ -98,7 +98,7 @@ def _die(*_values: Any) -> int:
     raise KeyboardInterrupt
 
 
-def test_it_can_be_stopped_and_goes_on_where_it_was(app: Flask, inbox: Inbox) -> None:
+def test_it_can_be_stopped_and_goes_on_where_it_was(app, inbox):
     path = start(inbox, upload(inbox, FIVE)).request.path
     work_until(app, 1)
     page = inbox.client.post(f"{path}/stop", follow_redirects=True)
@@ -110,7 +110,7 @@ def test_it_can_be_stopped_and_goes_on_where_it_was(app: Flask, inbox: Inbox) ->
     assert read_import(app).added == count_rows(app, models.Testimonial) == 5
 
 
-def test_two_imports_of_the_same_file_add_each_testimonial_once(app: Flask, inbox: Inbox) -> None:
+def test_two_imports_of_the_same_file_add_each_testimonial_once(app, inbox):
     pages = [upload(inbox, FIVE) for _ in range(2)]
     paths = [start(inbox, page).request.path for page in pages]
     work(app)
@@ -118,7 +118,7 @@ def test_two_imports_of_the_same_file_add_each_testimonial_once(app: Flask, inbo
     assert [shown(inbox, path)["state"] for path in paths] == ["done", "done"]
 
 
-def test_without_a_role_nobody_imports_more(app: Flask, inbox: Inbox, outsider: Caller) -> None:
+def test_without_a_role_nobody_imports_more(app, inbox, outsider):
     add_member(app, inbox.project, outsider, "admin")
     other = Inbox(app, outsider, open_inbox(app, outsider).client, inbox.project)
     start(other, upload(other, FIVE))
@@ -137,7 +137,7 @@ def test_without_a_role_nobody_imports_more(app: Flask, inbox: Inbox, outsider: 
     assert count_rows(app, models.Testimonial) == 1
 
 
-def test_undoing_removes_all_of_it_but_what_was_changed_since(app: Flask, inbox: Inbox) -> None:
+def test_undoing_removes_all_of_it_but_what_was_changed_since(app, inbox):
     path = import_all(app, inbox, FIVE).request.path
     ids = {row.author_name: row.id for row in read_testimonials(app, inbox.project)}
     reply = inbox.client.post(
@@ -160,7 +160,7 @@ def test_undoing_removes_all_of_it_but_what_was_changed_since(app: Flask, inbox:
     assert "There is nothing to undo" in text_of(page)
 
 
-def test_undoing_ends_an_import_that_still_runs(app: Flask, inbox: Inbox) -> None:
+def test_undoing_ends_an_import_that_still_runs(app, inbox):
     path = start(inbox, upload(inbox, FIVE)).request.path
     work_until(app, 1)
     inbox.client.post(f"{path}/undo")
@@ -168,7 +168,7 @@ def test_undoing_ends_an_import_that_still_runs(app: Flask, inbox: Inbox) -> Non
     assert (inbox.shown(), read_import(app).state) == ([], "undone")
 
 
-def test_undoing_can_be_undone(app: Flask, inbox: Inbox) -> None:
+def test_undoing_can_be_undone(app, inbox):
     path = import_all(app, inbox, FIVE).request.path
     page = inbox.client.post(f"{path}/undo", follow_redirects=True).text
     token = page.split('name="undo" value="')[1].split('"')[0]
@@ -176,7 +176,7 @@ def test_undoing_can_be_undone(app: Flask, inbox: Inbox) -> None:
     assert len(inbox.shown()) == 5
 
 
-def test_the_api_and_the_command_undo_too(app: Flask, inbox: Inbox, owner: Caller) -> None:
+def test_the_api_and_the_command_undo_too(app, inbox, owner):
     import_all(app, inbox, FIVE)
     agent = give_token(app, owner)
     (item,) = agent.get(f"/v1/projects/{inbox.project}/imports").json["data"]  # type: ignore[index]
@@ -192,14 +192,14 @@ def test_the_api_and_the_command_undo_too(app: Flask, inbox: Inbox, owner: Calle
     assert inbox.shown() == []
 
 
-def test_photos_are_copied_last_and_never_from_a_private_network(app: Flask, inbox: Inbox) -> None:
+def test_photos_are_copied_last_and_never_from_a_private_network(app, inbox):
     page = import_all(app, inbox, "Name,Review,Photo\nA,B,http://127.0.0.1/a.png\nC,D,\n")
     assert "1 of 1 photo tried" in text_of(page)
     assert "http://127.0.0.1/a.png It leads to a private network." in text_of(page)
     assert len(inbox.shown()) == 2
 
 
-def test_the_commands_dry_run_is_the_preview(app: Flask, inbox: Inbox, tmp_path: Any) -> None:
+def test_the_commands_dry_run_is_the_preview(app, inbox, tmp_path):
     file = tmp_path / "file.csv"
     file.write_text(TABLE.replace("2024-03-12", "12/03/2024").replace(",9,,", ",4,13/03/2024,"))
     told = json.loads(
@@ -215,7 +215,7 @@ def test_the_commands_dry_run_is_the_preview(app: Flask, inbox: Inbox, tmp_path:
     assert count_rows(app, models.Testimonial) == 0
 
 
-def test_an_import_ends_with_a_suspension(app: Flask, inbox: Inbox, owner: Caller) -> None:
+def test_an_import_ends_with_a_suspension(app, inbox, owner):
     page = start(inbox, upload(inbox, FIVE))
     work_until(app, 1)
     run_well(app, "accounts", "suspend", owner.email, "--reason", "Invented praise.")

@@ -6,7 +6,6 @@ import re
 
 import pytest
 from flask import Flask
-from flask.testing import FlaskClient
 from selectolax.lexbor import LexborHTMLParser
 
 from testimonials.core.extensions import db
@@ -39,7 +38,7 @@ def chosen(page: LexborHTMLParser) -> str | None:
     return page.css_first("[name=made_with][checked]").attributes["value"]
 
 
-def test_each_site_has_three_steps_and_the_snippet_of_the_api(inbox: Inbox) -> None:
+def test_each_site_has_three_steps_and_the_snippet_of_the_api(inbox):
     page = open_steps(inbox)
     snippet = inbox.owner.get(f"/v1/projects/{inbox.project}/embed-snippet").json["data"]  # type: ignore[index]
     for place in ("snippet", "code-html"):
@@ -55,7 +54,7 @@ def test_each_site_has_three_steps_and_the_snippet_of_the_api(inbox: Inbox) -> N
         assert f'"{snippet["widgetUrl"]}"' in code
 
 
-def test_what_the_site_is_made_with_is_guessed_and_kept(app: Flask, inbox: Inbox) -> None:
+def test_what_the_site_is_made_with_is_guessed_and_kept(app, inbox):
     assert chosen(open_steps(inbox)) == "other"
     change_project(app, inbox.project, brand={"read": {"madeWith": "webflow"}})
     assert chosen(open_steps(inbox)) == "webflow"
@@ -69,7 +68,7 @@ def test_what_the_site_is_made_with_is_guessed_and_kept(app: Flask, inbox: Inbox
     assert chosen(open_steps(inbox)) == "code"
 
 
-def test_a_saved_widget_has_a_snippet_of_its_own(app: Flask, inbox: Inbox) -> None:
+def test_a_saved_widget_has_a_snippet_of_its_own(app, inbox):
     add_widget(app, inbox.project, "home-page")
     page = open_steps(inbox, "?widget=home-page")
     assert "home-page" in page.css_first("h1").text()
@@ -80,7 +79,7 @@ def test_a_saved_widget_has_a_snippet_of_its_own(app: Flask, inbox: Inbox) -> No
     assert inbox.client.get(f"{inbox.base}/{HERE}?widget=unknown").status_code == 404
 
 
-def test_places_without_script_get_what_is_served(inbox: Inbox, client: FlaskClient) -> None:
+def test_places_without_script_get_what_is_served(inbox, client):
     inbox.owner.create_testimonial(inbox.project, text="Short </textarea><b>")
     page = open_steps(inbox)
     base = f"https://testimonials.example.com/widget/{inbox.project}"
@@ -96,9 +95,7 @@ def test_places_without_script_get_what_is_served(inbox: Inbox, client: FlaskCli
     assert element.attributes["project"] == inbox.project
 
 
-def test_lines_for_a_strict_policy_and_for_a_fixed_version(
-    inbox: Inbox, client: FlaskClient
-) -> None:
+def test_lines_for_a_strict_policy_and_for_a_fixed_version(inbox, client):
     page = open_steps(inbox)
     for name in ("script-src", "connect-src", "img-src"):
         assert f"{name} https://testimonials.example.com;" in read(page, "policy")
@@ -117,7 +114,7 @@ def test_lines_for_a_strict_policy_and_for_a_fixed_version(
     assert base64.b64encode(hashlib.sha384(served.data).digest()).decode() == digest[1]
 
 
-def test_the_first_visit_is_told(app: Flask, inbox: Inbox) -> None:
+def test_the_first_visit_is_told(app, inbox):
     page = open_steps(inbox)
     assert "hidden" not in page.css_first("[data-watching]").attributes
     assert inbox.get(f"{HERE}/seen").json is None
@@ -135,7 +132,7 @@ def mails(app: Flask) -> list[OutboxMail]:
         return list(db.session.query(OutboxMail).filter_by(purpose="widget-steps"))
 
 
-def test_the_steps_are_mailed_to_one_address(app: Flask, inbox: Inbox) -> None:
+def test_the_steps_are_mailed_to_one_address(app, inbox):
     path = f"{inbox.base}/{HERE}/mail"
     assert inbox.client.post(path, data={"email": "two@fern.example, x"}).status_code == 422
     inbox.client.post(f"{inbox.base}/{HERE}/made-with", data={"made_with": "shopify"})

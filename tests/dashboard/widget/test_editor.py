@@ -14,7 +14,7 @@ from testimonials.core.jobs import run_due
 from testimonials.projects import models
 from testimonials.widget.drafts import LOOKS
 from tests.auth.browsers import open_browser
-from tests.conftest import Caller, MovableClock
+from tests.conftest import Caller
 from tests.support.rows import add_testimonial, add_widget, change_project
 
 JSON = {"Accept": "application/json"}
@@ -96,7 +96,7 @@ def publish(browser: FlaskClient, project_id: str, query: str = "") -> TestRespo
     return save(browser, project_id, query, publish="1")
 
 
-def test_the_whole_form_without_a_script(app: Flask, browser: FlaskClient, project: str) -> None:
+def test_the_whole_form_without_a_script(app, browser, project):
     config, design, version = stored(app, project)
     form = open_form(browser, project)
     assert form.keys() >= OTHER.keys()
@@ -117,9 +117,7 @@ def test_the_whole_form_without_a_script(app: Flask, browser: FlaskClient, proje
     assert stored(app, project) == before, "there was nothing to publish"
 
 
-def test_tags_and_what_is_chosen_are_one_control(
-    app: Flask, browser: FlaskClient, project: str
-) -> None:
+def test_tags_and_what_is_chosen_are_one_control(app, browser, project):
     save(browser, project, show="tags", tags=["press"])
     publish(browser, project)
     assert stored(app, project)[1]["tags"] == ["press"]
@@ -129,9 +127,7 @@ def test_tags_and_what_is_chosen_are_one_control(
     assert "tags" not in stored(app, project)[1]
 
 
-def test_the_brand_shows_until_a_colour_is_chosen(
-    app: Flask, owner: Caller, browser: FlaskClient, project: str
-) -> None:
+def test_the_brand_shows_until_a_colour_is_chosen(app, owner, browser, project):
     page = browser.get(path(project)).text
     assert ">Your brand</span>" in page
     answer = save(browser, project, colour="#065f46").json
@@ -146,9 +142,7 @@ def test_the_brand_shows_until_a_colour_is_chosen(
     assert stored(app, project)[0]["palette"] is None
 
 
-def test_auto_is_as_the_site_until_a_call_names_a_theme(
-    owner: Caller, client: FlaskClient, browser: FlaskClient, project: str
-) -> None:
+def test_auto_is_as_the_site_until_a_call_names_a_theme(owner, client, browser, project):
     def shown() -> Any:
         return client.get(f"/widget/{project}/feed").json["config"]["theme"]  # type: ignore[index]
 
@@ -166,9 +160,7 @@ def test_auto_is_as_the_site_until_a_call_names_a_theme(
     assert shown() == "dark"
 
 
-def test_a_draft_holds_only_what_is_changed(
-    app: Flask, owner: Caller, browser: FlaskClient, project: str
-) -> None:
+def test_a_draft_holds_only_what_is_changed(app, owner, browser, project):
     save(browser, project, theme="dark", corners="0")
     save(browser, project, corners="3")
     assert "1 change, not on your site yet" in browser.get(path(project)).text
@@ -187,7 +179,7 @@ def test_a_draft_holds_only_what_is_changed(
     assert design == {"density": "airy"}
 
 
-def test_each_step_is_taken_back(browser: FlaskClient, project: str) -> None:
+def test_each_step_is_taken_back(browser, project):
     def undo() -> dict[str, Any]:
         return browser.post(path(project, "/undo"), headers=JSON).json["values"]  # type: ignore[index, no-any-return]
 
@@ -205,9 +197,7 @@ def test_each_step_is_taken_back(browser: FlaskClient, project: str) -> None:
     assert undo()["theme"] == "light"
 
 
-def test_a_badge_in_the_gallery_loads_nothing_for_cards(
-    app: Flask, browser: FlaskClient, project: str
-) -> None:
+def test_a_badge_in_the_gallery_loads_nothing_for_cards(app, browser, project):
     add_testimonial(app, project, text="Warm bread.", rating=5, highlights=[[0, 4]])
     page = LexborHTMLParser(browser.get(path(project, "/new")).text)
     drawn = json.loads(page.css_first("#gallery").text())["drawn"]
@@ -215,7 +205,7 @@ def test_a_badge_in_the_gallery_loads_nothing_for_cards(
     assert {"cards", "extras"} <= set(drawn["single"]["draw"].split())
 
 
-def test_a_look_sets_what_it_says_and_nothing_else(browser: FlaskClient, project: str) -> None:
+def test_a_look_sets_what_it_says_and_nothing_else(browser, project):
     own = {"showHeader": "true", "stars": "off", "initialCount": "12", "theme": "light"}
     save(browser, project, **own)
     before = open_form(browser, project)
@@ -254,9 +244,7 @@ REFUSED = (
 )
 
 
-def test_a_bad_value_is_refused_with_the_rule(
-    app: Flask, browser: FlaskClient, project: str
-) -> None:
+def test_a_bad_value_is_refused_with_the_rule(app, browser, project):
     before = stored(app, project)
     for name, value, rule in REFUSED:
         answer = save(browser, project, showSource="false", **{name: value})
@@ -274,9 +262,7 @@ def test_a_bad_value_is_refused_with_the_rule(
     assert open_form(browser, project)["theme"] == ["dark"]
 
 
-def test_the_preview_has_the_real_script_and_the_draft(
-    app: Flask, client: FlaskClient, browser: FlaskClient, project: str
-) -> None:
+def test_the_preview_has_the_real_script_and_the_draft(app, client, browser, project):
     change_project(app, project, brand={"read": {"ground": "#FBF6F0", "typeface": "classic"}})
     feed = save(browser, project, theme="dark", ctaLabel="Book").json["feed"]  # type: ignore[index]
     assert (feed["config"]["theme"], feed["cta"]["label"]) == ("dark", "Book")
@@ -291,9 +277,7 @@ def test_the_preview_has_the_real_script_and_the_draft(
     assert public["config"]["theme"] == "light"  # type: ignore[index]
 
 
-def test_a_saved_widget_is_edited_by_itself(
-    app: Flask, client: FlaskClient, browser: FlaskClient, project: str
-) -> None:
+def test_a_saved_widget_is_edited_by_itself(app, client, browser, project):
     add_widget(app, project, "home")
     assert f'href="{path(project)}?widget=home"' in browser.get(path(project)).text
     save(browser, project, "?widget=home", arrangement="strip", minRating="4")
@@ -319,13 +303,8 @@ def delete_and_find_undo(browser: FlaskClient, url: str) -> tuple[str, dict[str,
 
 
 def test_what_is_deleted_comes_back_once_and_for_ten_minutes(
-    app: Flask,
-    client: FlaskClient,
-    browser: FlaskClient,
-    owner: Caller,
-    project: str,
-    moved_clock: MovableClock,
-) -> None:
+    app, client, browser, owner, project, moved_clock
+):
     add_widget(app, project, "home")
     save(browser, project, "?widget=home", arrangement="strip", minRating="4")
     editor, listed = path(project, "?widget=home"), f"/v1/projects/{project}/widgets"

@@ -53,7 +53,7 @@ def changed(inbox: Inbox) -> str:
     return " ".join(re.findall(f"{part}>([^<]*)<", page)[0] for part in parts).strip()
 
 
-def test_the_draft_is_ordered_and_published(inbox: Inbox, ids: dict[str, str]) -> None:
+def test_the_draft_is_ordered_and_published(inbox, ids):
     before = ["Dana", "Cleo", "Ben", "Aiko"]
     assert on_sheet(inbox) == ([], before)
     for name in ("Ben", "Aiko", "Dana", "Ben"):
@@ -80,7 +80,7 @@ def test_the_draft_is_ordered_and_published(inbox: Inbox, ids: dict[str, str]) -
     assert changed(inbox) == "Pinned, then newest"
 
 
-def test_the_order_is_undone_and_discarded(inbox: Inbox, ids: dict[str, str]) -> None:
+def test_the_order_is_undone_and_discarded(inbox, ids):
     press(inbox, "add", ids["Ben"])
     inbox.client.post(f"{inbox.base}/widget", data={"theme": "dark"})
     press(inbox, "add", ids["Aiko"])
@@ -94,7 +94,7 @@ def test_the_order_is_undone_and_discarded(inbox: Inbox, ids: dict[str, str]) ->
     assert changed(inbox) == "Pinned, then newest"
 
 
-def test_the_order_begins_with_the_pinned_ones(inbox: Inbox, ids: dict[str, str]) -> None:
+def test_the_order_begins_with_the_pinned_ones(inbox, ids):
     inbox.act(ids["Aiko"], "pin")
     assert on_sheet(inbox) == (["Aiko"], ["Dana", "Cleo", "Ben"])
     press(inbox, "add", ids["Ben"])
@@ -106,7 +106,7 @@ def test_the_order_begins_with_the_pinned_ones(inbox: Inbox, ids: dict[str, str]
     assert on_sheet(inbox) == (["Ben"], ["Aiko", "Dana", "Cleo"])
 
 
-def test_a_script_arranges_all_and_loses_none(inbox: Inbox, ids: dict[str, str]) -> None:
+def test_a_script_arranges_all_and_loses_none(inbox, ids):
     for name in ids:
         press(inbox, "add", ids[name])
     wanted = [ids["Cleo"], "0" * 24, ids["Aiko"], "x"]
@@ -118,7 +118,7 @@ def test_a_script_arranges_all_and_loses_none(inbox: Inbox, ids: dict[str, str])
     assert (names, answer["order"]) == (["Cleo", "Aiko", "Ben", "Dana"], "By hand")  # type: ignore[index]
 
 
-def test_what_does_not_show_says_why(app: Flask, inbox: Inbox, ids: dict[str, str]) -> None:
+def test_what_does_not_show_says_why(app, inbox, ids):
     for name in ("Aiko", "Ben"):
         press(inbox, "add", ids[name])
     publish(inbox)
@@ -130,9 +130,7 @@ def test_what_does_not_show_says_why(app: Flask, inbox: Inbox, ids: dict[str, st
     assert "Not approved" in page
 
 
-def test_each_widget_has_an_order_of_its_own_of_a_hundred(
-    app: Flask, inbox: Inbox, ids: dict[str, str], outsider: Caller
-) -> None:
+def test_each_widget_has_an_order_of_its_own_of_a_hundred(app, inbox, ids, outsider):
     add_widget(app, inbox.project, "home")
     press(inbox, "add", ids["Aiko"], widget="home")
     assert (on_sheet(inbox, "?widget=home")[0], on_sheet(inbox)[0]) == (["Aiko"], [])

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 from flask import Flask
-from flask.testing import FlaskClient
 
 from testimonials.auth.callers import Scope
 from testimonials.auth.tokens import list_tokens
@@ -27,7 +26,7 @@ def reader(app: Flask, owner: Caller) -> Agent:
     return connect(app, owner.account_id, Scope.READ)
 
 
-def test_discover_says_what_there_is(reader: Agent) -> None:
+def test_discover_says_what_there_is(reader):
     result = reader.ask("server/discover")
     assert result["supportedVersions"] == [CURRENT, *OLDER]
     assert result["capabilities"].keys() == {"tools", "resources", "prompts"}
@@ -38,7 +37,7 @@ def test_discover_says_what_there_is(reader: Agent) -> None:
         assert result["ttlMs"] > 0
 
 
-def test_headers_repeat_the_body(reader: Agent) -> None:
+def test_headers_repeat_the_body(reader):
     of_prompts = {"MCP-Protocol-Version": CURRENT, "Mcp-Method": "prompts/get"}
     for headers in (
         {}, {"MCP-Protocol-Version": CURRENT},
@@ -59,7 +58,7 @@ def test_headers_repeat_the_body(reader: Agent) -> None:
         (META | {VERSION_KEY: "2030-01-01"}, -32022), ({CAPABILITIES_KEY: {}}, -32602),
     ],
 )  # fmt: skip
-def test_each_request_says_its_revision(reader: Agent, meta: Any, code: int) -> None:
+def test_each_request_says_its_revision(reader, meta, code):
     version = meta.get(VERSION_KEY, CURRENT) if isinstance(meta, dict) else CURRENT
     headers = {"MCP-Protocol-Version": version, "Mcp-Method": "tools/list"}
     answer = reader.send("tools/list", headers, _meta=meta)
@@ -68,7 +67,7 @@ def test_each_request_says_its_revision(reader: Agent, meta: Any, code: int) -> 
         assert answer.json["error"]["data"]["supported"] == [CURRENT, *OLDER]
 
 
-def test_each_other_message_has_its_status(reader: Agent) -> None:
+def test_each_other_message_has_its_status(reader):
     for method in ("initialize", "ping", "nothing", "tools/delete"):
         answer = reader.send(method)
         assert (answer.status_code, answer.json["error"]["code"]) == (404, -32601), method
@@ -87,7 +86,7 @@ def test_each_other_message_has_its_status(reader: Agent) -> None:
 @pytest.mark.parametrize(
     ("asked", "agreed"), [*((each, each) for each in OLDER), ("2024-11-05", OLDER[0])]
 )
-def test_older_clients_begin_with_initialize(reader: Agent, asked: str, agreed: str) -> None:
+def test_older_clients_begin_with_initialize(reader, asked, agreed):
     def post(method: str, version: str = "", **params: Any) -> Any:
         body = {"jsonrpc": "2.0", "id": "a", "method": method, "params": params}
         headers = reader.headers | ({"MCP-Protocol-Version": version} if version else {})
@@ -103,7 +102,7 @@ def test_older_clients_begin_with_initialize(reader: Agent, asked: str, agreed: 
     assert post("tools/list", "2030-01-01").json["error"]["code"] == -32022
 
 
-def test_a_broken_message_is_refused(reader: Agent) -> None:
+def test_a_broken_message_is_refused(reader):
     headers = reader.headers | {"Content-Type": "application/json"}
     for body in (
         b"", b"{", b"[]", b'[{"jsonrpc": "2.0", "id": 1, "method": "ping"}]',
@@ -125,7 +124,7 @@ def test_a_broken_message_is_refused(reader: Agent) -> None:
 @pytest.mark.parametrize(
     "origin", ["https://elsewhere.example", "http://localhost", "http://testimonials.example.com"]
 )
-def test_no_page_elsewhere_may_send_a_message(reader: Agent, origin: str) -> None:
+def test_no_page_elsewhere_may_send_a_message(reader, origin):
     headers = reader.headers | {"Origin": origin, "Sec-Fetch-Site": "same-origin"}
     body = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
     # As if its name led here for a moment.
@@ -136,7 +135,7 @@ def test_no_page_elsewhere_may_send_a_message(reader: Agent, origin: str) -> Non
     assert reader.client.post("/mcp", json=body, headers=own).status_code == 200
 
 
-def test_without_credentials_it_says_where_they_come_from(client: FlaskClient) -> None:
+def test_without_credentials_it_says_where_they_come_from(client):
     for headers in ({}, {"Authorization": "Bearer tst_tok_wrong"}):
         answer = client.post("/mcp", json={}, headers=headers)
         assert answer.status_code == 401
@@ -150,7 +149,7 @@ def keyed(agent: Caller) -> Agent:
     return Agent(agent.client, agent.headers)
 
 
-def test_at_most_22_tools_that_a_model_can_tell_apart(app: Flask, owner: Caller) -> None:
+def test_at_most_22_tools_that_a_model_can_tell_apart(app, owner):
     tools = connect(app, owner.account_id, *Scope).ask("tools/list")["tools"]
     assert [tool["name"] for tool in tools] == [tool.name for tool in TOOLS]
     assert len(tools) <= 22
@@ -164,7 +163,7 @@ def test_at_most_22_tools_that_a_model_can_tell_apart(app: Flask, owner: Caller)
         )
 
 
-def test_how_a_project_stands_and_what_is_read_of_it_are_tools(app: Flask, owner: Caller) -> None:
+def test_how_a_project_stands_and_what_is_read_of_it_are_tools(app, owner):
     project = owner.create_project(slug="kiln")["_id"]
     owner.create_testimonial(project, rating=5)
     reading = connect(app, owner.account_id, Scope.READ)
@@ -177,7 +176,7 @@ def test_how_a_project_stands_and_what_is_read_of_it_are_tools(app: Flask, owner
     assert "read" in drafting.fail("get_insights", projectId=project)
 
 
-def test_a_token_sees_what_it_may_do_or_propose(app: Flask, owner: Caller) -> None:
+def test_a_token_sees_what_it_may_do_or_propose(app, owner):
     owner.create_project(slug="kiln")
     reading = connect(app, owner.account_id, Scope.READ).tools()
     assert {"list_projects", "list_testimonials", "get_embed_snippet"} <= reading
@@ -192,7 +191,7 @@ def test_a_token_sees_what_it_may_do_or_propose(app: Flask, owner: Caller) -> No
     assert "scope configure" in refused
 
 
-def test_a_tool_does_what_its_operation_does(app: Flask, owner: Caller) -> None:
+def test_a_tool_does_what_its_operation_does(app, owner):
     owner.create_project(slug="kiln")
     agent = connect(app, owner.account_id, Scope.READ, Scope.CONFIGURE)
     (project,) = agent.call("list_projects")
@@ -202,7 +201,7 @@ def test_a_tool_does_what_its_operation_does(app: Flask, owner: Caller) -> None:
     assert json.loads(result["content"][0]["text"]) == result["structuredContent"]
 
 
-def test_an_inbox_is_gone_through(app: Flask, owner: Caller) -> None:
+def test_an_inbox_is_gone_through(app, owner):
     project = owner.create_project(slug="kiln")["_id"]
     first, second = (add_testimonial(app, project, status="pending") for _ in range(2))
     agent = connect(app, owner.account_id, Scope.READ, Scope.PUBLISH)
@@ -223,14 +222,14 @@ def test_an_inbox_is_gone_through(app: Flask, owner: Caller) -> None:
     assert len(agent.call("list_testimonials")["items"]) == 1
 
 
-def test_sent_again_with_its_key_a_call_is_done_once(keyed: Agent, agent: Caller) -> None:
+def test_sent_again_with_its_key_a_call_is_done_once(keyed, agent):
     agent.create_project(slug="kiln")
     sent = {"testimonials": [{"authorName": "Maya", "text": "Good"}], "idempotencyKey": "maya-1"}
     assert keyed.call("add_testimonials", **sent) == keyed.call("add_testimonials", **sent)
     assert len(keyed.call("list_testimonials")["items"]) == 1
 
 
-def test_what_a_token_was_last_used_for_names_the_operation(app: Flask, owner: Caller) -> None:
+def test_what_a_token_was_last_used_for_names_the_operation(app, owner):
     owner.create_project(slug="kiln")
     connect(app, owner.account_id, Scope.READ).call("list_projects")
     with app.app_context():
@@ -239,7 +238,7 @@ def test_what_a_token_was_last_used_for_names_the_operation(app: Flask, owner: C
     assert (listed.last_use.operation, listed.last_use.by) == ("list_projects", "mcp")
 
 
-def test_a_mistake_is_a_result_that_says_how_to_mend_it(keyed: Agent, agent: Caller) -> None:
+def test_a_mistake_is_a_result_that_says_how_to_mend_it(keyed, agent):
     assert "projectId. There are: none yet." in keyed.fail("get_embed_snippet")
     first, second = (agent.create_project(slug=slug)["_id"] for slug in ("kiln", "oven"))
     said = keyed.fail("get_embed_snippet")
@@ -255,7 +254,7 @@ def test_a_mistake_is_a_result_that_says_how_to_mend_it(keyed: Agent, agent: Cal
     assert keyed.call("get_embed_snippet", projectId=first)["projectId"] == first
 
 
-def test_no_argument_breaks_out_of_its_place(keyed: Agent, agent: Caller) -> None:
+def test_no_argument_breaks_out_of_its_place(keyed, agent):
     agent.create_project(slug="kiln")
     assert "testimonialId" in keyed.fail("edit_testimonial", text="x")
     words = {"testimonials": [{"authorName": "Maya", "text": "Good"}]}
@@ -269,13 +268,13 @@ def test_no_argument_breaks_out_of_its_place(keyed: Agent, agent: Caller) -> Non
     assert keyed.call("list_testimonials")["items"] == []
 
 
-def test_an_unknown_tool_is_an_error_of_the_protocol(keyed: Agent) -> None:
+def test_an_unknown_tool_is_an_error_of_the_protocol(keyed):
     for params in ({"name": "nothing"}, {}, {"name": "list_projects", "arguments": [1]}):
         answer = keyed.send("tools/call", **params)
         assert (answer.status_code, answer.json["error"]["code"]) == (400, -32602)
 
 
-def test_a_token_for_one_project_reaches_no_other(app: Flask, owner: Caller) -> None:
+def test_a_token_for_one_project_reaches_no_other(app, owner):
     kiln, oven = (owner.create_project(slug=slug)["_id"] for slug in ("kiln", "oven"))
     agent = connect(app, owner.account_id, Scope.READ, project_id=kiln)
     assert agent.call("get_embed_snippet", projectId=kiln)
@@ -286,7 +285,7 @@ def test_a_token_for_one_project_reaches_no_other(app: Flask, owner: Caller) -> 
     assert not any(oven in each for each in uris)
 
 
-def test_resources_are_the_guide_the_project_and_its_wall(keyed: Agent, agent: Caller) -> None:
+def test_resources_are_the_guide_the_project_and_its_wall(keyed, agent):
     project = agent.create_project(slug="kiln")["_id"]
     agent.create_testimonial(project, text="It never cracks.")
     found = {each["name"]: each["uri"] for each in keyed.ask("resources/list")["resources"]}
@@ -302,7 +301,7 @@ def test_resources_are_the_guide_the_project_and_its_wall(keyed: Agent, agent: C
         assert keyed.send("resources/read", uri=uri).status_code == 400
 
 
-def test_prompts_take_what_a_person_gives_as_it_is(keyed: Agent) -> None:
+def test_prompts_take_what_a_person_gives_as_it_is(keyed):
     prompts = keyed.ask("prompts/list")["prompts"]
     assert [prompt["name"] for prompt in prompts] == ["set_up", "triage_inbox", "write_case_study"]
     arguments = {"business": "{website} & Söhne"}
@@ -320,7 +319,7 @@ def run(*lines: str, **environment: str) -> Result:
     return CliRunner(env=environment).invoke(main, ["mcp"], input="\n".join(lines))
 
 
-def test_each_line_that_asks_gets_an_error_and_the_next_is_read() -> None:
+def test_each_line_that_asks_gets_an_error_and_the_next_is_read():
     url = f"http://127.0.0.1:{free_port()}/"
     lines = (
         '{"jsonrpc": "2.0", "id": 5, "method": "ping"}',
@@ -336,7 +335,7 @@ def test_each_line_that_asks_gets_an_error_and_the_next_is_read() -> None:
     assert "tst_tok_x" not in done.output
 
 
-def test_it_needs_a_url_and_a_token() -> None:
+def test_it_needs_a_url_and_a_token():
     assert "--url" in run().stderr
     assert "--token" in run(TESTIMONIALS_URL="https://reviews.example.com").stderr
     refused = run('{"id": 1}', TESTIMONIALS_URL="file:///etc", TESTIMONIALS_TOKEN="x")

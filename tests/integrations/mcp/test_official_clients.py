@@ -66,7 +66,7 @@ def served(make_app: MakeApp, make_caller: MakeCaller) -> Iterator[Served]:
         server.server_close()
 
 
-def test_python_over_http_and_stdio(served: Served, tmp_path: Path) -> None:
+def test_python_over_http_and_stdio(served, tmp_path):
     environment = clean_environment(tmp_path, {}) | {
         "TESTIMONIALS_URL": served.url.removesuffix("/mcp"),
         "TESTIMONIALS_TOKEN": served.token,
@@ -107,7 +107,7 @@ async def _use(server: Any, mode: Any) -> str:
         return str(client.protocol_version)
 
 
-def test_typescript_of_both_generations(served: Served) -> None:
+def test_typescript_of_both_generations(served):
     seen = json.loads(_node("connect.mjs", served.url, served.token))
     assert [each["version"] for each in seen] == [CURRENT, OLDER[0]]
     for each in seen:
@@ -117,7 +117,7 @@ def test_typescript_of_both_generations(served: Served) -> None:
         assert (each["guide"], each["prompts"], each["prompt"]) == ("# Testimonials", 3, "text")
 
 
-def test_conformance_scenarios(served: Served, tmp_path: Path) -> None:
+def test_conformance_scenarios(served, tmp_path):
     program = CLIENTS / "node_modules/@modelcontextprotocol/conformance/dist/index.js"
     # It imports a function that Node.js 20 lacks, and uses it for other things than servers.
     text, count = re.subn(r",globSync as (\w+),", ",", program.read_text("utf-8"), count=1)

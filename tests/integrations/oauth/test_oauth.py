@@ -10,7 +10,7 @@ from flask.testing import FlaskClient
 
 from testimonials.auth.callers import Scope
 from tests.auth.browsers import open_browser
-from tests.conftest import PASSWORD, Caller, MovableClock
+from tests.conftest import PASSWORD, Caller
 from tests.integrations.mcp.talking import Agent
 from tests.integrations.oauth.asking import (
     ISSUER,
@@ -30,7 +30,7 @@ def browser(app: Flask, owner: Caller) -> FlaskClient:
     return open_browser(app, owner)
 
 
-def test_it_ends_as_a_usual_access_token(app: Flask, browser: FlaskClient, owner: Caller) -> None:
+def test_it_ends_as_a_usual_access_token(app, browser, owner):
     client = app.test_client()
     asked = ask_to_connect(client)
     answer = exchange(client, asked, read_code(consent(browser, asked)))
@@ -56,7 +56,7 @@ def test_it_ends_as_a_usual_access_token(app: Flask, browser: FlaskClient, owner
     assert agent.send("tools/list").status_code == 401
 
 
-def test_the_person_decides_what_is_given(app: Flask, browser: FlaskClient, owner: Caller) -> None:
+def test_the_person_decides_what_is_given(app, browser, owner):
     client, kiln = app.test_client(), owner.get("/v1/projects").json["data"][0]["_id"]  # type: ignore[index]
     oven = owner.create_project(slug="oven")["_id"]
     asked = ask_to_connect(client, scope="read draft publish unheard-of")
@@ -79,7 +79,7 @@ def test_the_person_decides_what_is_given(app: Flask, browser: FlaskClient, owne
         assert client.post(path, json=body, headers=headers).status_code == status
 
 
-def test_no_choice_is_asked_for_again(app: Flask, browser: FlaskClient, outsider: Caller) -> None:
+def test_no_choice_is_asked_for_again(app, browser, outsider):
     asked = ask_to_connect(app.test_client())
     choices: list[tuple[dict[str, Any], str]] = [
         ({"scopes": []}, "Choose at least one"), ({"scopes": ["configure"]}, "Choose at least one"),
@@ -107,9 +107,7 @@ def test_no_choice_is_asked_for_again(app: Flask, browser: FlaskClient, outsider
         ({"code": "guessed"}, "invalid_grant"),
     ],
 )  # fmt: skip
-def test_a_stolen_code_is_worth_nothing(
-    app: Flask, browser: FlaskClient, changes: dict[str, str], error: str
-) -> None:
+def test_a_stolen_code_is_worth_nothing(app, browser, changes, error):
     client = app.test_client()
     asked = ask_to_connect(client)
     code = read_code(consent(browser, asked))
@@ -123,9 +121,7 @@ def test_a_stolen_code_is_worth_nothing(
         assert exchange(client, asked, code).status_code == 400
 
 
-def test_a_code_works_once_in_a_minute(
-    app: Flask, browser: FlaskClient, owner: Caller, moved_clock: MovableClock
-) -> None:
+def test_a_code_works_once_in_a_minute(app, browser, owner, moved_clock):
     client = app.test_client()
     asked = ask_to_connect(client)
     code = read_code(consent(browser, asked))
@@ -145,9 +141,7 @@ def test_a_code_works_once_in_a_minute(
 
 
 @pytest.mark.parametrize("door", ["sessions/end", "sessions/end/others", "password"])
-def test_a_code_ends_with_the_browsers(
-    app: Flask, browser: FlaskClient, owner: Caller, door: str
-) -> None:
+def test_a_code_ends_with_the_browsers(app, browser, owner, door):
     asked = ask_to_connect(app.test_client())
     code = read_code(consent(browser, asked))
     form = {"current": PASSWORD, "password": "seven green lanterns"}
@@ -157,14 +151,14 @@ def test_a_code_ends_with_the_browsers(
 
 
 @pytest.mark.postgres
-def test_of_many_who_show_a_code_at_once_one_gets_a_token(app: Flask, browser: FlaskClient) -> None:
+def test_of_many_who_show_a_code_at_once_one_gets_a_token(app, browser):
     asked = ask_to_connect(app.test_client())
     code = read_code(consent(browser, asked))
     answers = at_once(6, lambda _: exchange(app.test_client(), asked, code))
     assert sorted(answer.status_code for answer in answers) == [200] + [400] * 5
 
 
-def test_nobody_is_sent_away_for_a_broken_request(app: Flask, browser: FlaskClient) -> None:
+def test_nobody_is_sent_away_for_a_broken_request(app, browser):
     for changes in (
         {"client_id": "made-up"}, {"redirect_uri": "https://elsewhere.example/callback"},
         {"redirect_uri": f"{REDIRECT_URI}/more"}, {"redirect_uri": f"{REDIRECT_URI}?x=1"},
@@ -180,7 +174,7 @@ def test_nobody_is_sent_away_for_a_broken_request(app: Flask, browser: FlaskClie
         assert browser.post("/oauth/authorize", data=form).status_code == 400, changes
 
 
-def test_a_program_on_the_same_machine_has_any_port(app: Flask, browser: FlaskClient) -> None:
+def test_a_program_on_the_same_machine_has_any_port(app, browser):
     client = app.test_client()
     client_id = register(client, "http://127.0.0.1:3000/callback?app=1")
     for uri, status in (
@@ -197,7 +191,7 @@ def test_a_program_on_the_same_machine_has_any_port(app: Flask, browser: FlaskCl
     assert where.startswith("http://127.0.0.1:49152/callback?app=1&code=")
 
 
-def test_other_addresses_are_not_registered(client: FlaskClient) -> None:
+def test_other_addresses_are_not_registered(client):
     for uri in (
         "http://elsewhere.example/callback", "javascript:alert(1)", "cursor://callback", "https://",
         "https://a.example/#x", "https://me@a.example/", "https://a.example\\@b.example/",
@@ -210,7 +204,7 @@ def test_other_addresses_are_not_registered(client: FlaskClient) -> None:
         assert (answer.status_code, error) == (400, "invalid_redirect_uri"), uri
 
 
-def test_registering_takes_what_is_sent_and_keeps_nothing(app: Flask, client: FlaskClient) -> None:
+def test_registering_takes_what_is_sent_and_keeps_nothing(app, client):
     body = {
         "client_name": "Shop\n\u202e assistant" + "x" * 200,
         "redirect_uris": ["http://localhost:5/", "https://a.example/cb"],
@@ -230,7 +224,7 @@ def test_registering_takes_what_is_sent_and_keeps_nothing(app: Flask, client: Fl
     assert client.post("/oauth/register", data=b"{").json["error"] == "invalid_client_metadata"  # type: ignore[index]
 
 
-def test_metadata_names_one_issuer(client: FlaskClient) -> None:
+def test_metadata_names_one_issuer(client):
     for path in ("", "/mcp"):
         resource = client.get(f"/.well-known/oauth-protected-resource{path}").json
         assert resource is not None
@@ -242,7 +236,7 @@ def test_metadata_names_one_issuer(client: FlaskClient) -> None:
     assert server["authorization_response_iss_parameter_supported"] is True
 
 
-def test_saying_no_is_a_link_and_nobody_frames_the_page(app: Flask, browser: FlaskClient) -> None:
+def test_saying_no_is_a_link_and_nobody_frames_the_page(app, browser):
     asked = ask_to_connect(app.test_client())
     page = browser.get(f"/oauth/authorize?{urlencode(asked)}")
     refusal = f"{REDIRECT_URI}?error=access_denied&amp;state=a+state&amp;iss=https%3A%2F%2Ftest"
@@ -256,9 +250,7 @@ def test_saying_no_is_a_link_and_nobody_frames_the_page(app: Flask, browser: Fla
     )
 
 
-def test_an_old_sign_in_is_not_enough(
-    app: Flask, browser: FlaskClient, moved_clock: MovableClock
-) -> None:
+def test_an_old_sign_in_is_not_enough(app, browser, moved_clock):
     asked = ask_to_connect(app.test_client())
     moved_clock.move(minutes=11)
     answer = consent(browser, asked)
@@ -266,7 +258,7 @@ def test_an_old_sign_in_is_not_enough(
     assert "Enter your password to connect a program" in answer.text
 
 
-def test_the_link_chooses_neither_projects_nor_days(browser: FlaskClient) -> None:
+def test_the_link_chooses_neither_projects_nor_days(browser):
     asked = ask_to_connect(browser)
     plain = browser.get(f"/oauth/authorize?{urlencode(asked)}").text
     pushed = asked | {"project": "all", "days": "365"}

@@ -56,7 +56,7 @@ def decide(app: Flask, project: str, proposals: list[str], status: str, note: st
         assert not decided.problems
 
 
-def test_everything_in_one_call_and_nothing_twice(app: Flask, agent: Caller) -> None:
+def test_everything_in_one_call_and_nothing_twice(app, agent):
     data = set_up(agent, BAKERY)
     assert read_sections(data) == {
         "changed": ["project", "widget", "testimonials", "testimonials"],
@@ -89,7 +89,7 @@ def test_everything_in_one_call_and_nothing_twice(app: Flask, agent: Caller) -> 
     assert done["project"]["widgetDesign"]["labels"] == {"showMore": "More"}
 
 
-def test_what_changes_is_proposed_anew_but_not_what_was_declined(app: Flask, agent: Caller) -> None:
+def test_what_changes_is_proposed_anew_but_not_what_was_declined(app, agent):
     first = set_up(agent, BAKERY)
     project = first["project"]["_id"]
     body = BAKERY | {"page": BAKERY["page"] | {"buttonColor": "#112233"}}
@@ -112,7 +112,7 @@ def test_what_changes_is_proposed_anew_but_not_what_was_declined(app: Flask, age
     assert "page" in read_sections(set_up(agent, BAKERY))["proposed"]
 
 
-def test_words_of_testimonials_are_proposed_and_deleted_stay_so(app: Flask, agent: Caller) -> None:
+def test_words_of_testimonials_are_proposed_and_deleted_stay_so(app, agent):
     project = set_up(agent, BAKERY)["project"]["_id"]
     body = {"externalId": "bakery", "testimonials": [{**BAKERY["testimonials"][0]}]}
     body["testimonials"][0]["text"] = "Good rye!"
@@ -125,7 +125,7 @@ def test_words_of_testimonials_are_proposed_and_deleted_stay_so(app: Flask, agen
     assert len(data_of(agent.get(f"/v1/projects/{project}/testimonials"))["items"]) == 1
 
 
-def test_words_of_a_page_are_proposed_and_its_address_is_refused(agent: Caller) -> None:
+def test_words_of_a_page_are_proposed_and_its_address_is_refused(agent):
     set_up(agent, {"externalId": "x", "project": {"slug": "Corner Bakery"}})
     data = set_up(agent, {"externalId": "x", "project": {"slug": "corner-bakery"}})
     assert read_sections(data) == {"already": ["project"]}
@@ -135,7 +135,7 @@ def test_words_of_a_page_are_proposed_and_its_address_is_refused(agent: Caller) 
     assert "dashboard" in data["refused"][0]["says"]
 
 
-def test_a_token_does_what_its_scopes_say(owner: Caller) -> None:
+def test_a_token_does_what_its_scopes_say(owner):
     drafts, publishes, configures, whole = (
         make_agent(owner, *scopes)
         for scopes in (
@@ -162,7 +162,7 @@ def test_a_token_does_what_its_scopes_say(owner: Caller) -> None:
     assert read_sections(set_up(whole, body))["changed"] == ["widget", "testimonials"]
 
 
-def test_a_project_that_is_there_gets_an_id(owner: Caller, outsider: Caller) -> None:
+def test_a_project_that_is_there_gets_an_id(owner, outsider):
     project, other = owner.create_project()["_id"], owner.create_project()["_id"]
     foreign = outsider.create_project()["_id"]
     here = {"externalId": "x", "projectId": project}
@@ -183,7 +183,7 @@ def test_a_project_that_is_there_gets_an_id(owner: Caller, outsider: Caller) -> 
     assert set_up(bound, {"externalId": "y", "projectId": other})["project"]["_id"] == other
 
 
-def test_what_stands_in_the_way_undoes_all(app: Flask, owner: Caller, outsider: Caller) -> None:
+def test_what_stands_in_the_way_undoes_all(app, owner, outsider):
     outsider.create_project(slug="taken")
     lost = set_up(owner, {"externalId": "lost"})["project"]
     change_project(app, lost["_id"], deleted_at=clock.now())
@@ -207,7 +207,7 @@ def test_what_stands_in_the_way_undoes_all(app: Flask, owner: Caller, outsider: 
     assert len(data_of(owner.get("/v1/projects"))) == 1
 
 
-def test_a_dry_run_says_the_same_and_does_nothing(agent: Caller) -> None:
+def test_a_dry_run_says_the_same_and_does_nothing(agent):
     planned = set_up(agent, BAKERY, "?dryRun=true")
     assert data_of(agent.get("/v1/projects")) == []
     assert read_sections(planned) == read_sections(set_up(agent, BAKERY))
@@ -217,7 +217,7 @@ def test_a_dry_run_says_the_same_and_does_nothing(agent: Caller) -> None:
     ("project", "testimonials", "samples"),
     [({}, [], 6), ({}, BAKERY["testimonials"], 0), ({"skipDemoTestimonials": True}, [], 0)],
 )
-def test_samples_if_alone(agent: Caller, project: Any, testimonials: Any, samples: int) -> None:
+def test_samples_if_alone(agent, project, testimonials, samples):
     body = {"externalId": "x", "project": project}
     body |= {"testimonials": testimonials} if testimonials else {}
     made = set_up(agent, body)["project"]["_id"]
@@ -228,7 +228,7 @@ def test_samples_if_alone(agent: Caller, project: Any, testimonials: Any, sample
         assert step["says"] == "6 samples removed."
 
 
-def test_proposing_much_reads_little_of_what_waits(agent: Caller) -> None:
+def test_proposing_much_reads_little_of_what_waits(agent):
     def propose(words: str) -> None:
         sent = [
             {"externalId": f"t{n}", "authorName": "Ida", "text": f"{words} {n}."} for n in range(30)
@@ -249,9 +249,7 @@ def test_proposing_much_reads_little_of_what_waits(agent: Caller) -> None:
     assert 30 <= len(loaded) <= 150
 
 
-def test_an_account_sets_up_so_often_an_hour(
-    agent: Caller, outsider: Caller, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_account_sets_up_so_often_an_hour(agent, outsider, monkeypatch):
     few = dataclasses.replace(setup.SETUPS_PER_ACCOUNT, per_hour=2)
     monkeypatch.setattr(setup, "SETUPS_PER_ACCOUNT", few)
     set_up(agent, BAKERY)
@@ -262,9 +260,7 @@ def test_an_account_sets_up_so_often_an_hour(
     set_up(outsider, {"externalId": "kiln"})
 
 
-def test_the_language_of_the_page_is_set_up_too(
-    app: Flask, agent: Caller, outsider: Caller
-) -> None:
+def test_the_language_of_the_page_is_set_up_too(app, agent, outsider):
     body = {"externalId": "bakery", "page": {"language": "it", "theme": "dark"}}
     data = set_up(agent, body)
     assert [step["fields"] for step in data["proposed"]] == [["language"], ["theme"]]
@@ -282,7 +278,7 @@ def test_the_language_of_the_page_is_set_up_too(
     assert read_sections(set_up(helper, body)) == {"changed": ["project", "page", "page"]}
 
 
-def test_questions_and_forms_are_set_up_too(app: Flask, agent: Caller, owner: Caller) -> None:
+def test_questions_and_forms_are_set_up_too(app, agent, owner):
     body: dict[str, Any] = {
         "externalId": "bakery",
         "pageDesign": {
@@ -319,7 +315,7 @@ MANY = 20
 
 
 @pytest.mark.postgres
-def test_many_at_once_make_one_of_everything(app: Flask, agent: Caller) -> None:
+def test_many_at_once_make_one_of_everything(app, agent):
 
     def call(_: int) -> Any:
         return data_of(app.test_client().put("/v1/setup", json=BAKERY, headers=agent.headers))
@@ -334,7 +330,7 @@ def test_many_at_once_make_one_of_everything(app: Flask, agent: Caller) -> None:
 
 
 @pytest.mark.postgres
-def test_killed_half_way_it_leaves_nothing_and_is_repeated(app: Flask, agent: Caller) -> None:
+def test_killed_half_way_it_leaves_nothing_and_is_repeated(app, agent):
     pid = os.fork()
     if pid == 0:
         try:

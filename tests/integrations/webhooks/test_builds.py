@@ -30,9 +30,7 @@ def wait(hook: Hook, moved_clock: MovableClock) -> None:
     hook.deliver()
 
 
-def test_a_row_of_changes_is_one_call_without_signature_or_words(
-    build: Hook, receiver: Receiver, moved_clock: MovableClock
-) -> None:
+def test_a_row_of_changes_is_one_call_without_signature_or_words(build, receiver, moved_clock):
     for text in ("Warm bread.", "Good coffee.", "Kind people."):
         add(build, text)
     assert receiver.bodies == []
@@ -46,7 +44,7 @@ def test_a_row_of_changes_is_one_call_without_signature_or_words(
     assert [row.state for row in build.deliveries()] == ["sent", "sent"]
 
 
-def test_it_has_no_secret_and_hears_only_of_what_can_change_a_site(build: Hook) -> None:
+def test_it_has_no_secret_and_hears_only_of_what_can_change_a_site(build):
     shown = build.call("GET")
     assert (shown["template"], build.secret) == ("build", None)
     known = {each.webhook for each in EventType.known.values() if each.webhook}
@@ -56,9 +54,7 @@ def test_it_has_no_secret_and_hears_only_of_what_can_change_a_site(build: Hook) 
         assert build.call("PATCH", body={"events": events})["events"] == heard
 
 
-def test_one_that_fails_is_tried_again_and_no_reason_to_miss_the_next(
-    build: Hook, receiver: Receiver, moved_clock: MovableClock
-) -> None:
+def test_one_that_fails_is_tried_again_and_no_reason_to_miss_the_next(build, receiver, moved_clock):
     receiver.behaviour = lambda handler: handler.answer(500)
     for text in ("Warm bread.", "Good coffee."):
         add(build, text)

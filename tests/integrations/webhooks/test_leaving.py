@@ -57,9 +57,7 @@ def left_mails(app: Flask) -> list[str]:
 
 
 @pytest.mark.parametrize("how", ["removed", "demoted", "gone"])
-def test_who_is_no_admin_any_more_hears_nothing(
-    app: Flask, owner: Caller, admin: Caller, hook: Hook, receiver: Receiver, how: str
-) -> None:
+def test_who_is_no_admin_any_more_hears_nothing(app, owner, admin, hook, receiver, how):
     hook.caller.create_testimonial(hook.project)
     with app.app_context():
         # It waits already when they leave.
@@ -98,8 +96,8 @@ def test_who_is_no_admin_any_more_hears_nothing(
 
 @pytest.mark.parametrize("has_left", [False, True])
 def test_a_removed_endpoint_comes_back_unless_its_keeper_has_left(
-    app: Flask, owner: Caller, admin: Caller, hook: Hook, receiver: Receiver, has_left: bool
-) -> None:
+    app, owner, admin, hook, receiver, has_left
+):
     written = [hook.caller.create_testimonial(hook.project)["_id"]]
     with app.app_context():
         # It waits already.
@@ -121,9 +119,7 @@ def test_a_removed_endpoint_comes_back_unless_its_keeper_has_left(
     assert told == ([] if has_left else written)
 
 
-def test_who_keeps_a_role_by_another_way_goes_on(
-    app: Flask, owner: Caller, admin: Caller, hook: Hook, receiver: Receiver
-) -> None:
+def test_who_keeps_a_role_by_another_way_goes_on(app, owner, admin, hook, receiver):
     add_workspace_member(app, owner, admin, "admin")
     leave(app, hook, owner, admin, "removed")
     hook.caller.create_testimonial(hook.project)
@@ -133,8 +129,8 @@ def test_who_keeps_a_role_by_another_way_goes_on(
 
 @pytest.mark.parametrize("keeps_team", [True, False])
 def test_a_new_owner_decides_about_what_the_former_one_connected(
-    app: Flask, owner: Caller, admin: Caller, hook: Hook, receiver: Receiver, keeps_team: bool
-) -> None:
+    app, owner, admin, hook, receiver, keeps_team
+):
     add_hook(app, owner, "https://example.com/owners", project=hook.project)
     args = ["projects", "transfer", "oat", admin.email]
     done = app.test_cli_runner().invoke(args=args if keeps_team else [*args, "--without-team"])
@@ -173,9 +169,7 @@ def keep(app: Flask, browser: FlaskClient, here: str) -> None:
     assert kept.secret not in browser.get(here).text
 
 
-def test_an_endpoint_that_was_off_stays_so_until_it_is_kept(
-    app: Flask, owner: Caller, admin: Caller, hook: Hook
-) -> None:
+def test_an_endpoint_that_was_off_stays_so_until_it_is_kept(app, owner, admin, hook):
     hook.call("PATCH", "", {"active": False})
     leave(app, hook, owner, admin, "removed")
     hook.deliver()

@@ -6,7 +6,6 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from flask import Flask
 from sqlalchemy import create_engine, text
 
 from testimonials.core.extensions import begin_write, db
@@ -17,8 +16,7 @@ from testimonials.testimonials import models
 from testimonials.testimonials.moderation import apply_action
 from tests.auth.browsers import open_browser
 from tests.auth.links import mails
-from tests.conftest import Caller, MovableClock, StartService
-from tests.integrations.webhooks.receiver import Handler, Hook, Receiver, add_hook, receiving
+from tests.integrations.webhooks.receiver import Handler, Receiver, add_hook, receiving
 from tests.support.rows import add_testimonial
 from tests.support.servers import wait_for
 
@@ -42,8 +40,8 @@ def hang(receiver: Receiver) -> threading.Event:
 
 
 def test_a_delivery_is_tried_for_three_days_and_then_the_endpoint_is_switched_off(
-    app: Flask, hook: Hook, receiver: Receiver, moved_clock: MovableClock
-) -> None:
+    app, hook, receiver, moved_clock
+):
     receiver.behaviour, start = fail, moved_clock.time
     hook.caller.create_testimonial(hook.project)
     tried = []
@@ -87,7 +85,7 @@ def test_a_delivery_is_tried_for_three_days_and_then_the_endpoint_is_switched_of
     assert (len(receiver.bodies), len(set(receiver.ids))) == (12, 1)
 
 
-def test_a_success_lets_all_go(hook: Hook, receiver: Receiver, moved_clock: MovableClock) -> None:
+def test_a_success_lets_all_go(hook, receiver, moved_clock):
     receiver.behaviour = fail
     for _ in range(5):
         hook.caller.create_testimonial(hook.project)
@@ -104,7 +102,7 @@ def test_a_success_lets_all_go(hook: Hook, receiver: Receiver, moved_clock: Mova
     assert hook.call("GET")["failingSince"] is None
 
 
-def test_410_switches_off_at_once(hook: Hook, receiver: Receiver) -> None:
+def test_410_switches_off_at_once(hook, receiver):
     receiver.behaviour = lambda handler: handler.answer(410)
     for _ in range(3):
         hook.caller.create_testimonial(hook.project)
@@ -117,7 +115,7 @@ def test_410_switches_off_at_once(hook: Hook, receiver: Receiver) -> None:
     assert len(receiver.bodies) == sent
 
 
-def test_retry_after_holds_all(hook: Hook, receiver: Receiver, moved_clock: MovableClock) -> None:
+def test_retry_after_holds_all(hook, receiver, moved_clock):
     receiver.behaviour = lambda handler: handler.answer(429, Retry_After="120")
     hook.caller.create_testimonial(hook.project)
     hook.deliver()
@@ -130,9 +128,7 @@ def test_retry_after_holds_all(hook: Hook, receiver: Receiver, moved_clock: Mova
         assert len(receiver.bodies) == count
 
 
-def test_what_is_about_one_testimonial_waits_for_its_first_retries(
-    hook: Hook, receiver: Receiver, moved_clock: MovableClock
-) -> None:
+def test_what_is_about_one_testimonial_waits_for_its_first_retries(hook, receiver, moved_clock):
     row = hook.caller.create_testimonial(hook.project)["_id"]
     receiver.behaviour = fail
     hook.deliver()
@@ -146,9 +142,7 @@ def test_what_is_about_one_testimonial_waits_for_its_first_retries(
     assert types == ["testimonial.approved"] * 3 + ["testimonial.deleted"]
 
 
-def test_a_slow_one_holds_up_none(
-    app: Flask, owner: Caller, hook: Hook, receiver: Receiver
-) -> None:
+def test_a_slow_one_holds_up_none(app, owner, hook, receiver):
     release = hang(receiver)
     with receiving() as other:
         beside = add_hook(app, owner, other.url, project=hook.project)
@@ -167,8 +161,8 @@ def test_a_slow_one_holds_up_none(
 
 
 def test_the_slow_endpoints_of_one_account_hold_up_no_other_account(
-    app: Flask, owner: Caller, outsider: Caller, hook: Hook, receiver: Receiver
-) -> None:
+    app, owner, outsider, hook, receiver
+):
     release = hang(receiver)
     for n in range(4):
         add_hook(app, owner, f"{receiver.url}/{n}", project=hook.project)
@@ -189,7 +183,7 @@ def test_the_slow_endpoints_of_one_account_hold_up_no_other_account(
         assert len(receiver.bodies) == 30
 
 
-def test_two_that_send_at_once_send_each_once(app: Flask, hook: Hook, receiver: Receiver) -> None:
+def test_two_that_send_at_once_send_each_once(app, hook, receiver):
     for _ in range(60):
         add_testimonial(app, hook.project, status="pending")
     with app.app_context():
@@ -209,7 +203,7 @@ def test_two_that_send_at_once_send_each_once(app: Flask, hook: Hook, receiver: 
 
 @pytest.mark.thorough
 @pytest.mark.process
-def test_what_a_killed_service_had_begun_is_sent_again(start: StartService, tmp_path: Path) -> None:
+def test_what_a_killed_service_had_begun_is_sent_again(start, tmp_path):
     """Killed between the receiver's answer and the note of it; two workers share the rest."""
     with receiving() as receiver:
         settings = {"workers": "2", "webhook_addresses": "any"}

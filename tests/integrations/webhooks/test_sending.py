@@ -3,17 +3,14 @@
 import subprocess
 import sys
 import threading
-from pathlib import Path
 
 import pytest
-from flask import Flask
 from werkzeug.test import TestResponse
 
 from testimonials.core.http_client import is_public
 from testimonials.integrations.webhooks.sending import NOWHERE, Message, Outcome, new_secret, send
 from tests.auth.tokens import give_token
-from tests.conftest import Caller
-from tests.integrations.webhooks.receiver import Handler, Receiver, add_hook, drip, receiving
+from tests.integrations.webhooks.receiver import Handler, add_hook, drip, receiving
 from tests.support.process import run_program
 from tests.support.racing import at_once
 from tests.support.servers import PATIENCE, free_port
@@ -32,14 +29,14 @@ def hang(_handler: Handler) -> None:
 
 
 @pytest.mark.parametrize("behaviour", [hang, drip])
-def test_a_receiver_has_so_many_seconds_altogether(receiver: Receiver, behaviour: object) -> None:
+def test_a_receiver_has_so_many_seconds_altogether(receiver, behaviour):
     receiver.behaviour = behaviour  # type: ignore[assignment]
     outcome = post(receiver.url, seconds=0.5)
     assert outcome.error == "No complete answer came within 15 seconds."
     assert 400 < outcome.ms < 3000
 
 
-def test_only_a_2xx_accepts_no_redirect_is_followed_and_little_is_kept(receiver: Receiver) -> None:
+def test_only_a_2xx_accepts_no_redirect_is_followed_and_little_is_kept(receiver):
     receiver.behaviour = lambda handler: handler.answer(302, Location=receiver.url)
     outcome = post(receiver.url)
     assert (outcome.status, outcome.is_accepted, len(receiver.bodies)) == (302, False, 1)
@@ -53,13 +50,13 @@ def test_only_a_2xx_accepts_no_redirect_is_followed_and_little_is_kept(receiver:
     assert outcome.answer == "\ufffd\ufffd" + "x" * 1022
 
 
-def test_no_environments_proxy_is_used(receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_environments_proxy_is_used(receiver, monkeypatch):
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
         monkeypatch.setenv(name, "http://127.0.0.1:1")
     assert post(receiver.url).is_accepted
 
 
-def test_what_is_inside_looks_like_what_is_nowhere(app: Flask, receiver: Receiver) -> None:
+def test_what_is_inside_looks_like_what_is_nowhere(app, receiver):
     """Whether a name or a port is there can't be told from the log."""
     port = receiver.url.partition("//")[2].partition("/")[0].rpartition(":")[2]
     urls = [receiver.url, "http://127.0.0.1:1/", "http://localhost/", "http://10.0.0.1/"]
@@ -83,7 +80,7 @@ print(send(Message(url, "msg_1", b"{}", [new_secret()]), turn).status)
 """
 
 
-def test_a_name_that_leads_elsewhere_once_it_was_checked_leads_nowhere(tmp_path: Path) -> None:
+def test_a_name_that_leads_elsewhere_once_it_was_checked_leads_nowhere(tmp_path):
     """In a file system of its own, in which the machine's list of names can be changed."""
     hosts = tmp_path / "hosts"
     hosts.write_text("127.0.0.1 rebinding.example")
@@ -101,7 +98,7 @@ def test_a_name_that_leads_elsewhere_once_it_was_checked_leads_nowhere(tmp_path:
     assert hosts.read_text().startswith("127.0.0.2")
 
 
-def test_an_address_that_nothing_would_go_to_is_refused_at_once(app: Flask, owner: Caller) -> None:
+def test_an_address_that_nothing_would_go_to_is_refused_at_once(app, owner):
     project, token = owner.create_project()["_id"], give_token(app, owner).headers
     path = f"/v1/projects/{project}/webhooks"
     for url in (
@@ -114,9 +111,7 @@ def test_an_address_that_nothing_would_go_to_is_refused_at_once(app: Flask, owne
         assert list(answer.json["errors"]) == ["url"], url  # type: ignore[index]
 
 
-def test_an_endpoint_is_changed_rotated_and_removed_and_there_are_ten(
-    app: Flask, owner: Caller, receiver: Receiver
-) -> None:
+def test_an_endpoint_is_changed_rotated_and_removed_and_there_are_ten(app, owner, receiver):
     hook = add_hook(app, owner, receiver.url, "testimonial.approved")
     base = hook.path.rpartition("/")[0]
     for n, status in enumerate([200] * 9 + [422]):
@@ -141,7 +136,7 @@ def test_an_endpoint_is_changed_rotated_and_removed_and_there_are_ten(
 
 
 @pytest.mark.postgres
-def test_a_project_has_each_address_once(app: Flask, owner: Caller) -> None:
+def test_a_project_has_each_address_once(app, owner):
     hook = add_hook(app, owner, "https://example.com/hook")
     base, taken = hook.path.rpartition("/")[0], {"url": "https://Example.com:443/hook#here"}
 

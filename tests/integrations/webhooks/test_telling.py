@@ -2,12 +2,9 @@
 
 import re
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import pytest
-from flask import Flask
-from flask.testing import FlaskClient
 
 from testimonials.auth.callers import Scope
 from testimonials.collection.request_mail import send_due_requests
@@ -19,7 +16,6 @@ from testimonials.transfer.tables import jobs
 from tests.auth.tokens import give_token
 from tests.collection.authors.authors import Visitor
 from tests.collection.requests.asking import ask, form_of, read_requests, requests_to
-from tests.conftest import Caller, MovableClock
 from tests.integrations.webhooks.receiver import Hook, Receiver
 from tests.support.plans import explain_statements
 from tests.support.rows import add_testimonial
@@ -47,9 +43,7 @@ def take(hook: Hook, receiver: Receiver) -> list[tuple[str, dict[str, Any]]]:
     return came
 
 
-def test_what_happens_to_a_testimonial_is_told_signed_and_in_order(
-    hook: Hook, receiver: Receiver, browser: FlaskClient
-) -> None:
+def test_what_happens_to_a_testimonial_is_told_signed_and_in_order(hook, receiver, browser):
     row = hook.caller.create_testimonial(hook.project, text="Warm bread.", rating=5)
     base = f"/dashboard/projects/{hook.project}"
     here = f"{base}/testimonials/{row['_id']}"
@@ -80,9 +74,7 @@ def test_what_happens_to_a_testimonial_is_told_signed_and_in_order(
     assert listed[1]["actor"] == {"kind": "person", "name": "The owner or a colleague"}
 
 
-def test_a_decision_about_many_is_one_event_and_a_message_for_each(
-    app: Flask, hook: Hook, receiver: Receiver, browser: FlaskClient
-) -> None:
+def test_a_decision_about_many_is_one_event_and_a_message_for_each(app, hook, receiver, browser):
     states = ("pending", "pending", "rejected")
     rows = [add_testimonial(app, hook.project, status=state) for state in states]
     add_testimonial(app, hook.project, status="demo")
@@ -110,9 +102,7 @@ def test_a_decision_about_many_is_one_event_and_a_message_for_each(
     assert kinds == {"testimonial.deleted": 3}
 
 
-def test_the_longest_words_are_told_and_a_body_is_never_too_large(
-    hook: Hook, receiver: Receiver, browser: FlaskClient
-) -> None:
+def test_the_longest_words_are_told_and_a_body_is_never_too_large(hook, receiver, browser):
     line, text = "\U0001f600" * 120, "\U0001f600" * 2000
     words = {"authorName": line, "authorRole": line, "authorCompany": line, "text": text}
     row = hook.caller.create_testimonial(hook.project, **words)
@@ -130,9 +120,7 @@ def test_the_longest_words_are_told_and_a_body_is_never_too_large(
     assert all(len(each.body.encode()) < MOST_BYTES for each in hook.deliveries())
 
 
-def test_what_is_held_as_spam_is_told_once_it_is_released(
-    app: Flask, hook: Hook, receiver: Receiver, browser: FlaskClient
-) -> None:
+def test_what_is_held_as_spam_is_told_once_it_is_released(app, hook, receiver, browser):
     visitor = Visitor(app.test_client(), hook.project, "fern")
     visitor.write(subject="Cheap", text="Buy now")
     row = visitor.row()
@@ -152,7 +140,7 @@ def test_what_is_held_as_spam_is_told_once_it_is_released(
     assert [type for type, _ in take(hook, receiver)] == ["testimonial.updated"]
 
 
-def test_of_authors_no_word_taken_back_is_told(app: Flask, hook: Hook, receiver: Receiver) -> None:
+def test_of_authors_no_word_taken_back_is_told(app, hook, receiver):
     visitor = Visitor(app.test_client(), hook.project, "fern")
     path = visitor.write(text="Kind people")
     row = visitor.row()
@@ -180,7 +168,7 @@ def test_of_authors_no_word_taken_back_is_told(app: Flask, hook: Hook, receiver:
     assert {each.body for each in hook.deliveries()} == {""}
 
 
-def test_answers_are_told(app: Flask, hook: Hook, receiver: Receiver, browser: FlaskClient) -> None:
+def test_answers_are_told(app, hook, receiver, browser):
     ask(browser, hook.project, "noor@example.com")
     with app.app_context():
         send_due_requests()
@@ -199,9 +187,7 @@ def test_answers_are_told(app: Flask, hook: Hook, receiver: Receiver, browser: F
     )
 
 
-def test_what_became_of_a_proposal_is_told_to_who_made_it(
-    hook: Hook, receiver: Receiver, browser: FlaskClient
-) -> None:
+def test_what_became_of_a_proposal_is_told_to_who_made_it(hook, receiver, browser):
     path = f"/v1/projects/{hook.project}/proposals"
     change = {"kind": "page", "values": {"headline": "How was it?"}, "reason": "Shorter"}
     made = hook.caller.post(path, change).json["data"]  # type: ignore[index]
@@ -215,9 +201,7 @@ def test_what_became_of_a_proposal_is_told_to_who_made_it(
     assert came["project.updated"]["publicPageConfig"]["headline"] == "How was it?"
 
 
-def test_who_reads_on_from_an_event_misses_no_repetition(
-    hook: Hook, receiver: Receiver, browser: FlaskClient, moved_clock: MovableClock
-) -> None:
+def test_who_reads_on_from_an_event_misses_no_repetition(hook, receiver, browser, moved_clock):
     """An editor that saves by itself makes one event, which comes again under a new id."""
     page = f"/v1/projects/{hook.project}/widget-config"
     seen = ""
@@ -235,8 +219,8 @@ def test_who_reads_on_from_an_event_misses_no_repetition(
 
 
 def test_an_import_in_parts_is_one_event_of_which_each_reader_gets_each_part_once(
-    app: Flask, hook: Hook, receiver: Receiver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    app, hook, receiver, tmp_path, monkeypatch
+):
     monkeypatch.setattr(jobs, "BATCH_ROWS", 2)
     file, came = tmp_path / "file.csv", 0
     for start in (0, 5):
@@ -250,9 +234,7 @@ def test_an_import_in_parts_is_one_event_of_which_each_reader_gets_each_part_onc
     assert (event["type"], event["count"], came) == ("testimonial.updated", 10, 10)
 
 
-def test_the_list_goes_on_by_id_and_tells_a_token_of_its_project_alone(
-    app: Flask, hook: Hook, owner: Caller
-) -> None:
+def test_the_list_goes_on_by_id_and_tells_a_token_of_its_project_alone(app, hook, owner):
     other = owner.create_project(slug="other")["_id"]
     for project in (hook.project, other, hook.project):
         owner.create_testimonial(project)
@@ -278,7 +260,7 @@ def test_the_list_goes_on_by_id_and_tells_a_token_of_its_project_alone(
     assert client.get("/v1/events", headers=draft).status_code == 403
 
 
-def test_reading_the_record_never_reads_all_of_it(app: Flask, backend: str, hook: Hook) -> None:
+def test_reading_the_record_never_reads_all_of_it(app, backend, hook):
     if backend == "postgresql":
         pytest.skip("PostgreSQL reads a small table whole, whatever indexes it has.")
 

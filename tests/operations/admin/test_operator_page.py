@@ -3,9 +3,7 @@
 from datetime import timedelta
 from pathlib import Path
 
-import pytest
 from flask import Flask
-from flask.testing import FlaskClient
 from sqlalchemy import text, update
 
 from testimonials.core import clock
@@ -19,7 +17,7 @@ from testimonials.projects import domains
 from testimonials.projects.models import CustomDomain
 from testimonials.projects.projects import get_project, lock_project
 from tests.auth.browsers import COOKIE, open_browser, sign_in
-from tests.conftest import PASSWORD, Caller, MakeApp, MakeCaller, MovableClock
+from tests.conftest import PASSWORD
 from tests.support.plans import count_statements
 
 ROWS = ("Version", "Storage", "Backups", "Mail", "Accounts", "Domains", "Jobs", "Limits")
@@ -44,9 +42,7 @@ def set_domain(app: Flask, project_id: str, host: str, **values: object) -> None
             db.session.execute(update(CustomDomain).values(values))
 
 
-def test_only_operators_find_the_page(
-    app: Flask, owner: Caller, server: Flask, boss: FlaskClient, customer: Caller
-) -> None:
+def test_only_operators_find_the_page(app, owner, server, boss, customer):
     # Without the setting there is none.
     assert open_browser(app, owner).get("/operator").status_code == 404
     assert boss.get("/operator").status_code == 200
@@ -57,7 +53,7 @@ def test_only_operators_find_the_page(
     assert (stranger.status_code, "/login" in stranger.headers["Location"]) == (303, True)
 
 
-def test_who_is_no_operator_any_more_is_out_at_once(make_app: MakeApp, boss: FlaskClient) -> None:
+def test_who_is_no_operator_any_more_is_out_at_once(make_app, boss):
     assert boss.get("/operator").status_code == 200
     later = make_app(operators="somebody.else@example.com")
     other = later.test_client()
@@ -67,9 +63,7 @@ def test_who_is_no_operator_any_more_is_out_at_once(make_app: MakeApp, boss: Fla
     assert other.get("/operator").status_code == 404
 
 
-def test_reading_needs_a_proof_of_the_last_hour(
-    server: Flask, boss: FlaskClient, moved_clock: MovableClock
-) -> None:
+def test_reading_needs_a_proof_of_the_last_hour(server, boss, moved_clock):
     moved_clock.move(minutes=59)
     assert boss.get("/operator").status_code == 200
     moved_clock.move(minutes=2)
@@ -82,7 +76,7 @@ def test_reading_needs_a_proof_of_the_last_hour(
     assert boss.get("/operator").status_code == 200
 
 
-def test_it_only_looks(server: Flask, boss: FlaskClient, customer: Caller) -> None:
+def test_it_only_looks(server, boss, customer):
     add_mail(server, MailState.FAILED)
     page = boss.get("/operator")
     main = page.text.partition("<main")[2].partition("<template")[0]
@@ -105,13 +99,13 @@ def test_it_only_looks(server: Flask, boss: FlaskClient, customer: Caller) -> No
         assert all(option in told.output for option in options), part
 
 
-def test_nothing_needs_somebody(make_app: MakeApp, make_caller: MakeCaller) -> None:
+def test_nothing_needs_somebody(make_app, make_caller):
     app = make_app(operators="boss@example.com", smtp_url="smtp://127.0.0.1:9")
     browser = open_browser(app, make_caller("boss@example.com", is_claimed=True, on=app))
     assert "Nothing needs you." in browser.get("/operator").text
 
 
-def test_troubles_said(server: Flask, boss: FlaskClient, customer: Caller, backend: str) -> None:
+def test_troubles_said(server, boss, customer, backend):
     now = clock.now()
     with server.app_context(), write():
         names = {"sweep": None, "send-mail": "[Errno 111] Connection refused"}
@@ -137,7 +131,7 @@ def test_troubles_said(server: Flask, boss: FlaskClient, customer: Caller, backe
     assert page.index("No background work since") < page.index("Failed: send-mail")
 
 
-def test_another_schema(server: Flask, boss: FlaskClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_schema(server, boss, monkeypatch):
     monkeypatch.setattr("testimonials.operations.admin.__version__", "0.0.9")
     with server.app_context(), db.engine.begin() as connection:
         before = connection.scalar(text("SELECT version_num FROM alembic_version"))
@@ -150,7 +144,7 @@ def test_another_schema(server: Flask, boss: FlaskClient, monkeypatch: pytest.Mo
     assert "0.0.9 still runs" in page
 
 
-def test_hosts_and_reports_counted(server: Flask, boss: FlaskClient, customer: Caller) -> None:
+def test_hosts_and_reports_counted(server, boss, customer):
     with server.app_context():
         project_id = get_project("larkspur").id
     gone = {"is_held": True, "missing_since": clock.now(), "verified_at": clock.now()}
@@ -165,7 +159,7 @@ def test_hosts_and_reports_counted(server: Flask, boss: FlaskClient, customer: C
         assert private not in page
 
 
-def test_limits_hit_name_no_network(server: Flask, boss: FlaskClient, customer: Caller) -> None:
+def test_limits_hit_name_no_network(server, boss, customer):
     assert "Nobody has hit a limit" in boss.get("/operator").text
     visitor = server.test_client()
     for _ in range(20):
@@ -176,9 +170,7 @@ def test_limits_hit_name_no_network(server: Flask, boss: FlaskClient, customer: 
     assert customer.email not in page
 
 
-def test_it_takes_the_same_statements_however_many_accounts(
-    server: Flask, boss: FlaskClient, customer: Caller, make_caller: MakeCaller
-) -> None:
+def test_it_takes_the_same_statements_however_many_accounts(server, boss, customer, make_caller):
     with server.app_context():
         engine = db.engine
     before = count_statements(engine, lambda: boss.get("/operator"))

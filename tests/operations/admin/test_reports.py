@@ -2,14 +2,13 @@
 
 import pytest
 from flask import Flask
-from flask.testing import FlaskClient
 from sqlalchemy import select
 
 from testimonials.collection.models import AbuseReport
 from testimonials.core.extensions import db
 from testimonials.core.http.i18n import LANGUAGES
 from tests.auth.browsers import open_browser
-from tests.conftest import Caller, MakeCaller
+from tests.conftest import Caller
 from tests.support.rows import count_rows
 
 
@@ -36,7 +35,7 @@ def only_report(server: Flask) -> str:
         return db.session.scalars(select(AbuseReport.id)).one()
 
 
-def test_public_pages_lead_to_the_form(server: Flask, customer: Caller, testimonial: str) -> None:
+def test_public_pages_lead_to_the_form(server, customer, testimonial):
     visitor = server.test_client()
     for path in ("/larkspur", "/larkspur/wall", f"/larkspur/{testimonial}"):
         page = visitor.get(path).text
@@ -53,7 +52,7 @@ def test_public_pages_lead_to_the_form(server: Flask, customer: Caller, testimon
     assert visitor.get("/nobody-here/report").status_code == 404
 
 
-def test_a_report_reaches_operators(server: Flask, boss: FlaskClient, customer: Caller) -> None:
+def test_a_report_reaches_operators(server, boss, customer):
     assert report(server, reason="") == 422
     assert report(server) == 200
     assert "1 report waits" in boss.get("/operator").text
@@ -69,8 +68,8 @@ def test_a_report_reaches_operators(server: Flask, boss: FlaskClient, customer: 
 
 
 def test_reading_what_is_reported_needs_a_reason_that_the_owner_reads(
-    server: Flask, customer: Caller, testimonial: str
-) -> None:
+    server, customer, testimonial
+):
     assert report(server, page="testimonial", testimonial=testimonial) == 200
     report_id = only_report(server)
     assert "Words that nobody here may read." not in run(server, "list")
@@ -82,7 +81,7 @@ def test_reading_what_is_reported_needs_a_reason_that_the_owner_reads(
     assert "read a testimonial: A person complained." in activity
 
 
-def test_a_report_opens_no_other(server: Flask, customer: Caller, make_caller: MakeCaller) -> None:
+def test_a_report_opens_no_other(server, customer, make_caller):
     other = make_caller("other@example.com", is_claimed=True, on=server)
     theirs = other.create_testimonial(other.create_project()["_id"], text="Elsewhere.")["_id"]
     assert report(server, page="testimonial", testimonial=theirs) == 200
@@ -91,7 +90,7 @@ def test_a_report_opens_no_other(server: Flask, customer: Caller, make_caller: M
     assert "Elsewhere." not in told
 
 
-def test_one_network_sends_few(server: Flask, customer: Caller) -> None:
+def test_one_network_sends_few(server, customer):
     statuses = [report(server, words="x" * 5000) for _ in range(7)]
     assert statuses == [200] * 5 + [429] * 2
     assert count_rows(server, AbuseReport) == 5

@@ -2,7 +2,6 @@
 
 import pytest
 from flask import Flask
-from flask.testing import FlaskClient
 
 from testimonials.auth.callers import Scope
 from testimonials.testimonials import models
@@ -33,7 +32,7 @@ def project(owner: Caller) -> dict[str, str]:
     return made
 
 
-def test_keys_and_tokens_are_refused_in_words(app: Flask, owner: Caller, outsider: Caller) -> None:
+def test_keys_and_tokens_are_refused_in_words(app, owner, outsider):
     token = give_token(app, owner, Scope.READ)
     suspend(app, owner)
     for headers in (owner.headers, token.headers):
@@ -49,9 +48,7 @@ def test_keys_and_tokens_are_refused_in_words(app: Flask, owner: Caller, outside
     assert owner.client.get("/v1/me", headers=token.headers).status_code == 200
 
 
-def test_nobody_stays_signed_in_and_signing_in_says_why(
-    app: Flask, browser: FlaskClient, owner: Caller
-) -> None:
+def test_nobody_stays_signed_in_and_signing_in_says_why(app, browser, owner):
     assert is_signed_in(browser)
     suspend(app, owner)
     assert not is_signed_in(browser)
@@ -65,9 +62,7 @@ def test_nobody_stays_signed_in_and_signing_in_says_why(
     assert sign_in(browser, owner.email).status_code == 303
 
 
-def test_colleagues_read_that_the_project_is_suspended(
-    app: Flask, owner: Caller, outsider: Caller, project: dict[str, str]
-) -> None:
+def test_colleagues_read_that_the_project_is_suspended(app, owner, outsider, project):
     add_member(app, project["_id"], outsider, "admin")
     browser = open_browser(app, outsider)
     path = f"/dashboard/projects/{project['_id']}/inbox"
@@ -81,9 +76,7 @@ def test_colleagues_read_that_the_project_is_suspended(
     assert browser.get(path).status_code == 200
 
 
-def test_pages_take_nothing_and_widgets_stay(
-    app: Flask, client: FlaskClient, owner: Caller, project: dict[str, str]
-) -> None:
+def test_pages_take_nothing_and_widgets_stay(app, client, owner, project):
     feed = f"/widget/{project['_id']}/feed"
     before = client.get(feed).json
     suspend(app, owner)
@@ -98,9 +91,7 @@ def test_pages_take_nothing_and_widgets_stay(
     assert "<form" in client.get("/larkspur").text.partition("<main")[2]
 
 
-def test_hidden_widgets_are_empty_wherever_they_were_kept(
-    app: Flask, client: FlaskClient, owner: Caller, project: dict[str, str]
-) -> None:
+def test_hidden_widgets_are_empty_wherever_they_were_kept(app, client, owner, project):
     base = f"/widget/{project['_id']}"
     paths = [f"{base}/feed", "/larkspur/wall", f"{base}/fragment"]
 
@@ -113,7 +104,7 @@ def test_hidden_widgets_are_empty_wherever_they_were_kept(
     assert all(OTHERS_WORDS in client.get(path).text for path in paths)
 
 
-def test_the_owner_is_told_and_the_record_says_it(app: Flask, owner: Caller) -> None:
+def test_the_owner_is_told_and_the_record_says_it(app, owner):
     suspend(app, owner)
     mail = mails(app)[-1]
     assert (mail.purpose, mail.recipient) == ("suspended", owner.email)
@@ -127,7 +118,7 @@ def test_the_owner_is_told_and_the_record_says_it(app: Flask, owner: Caller) -> 
     assert "restored the account" in page
 
 
-def test_what_is_no_sense_is_refused(server: Flask, boss: FlaskClient) -> None:
+def test_what_is_no_sense_is_refused(server, boss):
     for arguments, words in (
         (["suspend", "boss@example.com", "--reason", "x"], "is an operator"),
         (["suspend", "nobody@example.com", "--reason", "x"], "There is no account"),

@@ -15,7 +15,6 @@ from pathlib import Path
 import pytest
 
 from testimonials.core.db.migrate import head
-from tests.conftest import StartService
 from tests.operations.disks import mount, small_disk
 from tests.operations.instances import (
     back_up,
@@ -37,9 +36,7 @@ def instance(tmp_path: Path) -> Path:
     return make_instance(tmp_path / "instance", "owner@example.com")
 
 
-def test_a_backup_is_one_private_file_with_all_that_an_instance_is(
-    instance: Path, tmp_path: Path
-) -> None:
+def test_a_backup_is_one_private_file_with_all_that_an_instance_is(instance, tmp_path):
     (instance / "testimonials.toml").write_text("claim_days = 3\n")
     image = os.urandom(100_000)
     columns = "(id, content, width, height, created_at)"
@@ -67,9 +64,7 @@ def test_a_backup_is_one_private_file_with_all_that_an_instance_is(
     assert query(tmp_path / "copy", "SELECT content FROM image") == [(image,)]
 
 
-def test_an_existing_file_is_never_replaced_and_a_folder_gets_a_named_one(
-    instance: Path, tmp_path: Path
-) -> None:
+def test_an_existing_file_is_never_replaced_and_a_folder_gets_a_named_one(instance, tmp_path):
     taken = tmp_path / "taken"
     taken.write_text("mine")
     assert f"{taken} already exists" in refused_here("backup", instance, taken)
@@ -79,7 +74,7 @@ def test_an_existing_file_is_never_replaced_and_a_folder_gets_a_named_one(
     assert Path(printed["file"]).name.startswith("backup-20")
 
 
-def test_a_secret_of_the_environment_is_said_to_be_missing(instance: Path, tmp_path: Path) -> None:
+def test_a_secret_of_the_environment_is_said_to_be_missing(instance, tmp_path):
     said = "The secret key is in the environment, not in this file."
     (instance / "secret_key").unlink()
     done = run_here("backup", instance, tmp_path / "b.tar.gz", secret_key="s" * 32)
@@ -90,9 +85,7 @@ def test_a_secret_of_the_environment_is_said_to_be_missing(instance: Path, tmp_p
     assert said not in run_here("backup", instance, tmp_path / "two.tar.gz").stdout
 
 
-def test_a_postgresql_that_is_away_is_said_without_its_password(
-    instance: Path, tmp_path: Path
-) -> None:
+def test_a_postgresql_that_is_away_is_said_without_its_password(instance, tmp_path):
     url = "postgresql://user:hidden@127.0.0.1:1/x"
     sentence = refused_here("backup", instance, tmp_path / "b", database_url=url)
     assert "connection failed" in sentence
@@ -100,7 +93,7 @@ def test_a_postgresql_that_is_away_is_said_without_its_password(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["instance"]
 
 
-def test_only_a_sound_database_of_this_program_is_backed_up(instance: Path, tmp_path: Path) -> None:
+def test_only_a_sound_database_of_this_program_is_backed_up(instance, tmp_path):
     target = tmp_path / "b"
     assert "there is no database at" in refused_here("backup", tmp_path / "empty", target)
     query(instance, "PRAGMA wal_checkpoint(TRUNCATE)")
@@ -117,7 +110,7 @@ def test_only_a_sound_database_of_this_program_is_backed_up(instance: Path, tmp_
 
 
 @pytest.mark.process
-def test_a_full_disk_leaves_nothing_behind(instance: Path, tmp_path: Path) -> None:
+def test_a_full_disk_leaves_nothing_behind(instance, tmp_path):
     """The kernel refuses to write more."""
     target = tmp_path / "backups" / "b.tar.gz"
     target.parent.mkdir()
@@ -132,7 +125,7 @@ def test_a_full_disk_leaves_nothing_behind(instance: Path, tmp_path: Path) -> No
     assert list(target.parent.iterdir()) == []
 
 
-def test_what_can_not_be_read_or_written_is_named(instance: Path, tmp_path: Path) -> None:
+def test_what_can_not_be_read_or_written_is_named(instance, tmp_path):
     nowhere = tmp_path / "nowhere"
     assert "No such file or directory" in refused_here("backup", instance, nowhere / "b.tar.gz")
     # Whoever writes it so means a folder, and would look for a file in it.
@@ -144,7 +137,7 @@ def test_what_can_not_be_read_or_written_is_named(instance: Path, tmp_path: Path
 
 
 @pytest.mark.process
-def test_a_backup_that_is_killed_has_no_name(instance: Path, tmp_path: Path) -> None:
+def test_a_backup_that_is_killed_has_no_name(instance, tmp_path):
     folder = tmp_path / "backups"
     folder.mkdir()
     target = folder / "b.tar.gz"
@@ -159,9 +152,7 @@ def test_a_backup_that_is_killed_has_no_name(instance: Path, tmp_path: Path) -> 
 
 
 @pytest.mark.process
-def test_under_a_load_of_writes_every_row_acknowledged_before_is_in_it(
-    start: StartService, tmp_path: Path
-) -> None:
+def test_under_a_load_of_writes_every_row_acknowledged_before_is_in_it(start, tmp_path):
     service = start()
     headers = service.sign_up()
     load = Load(service, headers, 4)
@@ -183,7 +174,7 @@ def test_under_a_load_of_writes_every_row_acknowledged_before_is_in_it(
 
 
 @pytest.mark.process
-def test_backups_at_once_make_one_file(instance: Path, tmp_path: Path) -> None:
+def test_backups_at_once_make_one_file(instance, tmp_path):
     target = tmp_path / "b.tar.gz"
     with ThreadPoolExecutor(2) as pool:
         done = pool.map(lambda _: command(instance, "backup", target).returncode, range(2))
@@ -192,14 +183,14 @@ def test_backups_at_once_make_one_file(instance: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["100%41 a", "why?not#ü&x=1"])
-def test_a_folder_may_have_any_name(tmp_path: Path, name: str) -> None:
+def test_a_folder_may_have_any_name(tmp_path, name):
     instance = make_instance(tmp_path / name, "owner@example.com")
     back_up(instance, instance / "backup.tar.gz")
     restore_here(tmp_path / f"{name} 2", instance / "backup.tar.gz")
     assert emails(tmp_path / f"{name} 2") == {"owner@example.com"}
 
 
-def test_a_disk_that_became_read_only_can_be_backed_up_to_another(tmp_path: Path) -> None:
+def test_a_disk_that_became_read_only_can_be_backed_up_to_another(tmp_path):
     with small_disk(tmp_path / "disk") as disk:
         instance = make_instance(disk / "instance", "owner@example.com")
         connection = sqlite3.connect(instance / "testimonials.db")

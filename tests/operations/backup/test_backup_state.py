@@ -34,7 +34,7 @@ def app(make_app: MakeApp, folder: Path) -> Iterator[Flask]:
         yield app
 
 
-def test_what_is_there_is_listed_newest_first(app: Flask, folder: Path) -> None:
+def test_what_is_there_is_listed_newest_first(app, folder):
     state, found = describe_backups(), list_kept(folder)
     assert [each.name for each in found] == [*SCHEDULED[::-1], *BEFORE[::-1]]
     assert found[0] == (SCHEDULED[2], 102, datetime(2031, 5, 3, 9, tzinfo=UTC))
@@ -42,7 +42,7 @@ def test_what_is_there_is_listed_newest_first(app: Flask, folder: Path) -> None:
     assert (state.last_error, state.verified_at, state.is_running) == (None, None, False)
 
 
-def test_the_newest_of_each_kind_stay_and_what_is_no_backup_too(app: Flask, folder: Path) -> None:
+def test_the_newest_of_each_kind_stay_and_what_is_no_backup_too(app, folder):
     old = [SCHEDULED[1], SCHEDULED[0], BEFORE[0]]
     before = {path.name for path in folder.iterdir()}
     assert [(each.name, each.size) for each in drop_old(is_trial=True)] == list(
@@ -54,7 +54,7 @@ def test_the_newest_of_each_kind_stay_and_what_is_no_backup_too(app: Flask, fold
     assert drop_old() == []
 
 
-def test_elsewhere_the_newest_are_kept_and_one_of_each_week_and_month(tmp_path: Path) -> None:
+def test_elsewhere_the_newest_are_kept_and_one_of_each_week_and_month(tmp_path):
     values = {"backup_keep": 3, "backup_keep_weeks": 3, "backup_keep_months": 4}
     settings = load_settings({}, {"instance_path": str(tmp_path), "backup_to": "/mnt"} | values)
     days = [datetime(2031, 6, 18, 9, tzinfo=UTC) - timedelta(days=each) for each in range(200)]

@@ -15,8 +15,7 @@ from testimonials.core.settings.instance import SettingError
 from testimonials.operations.backup import offsite
 from testimonials.operations.backup.creating import LIST_JOB
 from testimonials.transfer.erasure import NAME
-from tests.conftest import Caller, MovableClock
-from tests.operations.backup.conftest import FIRST, SECOND, Make, job_error, mails, names, work
+from tests.operations.backup.conftest import FIRST, SECOND, job_error, mails, names, work
 from tests.operations.instances import emails, query, restore_here
 from tests.support.rows import add_testimonial
 from tests.support.servers import wait_for
@@ -39,9 +38,7 @@ def script(tmp_path: Path) -> Script:
     return write
 
 
-def test_it_takes_each_backup_once(
-    make: Make, script: Script, place: Path, moved_clock: MovableClock, tmp_path: Path
-) -> None:
+def test_it_takes_each_backup_once(make, script, place, moved_clock, tmp_path):
     program = script(
         f'cp "$1" "{place}/" && echo "$1 $2 $TESTIMONIALS_BACKUP_FILE" >>"{place}/log"'
     )
@@ -64,13 +61,8 @@ def test_it_takes_each_backup_once(
 
 
 def test_a_failure_is_told_without_secrets_until_it_works(
-    make: Make,
-    owner: Caller,
-    script: Script,
-    moved_clock: MovableClock,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+    make, owner, script, moved_clock, monkeypatch, caplog
+):
     monkeypatch.setenv("RESTIC_PASSWORD", "correct horse")
     program = script(
         "yes '' | head -c 100000; "
@@ -93,9 +85,7 @@ def test_a_failure_is_told_without_secrets_until_it_works(
     assert job_error(app) is None
 
 
-def test_one_that_hangs_is_stopped_with_what_it_started(
-    make: Make, script: Script, place: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_that_hangs_is_stopped_with_what_it_started(make, script, place, monkeypatch):
     monkeypatch.setattr(offsite, "PATIENCE_SECONDS", 0.5)
     monkeypatch.setattr(offsite, "MINUTE", 1)
     program = script(f"trap '' TERM\nsleep 600 & echo $! >'{place}/started'\nwait\nsleep 600")
@@ -116,18 +106,14 @@ def test_one_that_hangs_is_stopped_with_what_it_started(
         ("exit 3", "ended with exit code 3"),
     ],
 )
-def test_each_way_to_fail_is_said(
-    make: Make, script: Script, content: str | None, said: str
-) -> None:
+def test_each_way_to_fail_is_said(make, script, content, said):
     program = script(content) if content else "/nowhere/restic"
     app = make(backup_command=f"{program} {{file}}")
     work(app)
     assert str(job_error(app)).endswith(said)
 
 
-def test_what_it_leaves_running_holds_nothing_up(
-    make: Make, script: Script, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_it_leaves_running_holds_nothing_up(make, script, monkeypatch):
     monkeypatch.setattr(offsite, "PATIENCE_SECONDS", 0.2)
     app = make(backup_command=script("sleep 5 & echo started"))
     begun = time.monotonic()
@@ -136,9 +122,7 @@ def test_what_it_leaves_running_holds_nothing_up(
     assert job_error(app) is None
 
 
-def test_a_folder_that_is_away_keeps_no_backup_from_the_command(
-    make: Make, script: Script, place: Path, tmp_path: Path
-) -> None:
+def test_a_folder_that_is_away_keeps_no_backup_from_the_command(make, script, place, tmp_path):
     program = script(f'cp "$1" "{place}/"')
     app = make(backup_command=f"{program} {{file}}", backup_to=str(tmp_path / "not mounted"))
     work(app)
@@ -147,8 +131,8 @@ def test_a_folder_that_is_away_keeps_no_backup_from_the_command(
 
 
 def test_of_two_hosts_only_the_one_that_made_a_backup_hands_it_over(
-    make: Make, script: Script, place: Path, moved_clock: MovableClock, tmp_path: Path
-) -> None:
+    make, script, place, moved_clock, tmp_path
+):
     program = script(f'cp "$1" "{place}/"')
     one = make(backup_path=str(tmp_path / "one"), backup_command=f"{program} {{file}}")
     two = make(backup_path=str(tmp_path / "two"), backup_command=f"{program} {{file}}")
@@ -167,13 +151,8 @@ def test_of_two_hosts_only_the_one_that_made_a_backup_hands_it_over(
 
 
 def test_it_takes_the_list_of_what_was_erased_so_that_no_older_backup_brings_it_back(
-    make: Make,
-    owner: Caller,
-    script: Script,
-    place: Path,
-    moved_clock: MovableClock,
-    tmp_path: Path,
-) -> None:
+    make, owner, script, place, moved_clock, tmp_path
+):
     program = script(f'cp "$1" "{place}/" && echo "$1" >>"{tmp_path}/log"')
     app = make(backup_command=f"{program} {{file}}", backup_hours=8760)
     project = owner.create_project(slug="fern")["_id"]
@@ -200,7 +179,7 @@ def test_it_takes_the_list_of_what_was_erased_so_that_no_older_backup_brings_it_
     assert "ended with exit code 1" in str(job_error(app, LIST_JOB))
 
 
-def test_a_command_is_written_as_in_a_shell(make: Make) -> None:
+def test_a_command_is_written_as_in_a_shell(make):
     with make(backup_command=" restic backup '{file}' ").app_context():
         assert current_settings().backup_command == "restic backup '{file}'"
     with pytest.raises(SettingError, match="BACKUP_COMMAND can't be read as a command"):
@@ -213,12 +192,8 @@ def restic(*words: object) -> None:
 
 @pytest.mark.thorough
 def test_what_restic_keeps_can_be_restored_and_brings_nothing_erased_back(
-    make: Make,
-    owner: Caller,
-    tmp_path: Path,
-    moved_clock: MovableClock,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    make, owner, tmp_path, moved_clock, monkeypatch
+):
     assert shutil.which("restic"), "restic is not installed; scripts/test installs it."
     (tmp_path / "password").write_text("correct horse")
     for name in ("repository", "password_file", "cache_dir"):

@@ -12,7 +12,6 @@ from testimonials.core.settings.current import current_settings
 from testimonials.core.settings.instance import SettingError
 from testimonials.operations.backup.offsite import read_stored
 from testimonials.operations.backup.restoring import describe_backups
-from tests.conftest import Caller, MovableClock
 from tests.operations.backup.conftest import FIRST, SECOND, Make, job_error, mails, names, work
 from tests.operations.disks import fill, small_disk
 from tests.operations.instances import make_instance, query, refusal, restore_here
@@ -26,9 +25,7 @@ def app(make: Make, place: Path) -> Flask:
     return make(backup_to=str(place))
 
 
-def test_each_backup_is_copied_once_and_old_copies_go(
-    make: Make, owner: Caller, place: Path, moved_clock: MovableClock, tmp_path: Path
-) -> None:
+def test_each_backup_is_copied_once_and_old_copies_go(make, owner, place, moved_clock, tmp_path):
     app = make(backup_to=str(place), backup_keep=2, backup_keep_weeks=2)
     others = {"before-0004-20300101T000000Z.tar.gz", "notes.txt", ".unfinished-copy-half"}
     for name in others:
@@ -52,9 +49,7 @@ def test_each_backup_is_copied_once_and_old_copies_go(
     assert restore_here(tmp_path / "new", place / kept[0])["restored"]
 
 
-def test_a_place_that_is_away_costs_no_local_backup_and_is_told(
-    make: Make, owner: Caller, tmp_path: Path, moved_clock: MovableClock
-) -> None:
+def test_a_place_that_is_away_costs_no_local_backup_and_is_told(make, owner, tmp_path, moved_clock):
     place = tmp_path / "not mounted"
     app = make(backup_to=str(place), backup_keep=2)
     for _ in range(30):
@@ -75,8 +70,8 @@ def test_a_place_that_is_away_costs_no_local_backup_and_is_told(
 
 
 def test_an_empty_folder_under_a_disk_that_is_not_mounted_is_not_filled(
-    app: Flask, owner: Caller, place: Path, moved_clock: MovableClock, tmp_path: Path
-) -> None:
+    app, owner, place, moved_clock, tmp_path
+):
     work(app)
     place.rename(tmp_path / "the disk")
     place.mkdir()
@@ -93,8 +88,8 @@ def test_an_empty_folder_under_a_disk_that_is_not_mounted_is_not_filled(
 
 
 def test_a_disk_that_is_full_leaves_nothing_and_takes_the_next_once_there_is_room(
-    make: Make, owner: Caller, tmp_path: Path, moved_clock: MovableClock
-) -> None:
+    make, owner, tmp_path, moved_clock
+):
     with small_disk(tmp_path / "disk") as disk:
         app = make(backup_to=str(disk))
         fill(disk / "full")
@@ -108,7 +103,7 @@ def test_a_disk_that_is_full_leaves_nothing_and_takes_the_next_once_there_is_roo
 
 
 @pytest.mark.process
-def test_a_copy_that_is_killed_has_no_name(tmp_path: Path, place: Path) -> None:
+def test_a_copy_that_is_killed_has_no_name(tmp_path, place):
     instance = make_instance(tmp_path / "service", "owner@example.com")
     environment = clean_environment(instance, {"backup_to": str(place)})
     run_until_event("os.rename", ".unfinished-copy", 1, ["backup", "now"], environment)
@@ -125,7 +120,7 @@ def test_a_copy_that_is_killed_has_no_name(tmp_path: Path, place: Path) -> None:
     assert [str(place / name) for name in names(place)] == [json.loads(done.stdout)["copiedTo"]]
 
 
-def test_the_folder_is_another_than_that_of_the_backups(make: Make, tmp_path: Path) -> None:
+def test_the_folder_is_another_than_that_of_the_backups(make, tmp_path):
     with make(backup_to="copies").app_context():
         assert current_settings().backup_to == str(tmp_path / "ours" / "copies")
     with pytest.raises(SettingError, match="BACKUP_TO must be another folder than BACKUP_PATH"):

@@ -27,7 +27,6 @@ from testimonials.projects.defaults import WIDGET_CONFIG, default_page_config
 from testimonials.projects.models import Project
 from testimonials.testimonials.record import begin_record
 from testimonials.testimonials.record_heads import find_head, write_log
-from tests.conftest import StartService
 from tests.operations.disks import fill, small_disk
 from tests.operations.instances import (
     back_up,
@@ -82,9 +81,7 @@ def names(folder: Path) -> set[str]:
 FILES = {"testimonials.db", "secret_key", "testimonials.toml"}
 
 
-def test_into_an_empty_folder_it_gives_back_exactly_what_was_there(
-    made: Path, archive: Path, tmp_path: Path
-) -> None:
+def test_into_an_empty_folder_it_gives_back_exactly_what_was_there(made, archive, tmp_path):
     target = tmp_path / "restored"
     assert restore_here(target, archive, "--dry-run")["restored"] is False
     assert names(target) == set()
@@ -102,7 +99,7 @@ def test_into_an_empty_folder_it_gives_back_exactly_what_was_there(
     assert dumps[0] == dumps[1]
 
 
-def test_over_an_instance_only_when_told_and_the_old_is_kept(archive: Path, old: Path) -> None:
+def test_over_an_instance_only_when_told_and_the_old_is_kept(archive, old):
     secret = (old / "secret_key").read_text()
     # After kill -9 what was written last is in the log alone.
     connection = sqlite3.connect(old / "testimonials.db")
@@ -130,9 +127,7 @@ def test_over_an_instance_only_when_told_and_the_old_is_kept(archive: Path, old:
 
 @pytest.mark.thorough
 @pytest.mark.process
-def test_a_running_service_is_not_pulled_out_from_under(
-    archive: Path, old: Path, start: StartService
-) -> None:
+def test_a_running_service_is_not_pulled_out_from_under(archive, old, start):
     service = start(instance=old)
     assert "is in use. Stop the service" in refusal(old, "restore", archive, "--replace")
     # Only looking at a backup disturbs nobody.
@@ -149,14 +144,12 @@ def test_a_running_service_is_not_pulled_out_from_under(
 
 @pytest.mark.thorough
 @pytest.mark.process
-def test_nothing_starts_while_a_restore_is_under_way(old: Path) -> None:
+def test_nothing_starts_while_a_restore_is_under_way(old):
     with hold_alone(old):
         assert "A backup is being restored into" in refusal(old, "serve", "--port", "0")
 
 
-def test_the_database_goes_where_the_settings_name_it(
-    archive: Path, old: Path, tmp_path: Path
-) -> None:
+def test_the_database_goes_where_the_settings_name_it(archive, old, tmp_path):
     elsewhere = tmp_path / "data" / "other.db"
     url = f"sqlite:///{elsewhere}"
     elsewhere.parent.mkdir()
@@ -169,9 +162,7 @@ def test_the_database_goes_where_the_settings_name_it(
     assert emails(elsewhere.parent, "other.db") == NEW
 
 
-def test_settings_that_stay_say_where_the_database_goes(
-    archive: Path, old: Path, tmp_path: Path
-) -> None:
+def test_settings_that_stay_say_where_the_database_goes(archive, old, tmp_path):
     """What is restored is what the next start uses, also where the backup has no settings."""
 
     _rewrite(archive, _remove("testimonials.toml"))
@@ -191,9 +182,7 @@ def test_settings_that_stay_say_where_the_database_goes(
 
 
 @pytest.mark.parametrize("name", ["secret_key", "testimonials.toml"])
-def test_settings_and_secret_of_data_elsewhere_are_not_replaced_untold(
-    archive: Path, tmp_path: Path, name: str
-) -> None:
+def test_settings_and_secret_of_data_elsewhere_are_not_replaced_untold(archive, tmp_path, name):
     target = tmp_path / "restored"
     target.mkdir()
     content = 'database_url = "postgresql://u:p@127.0.0.1:1/x"\n'
@@ -206,9 +195,7 @@ def test_settings_and_secret_of_data_elsewhere_are_not_replaced_untold(
     assert (kept / name).read_text() == content
 
 
-def test_a_linked_database_is_replaced_where_it_really_is(
-    archive: Path, old: Path, tmp_path: Path
-) -> None:
+def test_a_linked_database_is_replaced_where_it_really_is(archive, old, tmp_path):
     disk = tmp_path / "disk"
     disk.mkdir()
     (old / "testimonials.db").rename(disk / "data.db")
@@ -221,7 +208,7 @@ def test_a_linked_database_is_replaced_where_it_really_is(
     assert emails(kept) == OLD
 
 
-def test_a_backup_without_the_secret_says_so(archive: Path, tmp_path: Path) -> None:
+def test_a_backup_without_the_secret_says_so(archive, tmp_path):
     said = "It has no secret_key"
     assert said not in run_here("restore", tmp_path / "with", archive).stdout
     _rewrite(archive, _remove("secret_key"))
@@ -316,9 +303,7 @@ SPOILS: dict[str, tuple[Spoil, str]] = {
 
 
 @pytest.mark.parametrize("name", SPOILS)
-def test_what_can_not_be_trusted_is_refused_with_the_reason(
-    archive: Path, old: Path, name: str
-) -> None:
+def test_what_can_not_be_trusted_is_refused_with_the_reason(archive, old, name):
     spoil, reason = SPOILS[name]
     _rewrite(archive, spoil)
     before = names(old)
@@ -339,9 +324,7 @@ def test_what_can_not_be_trusted_is_refused_with_the_reason(
         (tarfile.GNUTYPE_LONGNAME, 64 * 1024**2), (tarfile.XHDTYPE, 64 * 1024**2),
     ],
 )  # fmt: skip
-def test_a_link_in_an_archive_is_not_followed(
-    archive: Path, old: Path, kind: bytes, size: int, is_first: bool
-) -> None:
+def test_a_link_in_an_archive_is_not_followed(archive, old, kind, size, is_first):
     """Nor is anything else taken that is not a file: what follows it could fill the memory."""
     with tarfile.open(archive) as tar:
         manifest = tar.extractfile("manifest.json").read()  # type: ignore[union-attr]
@@ -356,7 +339,7 @@ def test_a_link_in_an_archive_is_not_followed(
     assert emails(old) == OLD
 
 
-def test_a_backup_of_an_earlier_version_is_restored(archive: Path, tmp_path: Path) -> None:
+def test_a_backup_of_an_earlier_version_is_restored(archive, tmp_path):
     """They have a note of the time before each file."""
     with tarfile.open(archive) as tar:
         contents = {name: tar.extractfile(name).read() for name in tar.getnames()}  # type: ignore[union-attr]
@@ -371,7 +354,7 @@ def test_a_backup_of_an_earlier_version_is_restored(archive: Path, tmp_path: Pat
     assert emails(tmp_path / "restored") == NEW
 
 
-def test_one_that_would_fill_the_disk_is_refused(archive: Path, old: Path) -> None:
+def test_one_that_would_fill_the_disk_is_refused(archive, old):
     _rewrite(
         archive, lambda _, manifest: manifest["members"]["testimonials.db"].update(size=10**15)
     )
@@ -379,8 +362,8 @@ def test_one_that_would_fill_the_disk_is_refused(archive: Path, old: Path) -> No
 
 
 def test_one_that_would_fill_another_disk_is_refused_and_leaves_nothing_there(
-    archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    archive, tmp_path, monkeypatch
+):
     with small_disk(tmp_path / "disk", "1m") as disk:
         fill(disk / "filler")
         monkeypatch.setenv("TESTIMONIALS_DATABASE_URL", f"sqlite:///{disk}/data.db")
@@ -393,13 +376,13 @@ def test_one_that_would_fill_another_disk_is_refused_and_leaves_nothing_there(
 
 
 @pytest.mark.parametrize("content", ["{bad", '[{"place": "x"}]'])
-def test_a_damaged_journal_is_said(old: Path, content: str) -> None:
+def test_a_damaged_journal_is_said(old, content):
     (old / "restore-journal.json").write_text(content)
     with pytest.raises(RestoreUnfinished, match=r"is damaged, so the restore that was cut off"):
         load_settings({}, {"instance_path": str(old)})
 
 
-def test_a_file_that_was_cut_off_or_is_something_else_is_refused(archive: Path, old: Path) -> None:
+def test_a_file_that_was_cut_off_or_is_something_else_is_refused(archive, old):
     whole = archive.read_bytes()
     parts = [whole[: int(len(whole) * part)] for part in (0.0, 0.3, 0.9, 0.999)]
     for content in (*parts, b"notes", gzip.compress(b"notes"), b"PK\x03\x04" + bytes(100)):
@@ -411,9 +394,7 @@ def test_a_file_that_was_cut_off_or_is_something_else_is_refused(archive: Path, 
 @pytest.mark.thorough
 @pytest.mark.process
 @pytest.mark.parametrize("count", range(3, 10))
-def test_killed_at_any_step_it_leaves_the_old_or_the_new(
-    archive: Path, old: Path, count: int
-) -> None:
+def test_killed_at_any_step_it_leaves_the_old_or_the_new(archive, old, count):
     """Each file that moves is a step; the next start sees all of the old or all of the new."""
     old_secret = (old / "secret_key").read_text()
     environment = clean_environment(old, {})
@@ -435,7 +416,7 @@ def test_killed_at_any_step_it_leaves_the_old_or_the_new(
     assert not list(old.glob("restore-journal*"))
 
 
-def test_a_public_record_says_that_it_goes_on_from_a_backup(tmp_path: Path) -> None:
+def test_a_public_record_says_that_it_goes_on_from_a_backup(tmp_path):
     """And which head it had until then, so that what is lost was at least there."""
     instance = make_instance(tmp_path / "instance", *NEW)
     settings = load_settings({}, {"instance_path": str(instance)})

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-from flask import Flask
 
 from testimonials.core.extensions import db
 from testimonials.core.jobs import Job, take_job
@@ -15,10 +14,9 @@ from testimonials.operations.backup.creating import (
     is_backup_due,
     run_backup_job,
 )
-from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock, StartService
-from tests.operations.backup.conftest import FIRST, Make, job_error, mails, names, work
+from tests.operations.backup.conftest import FIRST, job_error, mails, names, work
 from tests.operations.instances import emails, make_instance, query, restore_here
-from tests.support.servers import MailSink, wait_for
+from tests.support.servers import wait_for
 
 
 @pytest.fixture
@@ -27,8 +25,8 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_one_is_made_when_there_is_something_to_keep_and_then_each_day(
-    make: Make, app: Flask, folder: Path, make_caller: MakeCaller, moved_clock: MovableClock
-) -> None:
+    make, app, folder, make_caller, moved_clock
+):
     work(app)
     assert names(folder) == []
     make_caller("owner@example.com", is_claimed=True)
@@ -44,9 +42,7 @@ def test_one_is_made_when_there_is_something_to_keep_and_then_each_day(
     assert emails(folder.parent.parent / "new") == {"owner@example.com"}
 
 
-def test_the_newest_are_kept_and_nothing_else_is_touched(
-    make: Make, folder: Path, owner: Caller, moved_clock: MovableClock
-) -> None:
+def test_the_newest_are_kept_and_nothing_else_is_touched(make, folder, owner, moved_clock):
     app = make(backup_keep=2, backup_hours=1)
     others = {"before-0004-20300101T000000Z.tar.gz", "scheduled-notes.txt", "mine.tar.gz"}
     folder.mkdir()
@@ -59,9 +55,7 @@ def test_the_newest_are_kept_and_nothing_else_is_touched(
     assert set(names(folder)) == others | kept
 
 
-def test_either_database_is_backed_up_copied_and_verified(
-    make_app: MakeApp, make_caller: MakeCaller, place: Path, tmp_path: Path
-) -> None:
+def test_either_database_is_backed_up_copied_and_verified(make_app, make_caller, place, tmp_path):
     folder = tmp_path / "backups"
     app = make_app(backup_path=str(folder), backup_to=str(place))
     make_caller("owner@example.com", is_claimed=True, on=app)
@@ -78,8 +72,8 @@ def test_either_database_is_backed_up_copied_and_verified(
 
 
 def test_of_two_hosts_only_the_one_that_made_a_backup_copies_it(
-    make: Make, owner: Caller, place: Path, tmp_path: Path, moved_clock: MovableClock
-) -> None:
+    make, owner, place, tmp_path, moved_clock
+):
     one, two = (
         make(backup_path=str(tmp_path / name), backup_to=str(place), backup_keep_weeks=0)
         for name in ("one", "two")
@@ -96,8 +90,8 @@ def test_of_two_hosts_only_the_one_that_made_a_backup_copies_it(
 
 
 def test_a_failure_is_noted_and_mailed_once_a_day_until_it_works(
-    make: Make, app: Flask, tmp_path: Path, owner: Caller, moved_clock: MovableClock
-) -> None:
+    make, app, tmp_path, owner, moved_clock
+):
     place = tmp_path / "disk"
     place.write_text("a file where the folder should be")
     broken = make(backup_path=str(place))
@@ -125,9 +119,7 @@ def test_a_failure_is_noted_and_mailed_once_a_day_until_it_works(
     assert job_error(app, BACKUP_JOB) is None
 
 
-def test_one_that_was_cut_off_is_made_within_the_hour(
-    make: Make, app: Flask, folder: Path, owner: Caller, moved_clock: MovableClock
-) -> None:
+def test_one_that_was_cut_off_is_made_within_the_hour(make, app, folder, owner, moved_clock):
     work(app)
     moved_clock.move(hours=24)
     # It is begun, and dies.
@@ -146,9 +138,7 @@ def test_one_that_was_cut_off_is_made_within_the_hour(
     assert len(names(folder)) == 2
 
 
-def test_without_an_operator_only_the_log_says_it(
-    make: Make, tmp_path: Path, owner: Caller, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_without_an_operator_only_the_log_says_it(make, tmp_path, owner, caplog):
     (tmp_path / "disk").write_text("")
     app = make(backup_path=str(tmp_path / "disk"), operator_email="")
     work(app)
@@ -158,9 +148,7 @@ def test_without_an_operator_only_the_log_says_it(
     assert mails(app) == []
 
 
-def test_an_old_one_that_can_not_be_removed_is_told(
-    make: Make, folder: Path, owner: Caller, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_an_old_one_that_can_not_be_removed_is_told(make, folder, owner, caplog):
     app = make(backup_keep=1)
     in_the_way = folder / "scheduled-20300101T000000Z.tar.gz"
     in_the_way.mkdir(parents=True)
@@ -172,9 +160,7 @@ def test_an_old_one_that_can_not_be_removed_is_told(
 
 
 @pytest.mark.process
-def test_a_service_makes_the_backup_and_its_failure_reaches_the_operator(
-    start: StartService, tmp_path: Path, smtp: MailSink
-) -> None:
+def test_a_service_makes_the_backup_and_its_failure_reaches_the_operator(start, tmp_path, smtp):
     instance = make_instance(tmp_path / "service", "owner@example.com")
     service = start()
     folder = instance / "backups"

@@ -4,7 +4,6 @@ import json
 import sqlite3
 import tarfile
 from hashlib import sha256
-from pathlib import Path
 
 import pytest
 from click.testing import Result
@@ -16,8 +15,7 @@ from testimonials.core.extensions import db, prepare_engine
 from testimonials.core.jobs import Job
 from testimonials.operations.backup.creating import VERIFY_JOB
 from testimonials.operations.backup.restoring import describe_backups
-from tests.conftest import Caller, MovableClock
-from tests.operations.backup.conftest import FIRST, Make, mails, names, work
+from tests.operations.backup.conftest import FIRST, mails, names, work
 from tests.operations.disks import fill, small_disk
 from tests.operations.instances import back_up, make_instance
 from tests.support.schemas import make_filled
@@ -38,8 +36,8 @@ def verify(app: Flask, *arguments: object) -> Result:
 
 
 def test_the_newest_is_verified_when_there_is_one_and_then_each_night(
-    make: Make, owner: Caller, moved_clock: MovableClock, tmp_path: Path
-) -> None:
+    make, owner, moved_clock, tmp_path
+):
     app = make(backup_hours=8760)
     # Left by one that was killed.
     (tmp_path / "ours" / ".unfinished-verify-killed").mkdir()
@@ -54,9 +52,7 @@ def test_the_newest_is_verified_when_there_is_one_and_then_each_night(
     assert not [name for name in names(tmp_path / "ours") if name.startswith(".unfinished")]
 
 
-def test_what_is_elsewhere_is_what_is_verified(
-    make: Make, place: Path, tmp_path: Path, moved_clock: MovableClock
-) -> None:
+def test_what_is_elsewhere_is_what_is_verified(make, place, tmp_path, moved_clock):
     app = make(backup_to=str(place), backup_hours=8760)
     work(app)
     assert verified(app) == (True, None)
@@ -74,9 +70,7 @@ def test_what_is_elsewhere_is_what_is_verified(
     assert verify(app, local).output.endswith("its database sound.\n")
 
 
-def test_a_failure_is_told_by_the_job_alone_and_tried_again_each_day(
-    make: Make, tmp_path: Path, moved_clock: MovableClock
-) -> None:
+def test_a_failure_is_told_by_the_job_alone_and_tried_again_each_day(make, tmp_path, moved_clock):
     app = make(backup_hours=8760, backup_verify_days=7)
     work(app)
     file = tmp_path / "ours" / "backups" / FIRST
@@ -106,8 +100,8 @@ def test_a_failure_is_told_by_the_job_alone_and_tried_again_each_day(
     ],
 )
 def test_what_db_check_would_find_after_a_restore_is_found_before(
-    make: Make, owner: Caller, tmp_path: Path, change: str, words: str
-) -> None:
+    make, owner, tmp_path, change, words
+):
     project = owner.create_project()["_id"]
     owner.create_testimonial(project)
     app = make()
@@ -130,7 +124,7 @@ def test_what_db_check_would_find_after_a_restore_is_found_before(
         assert db.session.get(Job, VERIFY_JOB) is None
 
 
-def test_one_of_an_older_version_is_upgraded_on_trial(make: Make, tmp_path: Path) -> None:
+def test_one_of_an_older_version_is_upgraded_on_trial(make, tmp_path):
     (tmp_path / "old").mkdir()
     engine = create_engine(f"sqlite:///{tmp_path}/old/testimonials.db")
     prepare_engine(engine)
@@ -142,7 +136,7 @@ def test_one_of_an_older_version_is_upgraded_on_trial(make: Make, tmp_path: Path
     assert json.loads(done.output)["schemaRevision"] == FORMER_HEAD
 
 
-def test_recordings_are_compared_and_take_no_room(make: Make, tmp_path: Path) -> None:
+def test_recordings_are_compared_and_take_no_room(make, tmp_path):
     app = make()
     work(app)
     source = tmp_path / "ours" / "backups" / FIRST
@@ -167,7 +161,7 @@ def test_recordings_are_compared_and_take_no_room(make: Make, tmp_path: Path) ->
     assert f"{name} is damaged: its size or checksum is wrong" in done.output
 
 
-def test_a_disk_without_room_for_it_is_said(make: Make, tmp_path: Path) -> None:
+def test_a_disk_without_room_for_it_is_said(make, tmp_path):
     with small_disk(tmp_path / "disk", "60m") as disk:
         instance = make_instance(disk / "instance", "owner@example.com")
         back_up(instance, tmp_path / "b.tar.gz")
@@ -181,7 +175,7 @@ def test_a_disk_without_room_for_it_is_said(make: Make, tmp_path: Path) -> None:
     assert "MB are needed and 0 MB are free" in done.output
 
 
-def test_0_days_and_no_backup_mean_none(make: Make) -> None:
+def test_0_days_and_no_backup_mean_none(make):
     app = make(backup_verify_days=0)
     work(app)
     assert verified(app) == (False, None)

@@ -37,7 +37,7 @@ from tests.transfer.archives.projects import fill_project, read_rows
 pytestmark = pytest.mark.postgres
 
 
-def test_everything_is_there_afterwards(source: Flask, target: str, tmp_path: Path) -> None:
+def test_everything_is_there_afterwards(source, target, tmp_path):
     before = read_all(source)
     result = move(source, target)
     assert result.exit_code == 0, result.output
@@ -69,7 +69,7 @@ def test_everything_is_there_afterwards(source: Flask, target: str, tmp_path: Pa
     assert [t.name for t in tables if t.autoincrement_column is not None] == []
 
 
-def test_more_rows_than_fit_into_a_batch(source: Flask, target: str) -> None:
+def test_more_rows_than_fit_into_a_batch(source, target):
     table = Base.metadata.tables["rate_limit_counter"]
     rows = [{"key": f"k{n}", "hits": n, "expires_at": n / 7} for n in range(BATCH * 2 + 1)]
     with source.app_context(), db.engine.begin() as connection:
@@ -90,7 +90,7 @@ def refuse(source: Flask, target: str, words: str, *tables: str) -> None:
     assert "Traceback" not in result.output
 
 
-def test_a_target_that_is_not_empty_is_refused_and_left_alone(source: Flask, target: str) -> None:
+def test_a_target_that_is_not_empty_is_refused_and_left_alone(source, target):
     with psycopg.connect(target, autocommit=True) as connection:
         connection.execute("CREATE TABLE notes (text text)")
     refuse(
@@ -98,20 +98,20 @@ def test_a_target_that_is_not_empty_is_refused_and_left_alone(source: Flask, tar
     )
 
 
-def test_a_source_that_is_not_at_head_is_refused(source: Flask, target: str) -> None:
+def test_a_source_that_is_not_at_head_is_refused(source, target):
     with source.app_context(), db.engine.begin() as connection:
         connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0001'")
     refuse(source, target, "The database is at revision 0001, this program needs")
 
 
-def test_what_postgresql_can_not_hold_takes_the_whole_move_back(source: Flask, target: str) -> None:
+def test_what_postgresql_can_not_hold_takes_the_whole_move_back(source, target):
     table = Base.metadata.tables["testimonial_tag"]
     with source.app_context(), db.engine.begin() as connection:
         connection.execute(table.update().values(name="null\0byte").where(table.c.name == "key 1"))
     refuse(source, target, "Error: The copy failed and was rolled back: ")
 
 
-def test_nobody_writes_to_the_source_meanwhile(source: Flask, target: str) -> None:
+def test_nobody_writes_to_the_source_meanwhile(source, target):
     """Another writer's lock keeps the move waiting; it fails, whole, when that takes too long."""
     file = current_settings(source).instance_path / "testimonials.db"
     with closing(sqlite3.connect(file, isolation_level=None)) as other:
@@ -129,7 +129,7 @@ def test_nobody_writes_to_the_source_meanwhile(source: Flask, target: str) -> No
         ("postgresql://u:hidden@127.0.0.1:1/x", "The copy failed and was rolled back"),
     ],
 )
-def test_a_wrong_address_is_told_without_password(source: Flask, address: str, words: str) -> None:
+def test_a_wrong_address_is_told_without_password(source, address, words):
     result = move(source, address)
     assert result.exit_code == 1
     assert words in result.stderr
@@ -137,13 +137,13 @@ def test_a_wrong_address_is_told_without_password(source: Flask, address: str, w
     assert "Traceback" not in result.output
 
 
-def test_the_address_can_come_from_standard_input(source: Flask, target: str) -> None:
+def test_the_address_can_come_from_standard_input(source, target):
     result = move(source, "-", text=f"{target}\n")
     assert result.exit_code == 0, result.output
     assert len(tables_of(target)) == len(Base.metadata.sorted_tables) + 1
 
 
-def test_an_instance_on_postgresql_has_nothing_to_move(target: str, tmp_path: Path) -> None:
+def test_an_instance_on_postgresql_has_nothing_to_move(target, tmp_path):
     settings = {"instance_path": str(tmp_path / "instance"), "database_url": target}
     app = create_app(load_settings({}, settings))
     result = move(app, target)
@@ -151,7 +151,7 @@ def test_an_instance_on_postgresql_has_nothing_to_move(target: str, tmp_path: Pa
     assert "Only an SQLite database can be moved" in result.stderr
 
 
-def test_a_move_beside_a_running_service_is_refused(source: Flask, target: str) -> None:
+def test_a_move_beside_a_running_service_is_refused(source, target):
     """What the service would write afterwards would stay behind."""
     lock = current_settings(source).instance_path / "instance.lock"
     with lock.open("a") as held:
@@ -161,7 +161,7 @@ def test_a_move_beside_a_running_service_is_refused(source: Flask, target: str) 
 
 
 @pytest.mark.parametrize("encoding", ["LATIN1", "SQL_ASCII"])
-def test_a_target_lacking_letters_is_refused(source: Flask, target: str, encoding: str) -> None:
+def test_a_target_lacking_letters_is_refused(source, target, encoding):
     server, _, name = target.rpartition("/")
     with psycopg.connect(f"{server}/postgres", autocommit=True) as connection:
         connection.execute(f'DROP DATABASE "{name}"')
@@ -196,9 +196,7 @@ def app_on(folder: Path, **settings: str) -> Flask:
     return create_app(load_settings({}, {"instance_path": str(folder)} | settings))
 
 
-def test_it_is_restored_on_either(
-    source: Flask, moved: Path, target: str, other: str, tmp_path: Path
-) -> None:
+def test_it_is_restored_on_either(source, moved, target, other, tmp_path):
     before = read_all(source)
     archive = tmp_path / "backup.tar.gz"
     printed = back_up(moved, archive, database_url=target)
@@ -226,7 +224,7 @@ def test_it_is_restored_on_either(
     assert left == (0,)
 
 
-def test_it_is_the_database_at_one_moment(moved: Path, target: str, tmp_path: Path) -> None:
+def test_it_is_the_database_at_one_moment(moved, target, tmp_path):
     """Two tables that change in one transaction are alike in it, however often they change."""
     ended = threading.Event()
 
@@ -258,7 +256,7 @@ def test_it_is_the_database_at_one_moment(moved: Path, target: str, tmp_path: Pa
         writer.join()
 
 
-def test_a_database_with_anything_is_left_alone(moved: Path, target: str, tmp_path: Path) -> None:
+def test_a_database_with_anything_is_left_alone(moved, target, tmp_path):
     archive = tmp_path / "backup.tar.gz"
     back_up(moved, archive, database_url=target)
     place = tmp_path / "restored"
@@ -269,9 +267,7 @@ def test_a_database_with_anything_is_left_alone(moved: Path, target: str, tmp_pa
     assert restore_here(place, archive, "--dry-run", database_url=target)["restored"] is False
 
 
-def test_what_was_erased_stays_away(
-    source: Flask, moved: Path, target: str, other: str, tmp_path: Path
-) -> None:
+def test_what_was_erased_stays_away(source, moved, target, other, tmp_path):
     archive = tmp_path / "backup.tar.gz"
     back_up(moved, archive, database_url=target)
     write_list(tmp_path, {("testimonial", "key 0"): 1_900_000_000_000})
@@ -282,7 +278,7 @@ def test_what_was_erased_stays_away(
     assert found == [("key 1",), ("key 2",)]
 
 
-def test_an_older_backup_of_sqlite_is_upgraded_on_its_way(other: str, tmp_path: Path) -> None:
+def test_an_older_backup_of_sqlite_is_upgraded_on_its_way(other, tmp_path):
     folder = tmp_path / "old"
     folder.mkdir()
     engine = create_engine(f"sqlite:///{folder / 'testimonials.db'}")
@@ -333,7 +329,7 @@ def run_in_shell(app: Flask, command: str, folder: Path) -> None:
     assert done.returncode == 0, f"{command}: {done.stderr}"
 
 
-def test_all_of_it_comes_back(app: Flask, tmp_path: Path) -> None:
+def test_all_of_it_comes_back(app, tmp_path):
     begin_write()
     access = start_account("owner@example.com")
     assert access is not None

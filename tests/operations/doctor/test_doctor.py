@@ -31,11 +31,11 @@ from testimonials.core.mail.outbox import MailState, OutboxMail
 from testimonials.core.settings.current import current_settings
 from testimonials.core.settings.table import load_settings
 from testimonials.operations.doctor_network import CHECKS, NETWORK_KINDS, find_filesystem
-from tests.conftest import MakeApp, MakeCaller, MovableClock
+from tests.conftest import MakeApp, MakeCaller
 from tests.integrations.webhooks.receiver import Handler, receiving
 from tests.operations.disks import fill, mount, small_disk
 from tests.support.mail_servers import OddServer
-from tests.support.servers import PATIENCE, MailSink, free_port
+from tests.support.servers import PATIENCE, free_port
 
 Found = dict[str, str]
 
@@ -115,7 +115,7 @@ def healthy(make_healthy: MakeHealthy) -> Flask:
 
 
 @pytest.mark.postgres
-def test_what_is_well_has_no_finding(healthy: Flask) -> None:
+def test_what_is_well_has_no_finding(healthy):
     assert consult(healthy) == {}
     done = healthy.test_cli_runner().invoke(args=["doctor"])
     assert done.exit_code == 0
@@ -124,7 +124,7 @@ def test_what_is_well_has_no_finding(healthy: Flask) -> None:
     assert "!!" not in done.stdout
 
 
-def test_unsafe_python_misspelt_settings(healthy: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unsafe_python_misspelt_settings(healthy, monkeypatch):
     monkeypatch.delattr(email.policy.Policy, "verify_generated_headers")
     monkeypatch.setenv("TESTIMONIALS_SMPT_URL", "smtp://mail.example.com")
     found = consult(healthy)
@@ -133,7 +133,7 @@ def test_unsafe_python_misspelt_settings(healthy: Flask, monkeypatch: pytest.Mon
     assert "TESTIMONIALS_SMPT_URL is not a setting" in found["settings"]
 
 
-def test_addresses_without_tls_or_for_one_host(make_healthy: MakeHealthy, smtp: MailSink) -> None:
+def test_addresses_without_tls_or_for_one_host(make_healthy, smtp):
     assert (
         "which other machines can't reach" in consult(make_healthy(smtp_url=smtp.url))["settings"]
     )
@@ -149,7 +149,7 @@ def test_addresses_without_tls_or_for_one_host(make_healthy: MakeHealthy, smtp: 
 
 
 @pytest.mark.parametrize("kind", ["nfs4", "cifs", "ext4"])
-def test_a_network_share_is_known_by_its_mount(tmp_path: Path, kind: str) -> None:
+def test_a_network_share_is_known_by_its_mount(tmp_path, kind):
     folder = tmp_path / "a share"
     folder.mkdir()
     mounts = tmp_path / "mounts"
@@ -159,7 +159,7 @@ def test_a_network_share_is_known_by_its_mount(tmp_path: Path, kind: str) -> Non
     assert (kind in NETWORK_KINDS) == (kind != "ext4")
 
 
-def test_files_that_others_may_read(make_app: MakeApp, tmp_path: Path) -> None:
+def test_files_that_others_may_read(make_app, tmp_path):
     """With commands that can be pasted into a shell."""
     folder = tmp_path / "my shop; rm -rf"
     folder.mkdir()
@@ -174,9 +174,7 @@ def test_files_that_others_may_read(make_app: MakeApp, tmp_path: Path) -> None:
     assert "secret_key" not in found
 
 
-def test_a_database_that_somebody_keeps_from_being_written_to(
-    healthy: Flask, instance: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_database_that_somebody_keeps_from_being_written_to(healthy, instance, monkeypatch):
     """Also the error of any other command."""
     monkeypatch.setattr(extensions, "BUSY_TIMEOUT_MS", 100)
     with healthy.app_context():
@@ -196,7 +194,7 @@ def test_a_database_that_somebody_keeps_from_being_written_to(
     assert consult(healthy) == {}
 
 
-def test_a_read_only_disk_is_not_taken_for_a_damaged_one(make_app: MakeApp, tmp_path: Path) -> None:
+def test_a_read_only_disk_is_not_taken_for_a_damaged_one(make_app, tmp_path):
     with small_disk(tmp_path / "disk") as disk:
         app = make_app(database_url=f"sqlite:///{disk / 'shop.db'}")
         with app.app_context():
@@ -213,16 +211,14 @@ def test_a_read_only_disk_is_not_taken_for_a_damaged_one(make_app: MakeApp, tmp_
 
 
 @pytest.mark.postgres
-def test_redis_that_is_away(make_healthy: MakeHealthy) -> None:
+def test_redis_that_is_away(make_healthy):
     url = f"redis://:s3cret@127.0.0.1:{free_port()}/0"
     found = consult(make_healthy(ratelimit_storage_url=url))
     assert "Redis (RATELIMIT_STORAGE_URL) can't count" in found["rate limits"]
     assert "s3cret" not in str(found)
 
 
-def test_full_temporary_folder(
-    healthy: Flask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_full_temporary_folder(healthy, tmp_path, monkeypatch):
     with small_disk(tmp_path / "small", "1m") as disk:
         monkeypatch.setattr(tempfile, "tempdir", str(disk))
         found = consult(healthy)
@@ -230,7 +226,7 @@ def test_full_temporary_folder(
     assert "TMPDIR" in found["disk"]
 
 
-def test_a_full_disk_has_one_advice_which_makes_room(make_app: MakeApp, tmp_path: Path) -> None:
+def test_a_full_disk_has_one_advice_which_makes_room(make_app, tmp_path):
     """The doctor's, of every command, of the start, and in the table for 3 a.m."""
     with small_disk(tmp_path / "disk", "4m") as disk:
         app = make_app(instance_path=str(disk))
@@ -263,7 +259,7 @@ def test_a_full_disk_has_one_advice_which_makes_room(make_app: MakeApp, tmp_path
     assert f"| disk full | `df`, `du` of the instance folder | {MAKE_ROOM} |" in table
 
 
-def test_a_database_that_is_away(make_app: MakeApp) -> None:
+def test_a_database_that_is_away(make_app):
     away = f"postgresql://shop:secret@127.0.0.1:{free_port()}/shop"
     for url, words in (
         ("sqlite:////nowhere/at/all.db", "There is no database at"),
@@ -275,7 +271,7 @@ def test_a_database_that_is_away(make_app: MakeApp) -> None:
 
 
 @pytest.mark.postgres
-def test_another_schema(healthy: Flask) -> None:
+def test_another_schema(healthy):
     with healthy.app_context():
         before = db.session.scalar(text("SELECT version_num FROM alembic_version"))
     for revision, words in (("0001", "testimonials db upgrade"), ("9999", "Install the newer")):
@@ -284,7 +280,7 @@ def test_another_schema(healthy: Flask) -> None:
     change(healthy, sql=f"UPDATE alembic_version SET version_num = '{before}'")
 
 
-def test_a_clock_that_was_ahead(healthy: Flask) -> None:
+def test_a_clock_that_was_ahead(healthy):
     texts = {"purpose": "test", "subject": "S", "text": "T", "html": "H", "recipient": "a@b.c"}
     later = clock.now() + timedelta(hours=3)
     change(healthy, OutboxMail(**texts, state=MailState.SENT, created_at=later))
@@ -294,9 +290,7 @@ def test_a_clock_that_was_ahead(healthy: Flask) -> None:
 
 
 @pytest.mark.postgres
-def test_a_clock_that_differs_from_the_one_that_answers(
-    healthy: Flask, moved_clock: MovableClock, backend: str
-) -> None:
+def test_a_clock_that_differs_from_the_one_that_answers(healthy, moved_clock, backend):
     moved_clock.move(minutes=-10)
     found = consult(healthy)
     assert "The clock at BASE_URL says" in found["addresses"]
@@ -304,7 +298,7 @@ def test_a_clock_that_differs_from_the_one_that_answers(
         assert "the database's" in found["clock"]
 
 
-def test_a_mail_server_that_refuses(make_healthy: MakeHealthy) -> None:
+def test_a_mail_server_that_refuses(make_healthy):
     server = OddServer(GREETING="554 5.7.1 Your address is blocked")
     found = consult(make_healthy(smtp_url=server.url))
     server.stop()
@@ -314,7 +308,7 @@ def test_a_mail_server_that_refuses(make_healthy: MakeHealthy) -> None:
 
 
 @pytest.mark.postgres
-def test_mail_that_was_given_up_or_waits(healthy: Flask, moved_clock: MovableClock) -> None:
+def test_mail_that_was_given_up_or_waits(healthy, moved_clock):
     texts = {"purpose": "test", "subject": "S", "text": "T", "html": "H"}
 
     def mail(**values: Any) -> OutboxMail:
@@ -335,9 +329,7 @@ def test_mail_that_was_given_up_or_waits(healthy: Flask, moved_clock: MovableClo
     assert "testimonials mail retry" in found
 
 
-def test_something_else_at_the_address(
-    make_healthy: MakeHealthy, make_app: MakeApp, serve: Callable[[Flask, int], None]
-) -> None:
+def test_something_else_at_the_address(make_healthy, make_app, serve):
     port = free_port()
     app = make_healthy(app_url=f"http://127.0.0.1:{port}")
     assert "APP_URL" in consult(app)["addresses"]
@@ -348,9 +340,7 @@ def test_something_else_at_the_address(
 
 
 @pytest.mark.parametrize(("trusted", "is_well"), [(0, False), (1, True)])
-def test_a_proxy_that_is_not_trusted(
-    make_healthy: MakeHealthy, serve: Callable[[Flask, int], None], trusted: int, is_well: bool
-) -> None:
+def test_a_proxy_that_is_not_trusted(make_healthy, serve, trusted, is_well):
     behind = free_port()
 
     def pass_on(handler: Handler) -> None:
@@ -374,7 +364,7 @@ def test_a_proxy_that_is_not_trusted(
 
 
 @pytest.mark.postgres
-def test_background_work_that_stopped(healthy: Flask) -> None:
+def test_background_work_that_stopped(healthy):
     change(healthy, sql=f"UPDATE job SET finished_at = {ago(minutes=5)}")
     assert consult(healthy) == {}
     change(
@@ -396,7 +386,7 @@ def ago(**length: float) -> int:
     return clock.to_milliseconds(clock.now() - timedelta(**length))
 
 
-def test_backups_that_fail_or_are_not_made(healthy: Flask) -> None:
+def test_backups_that_fail_or_are_not_made(healthy):
     folder = Path(current_settings(healthy).backup_path)
     (backup,) = folder.glob("*.tar.gz")
     old = clock.now().timestamp() - 50 * 3600
@@ -414,7 +404,7 @@ def test_backups_that_fail_or_are_not_made(healthy: Flask) -> None:
     assert "the disk is full" in found
 
 
-def test_copies_and_restores_on_trial_that_fail(make_healthy: MakeHealthy, instance: Path) -> None:
+def test_copies_and_restores_on_trial_that_fail(make_healthy, instance):
     place = instance / "mounted"
     place.mkdir()
     app = make_healthy(backup_to=str(place))
@@ -436,9 +426,7 @@ def test_copies_and_restores_on_trial_that_fail(make_healthy: MakeHealthy, insta
 
 
 @pytest.mark.postgres
-def test_each_host_is_told_of_its_own_backups(
-    make_healthy: MakeHealthy, make_app: MakeApp, instance: Path, tmp_path: Path, backend: str
-) -> None:
+def test_each_host_is_told_of_its_own_backups(make_healthy, make_app, instance, tmp_path, backend):
     """One host makes them; the other has none, and can't mend what fails there."""
     if backend == "sqlite":
         pytest.skip("an SQLite file has one host")
@@ -477,7 +465,7 @@ def test_each_host_is_told_of_its_own_backups(
     assert "-> Run `testimonials doctor` there." in said
 
 
-def test_a_command_that_takes_no_backup(make_healthy: MakeHealthy) -> None:
+def test_a_command_that_takes_no_backup(make_healthy):
     app = make_healthy(backup_command="true {file}")
     assert consult(app) == {}
     old = f"UPDATE job SET finished_at = {ago(days=3)} WHERE id = 'backup-copy'"
@@ -487,16 +475,14 @@ def test_a_command_that_takes_no_backup(make_healthy: MakeHealthy) -> None:
     assert "BACKUP_COMMAND begins with no-such-program" in consult(absent)["backups"]
 
 
-def test_backups_that_others_make_are_not_called_fine(
-    make_healthy: MakeHealthy,
-) -> None:
+def test_backups_that_others_make_are_not_called_fine(make_healthy):
     app = make_healthy(backup_hours=0)
     assert consult(app) == {}
     said = app.test_cli_runner().invoke(args=["doctor"]).stdout
     assert re.search("--  backups\n.*switched off", said)
 
 
-def test_where_there_is_no_database_it_says_so_and_makes_none(tmp_path: Path) -> None:
+def test_where_there_is_no_database_it_says_so_and_makes_none(tmp_path):
     settings = {"instance_path": str(tmp_path / "wrong place")}
     app = create_app(load_settings({}, settings))
     file = tmp_path / "wrong place" / "testimonials.db"
@@ -511,7 +497,7 @@ def test_where_there_is_no_database_it_says_so_and_makes_none(tmp_path: Path) ->
     assert not file.exists()
 
 
-def test_tables_that_are_not_there_yet_are_not_asked(tmp_path: Path) -> None:
+def test_tables_that_are_not_there_yet_are_not_asked(tmp_path):
     sqlite3.connect(tmp_path / "testimonials.db").close()
     found = consult(create_app(load_settings({}, {"instance_path": str(tmp_path)})))
     assert "The database is empty" in found["schema"]
@@ -520,7 +506,7 @@ def test_tables_that_are_not_there_yet_are_not_asked(tmp_path: Path) -> None:
         assert found[name].startswith("Not checked"), name
 
 
-def test_a_page_behind_one_of_the_service(healthy: Flask, make_caller: MakeCaller) -> None:
+def test_a_page_behind_one_of_the_service(healthy, make_caller):
     project = make_caller("kiln@example.com", on=healthy).create_project(slug="kiln")
     change(healthy, sql=f"UPDATE project SET slug = 'operator' WHERE id = '{project['_id']}'")
     assert "/operator" in consult(healthy)["slugs"]

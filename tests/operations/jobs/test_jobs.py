@@ -31,7 +31,6 @@ from testimonials.operations import expiry
 from testimonials.operations.expiry import sweep
 from testimonials.projects.models import Project
 from testimonials.testimonials import models
-from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock
 from tests.support.racing import at_once
 from tests.support.rows import add_testimonial, count_rows, read_testimonials
 from tests.support.servers import wait_for
@@ -64,7 +63,7 @@ def _is_leased(app: Flask) -> bool:
     return until is not None and until > clock.now()
 
 
-def test_a_job_is_one_process_s_until_done(make_app: MakeApp, moved_clock: MovableClock) -> None:
+def test_a_job_is_one_process_s_until_done(make_app, moved_clock):
     one, two = make_app(), make_app()
     assert [_take(one), _take(two), _take(one)] == [True, False, False]
     taken = _row(one)
@@ -79,8 +78,8 @@ def test_a_job_is_one_process_s_until_done(make_app: MakeApp, moved_clock: Movab
 
 
 def test_the_job_of_a_process_that_died_is_taken_over_when_its_lease_has_run_out(
-    make_app: MakeApp, moved_clock: MovableClock
-) -> None:
+    make_app, moved_clock
+):
     died, other = make_app(), make_app()
     assert _take(died)
     moved_clock.move(minutes=1.9)
@@ -95,8 +94,8 @@ def test_the_job_of_a_process_that_died_is_taken_over_when_its_lease_has_run_out
 
 
 def test_a_job_that_takes_long_stays_with_the_process_that_does_it(
-    make_app: MakeApp, moved_clock: MovableClock, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    make_app, moved_clock, monkeypatch
+):
     monkeypatch.setattr(leases, "RENEWED_AFTER", timedelta(seconds=0.01))
     busy, other = make_app(), make_app()
     assert _take(busy)
@@ -112,7 +111,7 @@ def test_a_job_that_takes_long_stays_with_the_process_that_does_it(
     assert _take(other)
 
 
-def test_a_job_that_hangs_is_left_to_another(make_app: MakeApp, moved_clock: MovableClock) -> None:
+def test_a_job_that_hangs_is_left_to_another(make_app, moved_clock):
     hangs, other = make_app(), make_app()
     assert _take(hangs)
     with hangs.app_context(), keep_job("sweep", timedelta()):
@@ -126,7 +125,7 @@ def test_a_job_that_hangs_is_left_to_another(make_app: MakeApp, moved_clock: Mov
     assert (_row(other).failed_at, _row(other).error) == (None, None)
 
 
-def test_hosts_with_other_clocks_share_a_job(make_app: MakeApp, moved_clock: MovableClock) -> None:
+def test_hosts_with_other_clocks_share_a_job(make_app, moved_clock):
     ahead, behind = make_app(), make_app()
     moved_clock.move(seconds=20)
     assert _take(ahead)
@@ -141,12 +140,7 @@ def test_hosts_with_other_clocks_share_a_job(make_app: MakeApp, moved_clock: Mov
     assert _take(behind)
 
 
-def test_a_failure_is_noted_and_a_success_ends_it(
-    app: Flask,
-    moved_clock: MovableClock,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_a_failure_is_noted_and_a_success_ends_it(app, moved_clock, monkeypatch, caplog):
     failing = [True]
 
     def work() -> None:
@@ -168,7 +162,7 @@ def test_a_failure_is_noted_and_a_success_ends_it(
     assert (row.error, row.failed_at, row.finished_at is None) == (None, None, False)
 
 
-def test_every_job_leaves_its_row(app: Flask) -> None:
+def test_every_job_leaves_its_row(app):
     with app.app_context():
         run_due("jobs")
     wanted = [name for name, kind in KINDS.items() if kind.thread == "jobs" and kind.is_due]
@@ -176,7 +170,7 @@ def test_every_job_leaves_its_row(app: Flask) -> None:
     assert all(_row(app, name).finished_at is not None for name in wanted)
 
 
-def test_processes_at_once_do_each_job_once(make_app: MakeApp) -> None:
+def test_processes_at_once_do_each_job_once(make_app):
     apps = [make_app() for _ in range(4)]
 
     def take(place: int) -> list[bool]:
@@ -216,9 +210,7 @@ def _run(app: Flask) -> int:
         return run_due("notes")
 
 
-def test_those_of_a_lane_wait_for_the_one_before_and_for_no_other(
-    app: Flask, done: list[str], moved_clock: MovableClock
-) -> None:
+def test_those_of_a_lane_wait_for_the_one_before_and_for_no_other(app, done, moved_clock):
     _enqueue(app, "bad", "second", lane="one")
     _enqueue(app, "another", lane="two")
     assert (_run(app), done) == (2, ["another"])
@@ -228,9 +220,7 @@ def test_those_of_a_lane_wait_for_the_one_before_and_for_no_other(
     assert _run(app) == count_rows(app, Job) == 0
 
 
-def test_an_account_has_its_share_of_the_processes(
-    make_app: MakeApp, done: list[str], moved_clock: MovableClock
-) -> None:
+def test_an_account_has_its_share_of_the_processes(make_app, done, moved_clock):
     one, two = make_app(), make_app()
     _enqueue(one, "first", "second", account_id="a")
     _enqueue(one, "other", account_id="b")
@@ -242,9 +232,7 @@ def test_an_account_has_its_share_of_the_processes(
     assert (_run(two), done) == (2, ["other", "first", "second"])
 
 
-def test_a_job_for_later_is_cancelled_by_one_statement(
-    app: Flask, done: list[str], moved_clock: MovableClock
-) -> None:
+def test_a_job_for_later_is_cancelled_by_one_statement(app, done, moved_clock):
     for name in ("kept", "cancelled"):
         _enqueue(app, name, id=name, run_at=clock.now() + timedelta(seconds=30))
     moved_clock.move(seconds=29)
@@ -255,9 +243,7 @@ def test_a_job_for_later_is_cancelled_by_one_statement(
     assert (_run(app), done) == (1, ["kept"])
 
 
-def test_what_is_enqueued_anew_while_it_is_done_is_done_again(
-    app: Flask, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_enqueued_anew_while_it_is_done_is_done_again(app, monkeypatch):
     rounds: list[int] = []
 
     def work() -> None:
@@ -280,9 +266,7 @@ def _sweep(app: Flask) -> int:
         return sweep()["accounts"]
 
 
-def test_the_sweep_removes_account_projects_and_testimonials(
-    app: Flask, agent: Caller, owner: Caller, moved_clock: MovableClock
-) -> None:
+def test_the_sweep_removes_account_projects_and_testimonials(app, agent, owner, moved_clock):
     """Of those that nobody claimed in time; other accounts and windows that run stay."""
     agent.create_project(skipDemoTestimonials=False)
     project = owner.create_project()["_id"]
@@ -300,9 +284,7 @@ def test_the_sweep_removes_account_projects_and_testimonials(
     assert (_sweep(app), owner.get(f"/v1/projects/{project}").status_code) == (1, 200)
 
 
-def test_the_same_address_can_start_again_with_nothing_left(
-    app: Flask, agent: Caller, make_caller: MakeCaller, moved_clock: MovableClock
-) -> None:
+def test_the_same_address_can_start_again_with_nothing_left(app, agent, make_caller, moved_clock):
     agent.create_project(slug="mine", skipDemoTestimonials=False)
     moved_clock.move(days=8)
     again = make_caller(agent.email)
@@ -315,8 +297,8 @@ def test_the_same_address_can_start_again_with_nothing_left(
 
 
 def test_much_is_removed_in_parts_between_which_others_can_write(
-    app: Flask, owner: Caller, moved_clock: MovableClock, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    app, owner, moved_clock, monkeypatch
+):
     project = owner.create_project()["_id"]
     for number in range(5):
         deleted_at = clock.now() if number else None

@@ -24,7 +24,7 @@ from testimonials.operations.expiry import KINDS
 from testimonials.projects.models import OwnershipOffer, Proposal, TeamInvitation, WidgetSighting
 from testimonials.testimonials.models import Recording
 from testimonials.transfer.models import TableImport
-from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock
+from tests.conftest import Caller
 from tests.support.rows import add_testimonial, add_webhook, change_project, count_rows
 
 pytestmark = pytest.mark.postgres
@@ -129,9 +129,7 @@ def fill(app: Flask, owner: Caller, agent: Caller) -> None:
         )  # fmt: skip
 
 
-def test_each_kind_goes_when_its_time_has_passed_and_is_counted(
-    app: Flask, owner: Caller, agent: Caller, moved_clock: MovableClock
-) -> None:
+def test_each_kind_goes_when_its_time_has_passed_and_is_counted(app, owner, agent, moved_clock):
     fill(app, owner, agent)
     nothing = dict.fromkeys(KINDS, 0)
     assert prune(app) == nothing | {"rateLimits": 1, "deliveries": 1}
@@ -149,7 +147,7 @@ def test_each_kind_goes_when_its_time_has_passed_and_is_counted(
     assert count_rows(app, MailedRequest) == count_rows(app, AbuseReport) == 1
 
 
-def test_mail_has_its_days(app: Flask, make_caller: MakeCaller, moved_clock: MovableClock) -> None:
+def test_mail_has_its_days(app, make_caller, moved_clock):
     with app.app_context():
         db.session.add(make_mail(MailState.SENT, sent_at=clock.now()))
         db.session.commit()
@@ -159,7 +157,7 @@ def test_mail_has_its_days(app: Flask, make_caller: MakeCaller, moved_clock: Mov
     assert prune(app)["mails"] == 1
 
 
-def test_a_person_reads_what_went(app: Flask, agent: Caller, moved_clock: MovableClock) -> None:
+def test_a_person_reads_what_went(app, agent, moved_clock):
     runner = app.test_cli_runner()
     assert runner.invoke(args=["prune"]).stdout == "Nothing to remove.\n"
     moved_clock.move(days=8)
@@ -168,9 +166,7 @@ def test_a_person_reads_what_went(app: Flask, agent: Caller, moved_clock: Movabl
     assert runner.invoke(args=["prune"]).stdout.startswith("Removed 1 expired unclaimed accounts")
 
 
-def test_what_was_turned_down_goes_when_a_setting_says_so(
-    make_app: MakeApp, make_caller: MakeCaller, moved_clock: MovableClock
-) -> None:
+def test_what_was_turned_down_goes_when_a_setting_says_so(make_app, make_caller, moved_clock):
     app = make_app(rejected_days=10, withdrawn_days="20", spam_days=0, trash_days=0)
     project = make_caller("o@example.com", is_claimed=True, on=app).create_project()["_id"]
     add_testimonial(app, project)
@@ -182,9 +178,7 @@ def test_what_was_turned_down_goes_when_a_setting_says_so(
         assert prune(app)["testimonials"] == gone
 
 
-def test_zero_keeps_each_kind(
-    make_app: MakeApp, make_caller: MakeCaller, moved_clock: MovableClock
-) -> None:
+def test_zero_keeps_each_kind(make_app, make_caller, moved_clock):
     kept = {
         "mails": "mail", "events": "activity", "networks": "network", "askedPeople": "request",
         "proposals": "proposal", "erasures": "erased", "testimonials": "trash",
@@ -202,9 +196,7 @@ def test_zero_keeps_each_kind(
     assert {name: removed[name] for name in kept} == dict.fromkeys(kept, 0)
 
 
-def test_a_setting_shortens_what_is_kept(
-    make_app: MakeApp, make_caller: MakeCaller, moved_clock: MovableClock
-) -> None:
+def test_a_setting_shortens_what_is_kept(make_app, make_caller, moved_clock):
     app = make_app(report_days=5, token_days=5, insight_days=405, delivery_days=5)
     owner = make_caller("o@example.com", is_claimed=True, on=app)
     fill(app, owner, make_caller("a@example.com", on=app))

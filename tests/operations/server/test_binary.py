@@ -91,11 +91,11 @@ def served(root: EmptyRoot) -> Iterator[Service]:
     service.kill()
 
 
-def test_it_is_small(binary: Path) -> None:
+def test_it_is_small(binary):
     assert binary.stat().st_size <= LARGEST
 
 
-def test_everything_in_it_has_a_licence(binary: Path, tmp_path: Path) -> None:
+def test_everything_in_it_has_a_licence(binary, tmp_path):
     file = tmp_path / "sbom.json"
     environment = os.environ | {"SOURCE_DATE_EPOCH": "1760000000"}
     command = [sys.executable, PROJECT / "packaging" / "sbom.py", binary, file]
@@ -114,7 +114,7 @@ def test_everything_in_it_has_a_licence(binary: Path, tmp_path: Path) -> None:
     assert not optional & {"pillow", "Flask"}
 
 
-def test_it_goes_the_whole_way_of_an_agent(root: EmptyRoot, served: Service) -> None:
+def test_it_goes_the_whole_way_of_an_agent(root, served):
     assert "Testimonials" in served.call("GET", "/").body.decode()
     headers = served.sign_up()
     project = served.call("POST", "/v1/projects", {"slug": "kiln"}, headers).data["_id"]
@@ -152,7 +152,7 @@ def test_it_goes_the_whole_way_of_an_agent(root: EmptyRoot, served: Service) -> 
     assert "Traceback" not in "".join(served.output)
 
 
-def test_passkeys_work_in_it(tmp_path: Path, binary: Path) -> None:
+def test_passkeys_work_in_it(tmp_path, binary):
     root = EmptyRoot(tmp_path / "root", binary)
     service = root.serve("--workers", "1", base_url="http://words.example")
     made = json.loads(root.run("accounts", "create", "a@example.com", "--no-mail", "--json").stdout)
@@ -175,7 +175,7 @@ def _find_picture(service: Service, page: str) -> str:
     return address.removeprefix(service.url)
 
 
-def test_an_upgrade_beside_takes_nothing_from_a_running_one(tmp_path: Path, binary: Path) -> None:
+def test_an_upgrade_beside_takes_nothing_from_a_running_one(tmp_path, binary):
     """What it has not read yet it reads from itself, in both workers, unless there is no /proc."""
     program = Path(shutil.copy(binary, tmp_path / "testimonials"))
     environment = {"TESTIMONIALS_INSTANCE_PATH": str(tmp_path / "data")}
@@ -200,7 +200,7 @@ def test_an_upgrade_beside_takes_nothing_from_a_running_one(tmp_path: Path, bina
         service.kill()
 
 
-def test_admin_commands_work_in_it(tmp_path: Path, binary: Path) -> None:
+def test_admin_commands_work_in_it(tmp_path, binary):
     """One of each kind: what is frozen lacks a module only where it is first wanted."""
     root = EmptyRoot(tmp_path / "root", binary)
     assert root.run("db", "upgrade").stdout == f"The database went from empty to {head()}.\n"
@@ -234,7 +234,7 @@ def _descendants(pid: int) -> set[int]:
     return found
 
 
-def test_nothing_is_left_when_it_is_killed(tmp_path: Path, binary: Path) -> None:
+def test_nothing_is_left_when_it_is_killed(tmp_path, binary):
     service = EmptyRoot(tmp_path / "root", binary).serve("--workers", "2")
     # What unpacked it, the parent, and two workers.
     everybody = wait_for(
@@ -246,9 +246,7 @@ def test_nothing_is_left_when_it_is_killed(tmp_path: Path, binary: Path) -> None
     service.kill()
 
 
-def test_it_works_with_postgresql_and_redis(
-    tmp_path: Path, binary: Path, empty_postgres: str, redis_url: str
-) -> None:
+def test_it_works_with_postgresql_and_redis(tmp_path, binary, empty_postgres, redis_url):
     root = EmptyRoot(tmp_path / "root", binary)
     service = root.serve(database_url=empty_postgres, ratelimit_storage_url=redis_url)
     try:

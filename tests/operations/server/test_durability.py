@@ -8,17 +8,13 @@ import subprocess
 import sys
 import threading
 from collections import Counter
-from pathlib import Path
 
 import pytest
-from flask import Flask
 
 from testimonials.core.settings.current import current_settings
-from tests.conftest import Caller, StartService
 from tests.operations.server.power_cut import prepare_power_cut
 from tests.support.load import Load
 from tests.support.rows import read_testimonials
-from tests.support.servers import MailSink
 from tests.support.visitors import Visitors, words_of
 
 pytestmark = [pytest.mark.process, pytest.mark.thorough]
@@ -42,7 +38,7 @@ os._exit(0)
 """
 
 
-def test_everything_acknowledged_survives_kill_9(start: StartService, tmp_path: Path) -> None:
+def test_everything_acknowledged_survives_kill_9(start, tmp_path):
     service = start(min_form_seconds="0")
     headers = service.sign_up()
     created = service.make_project(headers, slug="kiln")
@@ -79,9 +75,7 @@ def test_everything_acknowledged_survives_kill_9(start: StartService, tmp_path: 
 
 
 @needs_compiler
-def test_everything_acknowledged_survives_a_power_cut(
-    start: StartService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_everything_acknowledged_survives_a_power_cut(start, tmp_path, monkeypatch):
     for name, value in prepare_power_cut(tmp_path).items():
         monkeypatch.setenv(name, value)
     service = start(workers="2")
@@ -94,7 +88,7 @@ def test_everything_acknowledged_survives_a_power_cut(
 
 @needs_compiler
 @pytest.mark.parametrize(("synchronous", "kept"), [("FULL", 1), ("NORMAL", 0)])
-def test_the_power_cut_takes_what_is_unsynced(tmp_path: Path, synchronous: str, kept: int) -> None:
+def test_the_power_cut_takes_what_is_unsynced(tmp_path, synchronous, kept):
     environment = dict(os.environ) | prepare_power_cut(tmp_path)
     command = [sys.executable, "-c", WRITER, str(tmp_path / "some.db"), synchronous]
     subprocess.run(command, env=environment, check=True)
@@ -104,7 +98,7 @@ def test_the_power_cut_takes_what_is_unsynced(tmp_path: Path, synchronous: str, 
         assert database.execute("SELECT count(*) FROM row").fetchone() == (kept,)
 
 
-def test_the_log_says_what_the_one_file_lacks(start: StartService, tmp_path: Path) -> None:
+def test_the_log_says_what_the_one_file_lacks(start, tmp_path):
     file = tmp_path / "service" / "testimonials.db"
     service = start()
     with contextlib.closing(sqlite3.connect(file)) as reader:
@@ -118,9 +112,7 @@ def test_the_log_says_what_the_one_file_lacks(start: StartService, tmp_path: Pat
 VISITORS = 200
 
 
-def test_of_two_hundred_visitors_who_all_send_twice_each_is_there_once(
-    app: Flask, owner: Caller, start: StartService, smtp: MailSink
-) -> None:
+def test_of_two_hundred_visitors_who_all_send_twice_each_is_there_once(app, owner, start, smtp):
     project = owner.create_project(slug="kiln")["_id"]
     service = start(
         instance=current_settings(app).instance_path,

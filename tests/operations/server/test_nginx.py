@@ -79,7 +79,7 @@ def _make_project(proxy: Proxy) -> tuple[str, dict[str, str]]:
     return project, headers
 
 
-def test_addresses_are_the_proxys(proxy: Proxy) -> None:
+def test_addresses_are_the_proxys(proxy):
     project, headers = _make_project(proxy)
     snippet = proxy.call("GET", f"/v1/projects/{project}/embed-snippet", headers=headers).data
     own = f"http://127.0.0.1:{proxy.port}"
@@ -87,7 +87,7 @@ def test_addresses_are_the_proxys(proxy: Proxy) -> None:
     assert f'href="{own}/widget/{project}"' in snippet["container"]
 
 
-def test_each_visitor_has_a_rate_limit_of_their_own_and_can_not_forge_it(proxy: Proxy) -> None:
+def test_each_visitor_has_a_rate_limit_of_their_own_and_can_not_forge_it(proxy):
     def init(number: int, address: str) -> int:
         headers = {"X-Forwarded-For": f"198.51.100.{number}", "X-Real-IP": "198.51.100.1"}
         body: dict[str, object] = {"email": f"owner{number}@example.com"}
@@ -100,7 +100,7 @@ def test_each_visitor_has_a_rate_limit_of_their_own_and_can_not_forge_it(proxy: 
     assert "Strict-Transport-Security" not in answer.headers
 
 
-def test_a_form_of_the_same_origin_is_taken_and_no_other_or_larger(proxy: Proxy) -> None:
+def test_a_form_of_the_same_origin_is_taken_and_no_other_or_larger(proxy):
     form = b"email=nobody%40example.com&password=x"
     headers = {"Content-Type": "application/x-www-form-urlencoded"}
     own = headers | {"Origin": f"http://127.0.0.1:{proxy.port}"}
@@ -117,7 +117,7 @@ def test_a_form_of_the_same_origin_is_taken_and_no_other_or_larger(proxy: Proxy)
 
 
 @pytest.mark.parametrize("path", ["/widget/v1.js", "/widget/{project}/feed", "/static/css/app.css"])
-def test_answers_are_compressed_once_and_keep_their_etag(proxy: Proxy, path: str) -> None:
+def test_answers_are_compressed_once_and_keep_their_etag(proxy, path):
     path = path.format(project=_make_project(proxy)[0])
     direct = proxy.service.call("GET", path)
     for _ in range(2):
@@ -137,7 +137,7 @@ def _add(answers: list[Answer], proxy: Proxy, path: str) -> Answer:
     return answers[-1]
 
 
-def test_the_widgets_data_is_kept_and_asked_for_anew(tmp_path: Path) -> None:
+def test_the_widgets_data_is_kept_and_asked_for_anew(tmp_path):
     with run_proxy(tmp_path / "service") as proxy:
         _follow_the_cache(proxy)
 
@@ -166,7 +166,7 @@ def _follow_the_cache(proxy: Proxy) -> None:
     assert proxy.call("GET", "/healthz").status == 502
 
 
-def test_private_pages_are_never_kept(proxy: Proxy) -> None:
+def test_private_pages_are_never_kept(proxy):
     project, headers = _make_project(proxy)
     for path in (f"/v1/projects/{project}", f"/widget/{project}", "/login"):
         assert proxy.call("GET", path, headers=headers).headers["X-Cache"] is None

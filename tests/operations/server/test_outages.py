@@ -18,7 +18,6 @@ from testimonials import create_app
 from testimonials.core.db import postgres_watch
 from testimonials.core.db.outages import find_outage
 from testimonials.core.settings.table import load_settings
-from tests.conftest import StartService
 from tests.operations.disks import fill, small_disk
 from tests.support.servers import PostgresServer, free_port, new_database, wait_for
 
@@ -36,9 +35,7 @@ def frozen_postgres() -> Iterator[tuple[PostgresServer, str]]:
 
 @pytest.mark.postgres
 @pytest.mark.process
-def test_a_frozen_postgresql_is_503_until_it_goes_on(
-    start: StartService, frozen_postgres: tuple[PostgresServer, str]
-) -> None:
+def test_a_frozen_postgresql_is_503_until_it_goes_on(start, frozen_postgres):
     server, url = frozen_postgres
     service = start(database_url=url)
     keys = service.sign_up()
@@ -64,9 +61,7 @@ def test_a_frozen_postgresql_is_503_until_it_goes_on(
     assert log.count("a request failed (DATABASE_AWAY): ") == 1, log
 
 
-def test_only_a_server_that_answers_nobody_is_given_up(
-    empty_postgres: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_a_server_that_answers_nobody_is_given_up(empty_postgres, monkeypatch):
     monkeypatch.setattr(postgres_watch, "QUIET_SECONDS", 0.05)
     engine = create_engine(empty_postgres.replace("postgresql:", "postgresql+psycopg:"))
     postgres_watch.watch_database(engine)
@@ -93,7 +88,7 @@ def make_app(folder: Path, **settings: object) -> Flask:
     return create_app(load_settings({}, {"instance_path": str(folder), **settings}))
 
 
-def test_a_full_disk_is_503_and_the_words_come_back(tmp_path: Path, sqlite_template: Path) -> None:
+def test_a_full_disk_is_503_and_the_words_come_back(tmp_path, sqlite_template):
     with small_disk(tmp_path / "disk", "2m") as disk:
         shutil.copy(sqlite_template, disk / "testimonials.db")
         client = make_app(disk, min_form_seconds=0).test_client()
@@ -121,7 +116,7 @@ def test_a_full_disk_is_503_and_the_words_come_back(tmp_path: Path, sqlite_templ
         assert client.post("/kiln", data=kept).status_code == 303
 
 
-def test_a_database_that_is_away_gives_the_words_back_but_no_secret(tmp_path: Path) -> None:
+def test_a_database_that_is_away_gives_the_words_back_but_no_secret(tmp_path):
     url = f"postgresql://shop:hidden@127.0.0.1:{free_port()}/shop"
     client = make_app(tmp_path, database_url=url).test_client()
     own = {"Sec-Fetch-Site": "same-origin", "Accept-Language": "de"}

@@ -72,7 +72,7 @@ def served(installed: Path, tmp_path: Path) -> Iterator[Service]:
     service.kill()
 
 
-def test_the_same_sources_make_the_same_wheel(wheel: Path, tmp_path: Path) -> None:
+def test_the_same_sources_make_the_same_wheel(wheel, tmp_path):
     """In another folder, with files of another time."""
     digests = set()
     for name in ("one", "another/folder"):
@@ -95,7 +95,7 @@ def test_the_same_sources_make_the_same_wheel(wheel: Path, tmp_path: Path) -> No
     assert len(digests) == 1
 
 
-def test_the_wheel_holds_every_file_of_the_package(wheel: Path) -> None:
+def test_the_wheel_holds_every_file_of_the_package(wheel):
     with zipfile.ZipFile(wheel) as archive:
         packed = {name for name in archive.namelist() if name.startswith(f"{PACKAGE}/")}
     there = {
@@ -107,7 +107,7 @@ def test_the_wheel_holds_every_file_of_the_package(wheel: Path) -> None:
     assert len(there) > 200
 
 
-def test_the_installed_command_is_that_of_the_wheel(installed: Path, tmp_path: Path) -> None:
+def test_the_installed_command_is_that_of_the_wheel(installed, tmp_path):
     environment = clean_environment(tmp_path / "instance", {})
     done = run_program([installed, "--version"], env=environment, cwd=tmp_path)
     assert done.stdout == f"testimonials, version {testimonials.__version__}\n"
@@ -116,7 +116,7 @@ def test_the_installed_command_is_that_of_the_wheel(installed: Path, tmp_path: P
     assert Path(found.stdout).is_relative_to(installed.parent.parent)
 
 
-def test_the_installed_command_serves(served: Service) -> None:
+def test_the_installed_command_serves(served):
     headers = served.sign_up()
     project = served.call("POST", "/v1/projects", {"slug": "kiln"}, headers).data["_id"]
     assert served.call("GET", f"/widget/{project}/feed").status == 200
@@ -125,7 +125,7 @@ def test_the_installed_command_serves(served: Service) -> None:
     assert served.stop() == 0
 
 
-def test_the_units_are_understood_and_the_service_is_hardened(tmp_path: Path) -> None:
+def test_the_units_are_understood_and_the_service_is_hardened(tmp_path):
     program = shutil.which("systemd-analyze")
     assert program is not None, "systemd-analyze is not installed; scripts/test installs it."
     text = (PROJECT / "packaging" / "testimonials.service").read_text()
@@ -145,7 +145,7 @@ def test_the_units_are_understood_and_the_service_is_hardened(tmp_path: Path) ->
     assert rated.returncode == 0, rated.stdout[-300:]
 
 
-def test_the_image_is_made_of_what_it_copies() -> None:
+def test_the_image_is_made_of_what_it_copies():
     """Nothing that the Dockerfile copies is kept from it, and it doesn't run as root."""
     lines = (PROJECT / "Dockerfile").read_text().splitlines()
     let_in = {
@@ -163,7 +163,7 @@ def test_the_image_is_made_of_what_it_copies() -> None:
     assert all(os.path.exists(PROJECT / name) for name in copied)
 
 
-def test_compose_files_name_what_there_is() -> None:
+def test_compose_files_name_what_there_is():
     service = yaml.safe_load((PROJECT / "compose.yaml").read_text())["services"]["testimonials"]
     more = yaml.safe_load((PROJECT / "compose.postgres.yaml").read_text())["services"]
     names = {*service["environment"], *more["testimonials"]["environment"]}

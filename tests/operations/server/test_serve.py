@@ -20,7 +20,6 @@ from click import ClickException
 from flask import Flask
 
 from testimonials.operations.database import require_known_secret
-from tests.conftest import MakeApp, StartService
 from tests.support.load import NEEDED
 from tests.support.process import (
     COMMAND,
@@ -31,7 +30,7 @@ from tests.support.process import (
     run_program,
     start_service,
 )
-from tests.support.servers import PATIENCE, MailSink, free_port, wait_for
+from tests.support.servers import PATIENCE, free_port, wait_for
 
 pytestmark = pytest.mark.process
 
@@ -67,7 +66,7 @@ def _send_raw(service: Service, content: bytes) -> Answer:
     return Answer(int(head.split()[1]), None, body)  # type: ignore[arg-type]
 
 
-def test_starts_on_an_empty_folder_and_keeps_its_secret_to_itself(service: Service) -> None:
+def test_starts_on_an_empty_folder_and_keeps_its_secret_to_itself(service):
     assert service.call("GET", "/healthz").json["status"] == "ok"
     folder = Path(service.environment["TESTIMONIALS_INSTANCE_PATH"])
     assert (_mode(folder), _mode(folder / "secret_key")) == (0o700, 0o600)
@@ -84,13 +83,13 @@ def test_starts_on_an_empty_folder_and_keeps_its_secret_to_itself(service: Servi
     assert service.call("GET", "/fern-fable-salon").status == 200
 
 
-def test_addresses_are_where_it_listens_unless_set(service: Service, keys: dict[str, str]) -> None:
+def test_addresses_are_where_it_listens_unless_set(service, keys):
     path = f"/v1/projects/{service.make_project(keys)}/embed-snippet"
     assert service.call("GET", path, headers=keys).data["widgetUrl"].startswith(service.url)
 
 
 @pytest.mark.thorough
-def test_unix_socket(start: StartService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unix_socket(start, tmp_path, monkeypatch):
     path = tmp_path / "web.sock"
     with closing(socket.socket(socket.AF_UNIX)) as left:
         # As a service leaves it that was killed.
@@ -116,7 +115,7 @@ def _connect(connection: HTTPConnection, path: Path) -> None:
     connection.sock.connect(str(path))
 
 
-def test_another_secret_on_the_same_database_is_refused(make_app: MakeApp, backend: str) -> None:
+def test_another_secret_on_the_same_database_is_refused(make_app, backend):
     for app in (make_app(), make_app()):
         with app.app_context():
             require_known_secret()
@@ -158,9 +157,7 @@ main(["serve", "--port", "0"])
     ],
     ids=["before", "between", "after"],
 )
-def test_a_signal_at_any_moment_ends_it_with_exit_code_0(
-    tmp_path: Path, ending: signal.Signals, moments: str, has_listened: bool
-) -> None:
+def test_a_signal_at_any_moment_ends_it_with_exit_code_0(tmp_path, ending, moments, has_listened):
     command = [sys.executable, "-c", SIGNALS_ITSELF, int(ending), moments]
     done = run_program(command, env=clean_environment(tmp_path / "service", {}))
     assert done.returncode == 0, done.stderr
@@ -171,7 +168,7 @@ def test_a_signal_at_any_moment_ends_it_with_exit_code_0(
 
 
 @pytest.mark.thorough
-def test_sigterm_lets_a_request_in_flight_finish(start: StartService, tmp_path: Path) -> None:
+def test_sigterm_lets_a_request_in_flight_finish(start, tmp_path):
     service = start()
     headers = service.sign_up()
     project = service.make_project(headers)
@@ -209,7 +206,7 @@ def _is_read(server: int, client: int) -> bool:
     return False
 
 
-def test_a_body_over_64_kib_is_413_as_json(service: Service) -> None:
+def test_a_body_over_64_kib_is_413_as_json(service):
     answer = service.call("POST", "/v1/auth/agent-init", {"email": "a" * 65_536})
     assert (answer.status, answer.json["code"]) == (413, "BODY_TOO_LARGE")
     head = "POST /v1/auth/agent-init HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
@@ -221,7 +218,7 @@ def test_a_body_over_64_kib_is_413_as_json(service: Service) -> None:
     assert _send_raw(service, chunk.encode()).status == 413
 
 
-def test_a_broken_request_gets_a_json_error_and_the_server_goes_on(service: Service) -> None:
+def test_a_broken_request_gets_a_json_error_and_the_server_goes_on(service):
     # As long as the server reads and not a byte longer: what it leaves unread resets a connection.
     long = b"GET /v1/me HTTP/1.1\r\nHost: x\r\nx: ".ljust(65_536, b"a")
     broken_requests = {
@@ -245,7 +242,7 @@ def test_a_broken_request_gets_a_json_error_and_the_server_goes_on(service: Serv
     assert "Traceback" not in "".join(service.output), service.output
 
 
-def test_a_connection_goes_on_after_every_answer(service: Service, keys: dict[str, str]) -> None:
+def test_a_connection_goes_on_after_every_answer(service, keys):
     project = service.make_project(keys)
     with closing(HTTPConnection(urlsplit(service.url).netloc, timeout=PATIENCE)) as connection:
         connection.connect()
@@ -272,7 +269,7 @@ def test_a_connection_goes_on_after_every_answer(service: Service, keys: dict[st
         assert ask("GET", "/v1/me")[0] == 401
 
 
-def test_300_idle_connections_keep_nobody_out(service: Service, keys: dict[str, str]) -> None:
+def test_300_idle_connections_keep_nobody_out(service, keys):
     host, _, port = service.url.removeprefix("http://").partition(":")
     with ExitStack() as idle:
         for number in range(300):
@@ -285,7 +282,7 @@ def test_300_idle_connections_keep_nobody_out(service: Service, keys: dict[str, 
 
 
 @pytest.mark.thorough
-def test_connections_are_fewer_where_few_files_may_be_open(tmp_path: Path) -> None:
+def test_connections_are_fewer_where_few_files_may_be_open(tmp_path):
     limit = 64
     shell = ["/bin/sh", "-c", f'ulimit -n {limit} && exec "$@"', "sh"]
     service = start_service(tmp_path / "service", [], {}, command=[*shell, *COMMAND])
@@ -307,12 +304,12 @@ def _init(app: Flask, number: int, forwarded: str) -> int:
     return app.test_client().post("/v1/auth/agent-init", json=body, headers=headers).status_code
 
 
-def test_forwarded_addresses_are_not_believed_unless_proxies_are_trusted(app: Flask) -> None:
+def test_forwarded_addresses_are_not_believed_unless_proxies_are_trusted(app):
     statuses = [_init(app, number, f"192.0.2.{number}") for number in range(6)]
     assert statuses == [200] * 5 + [429]
 
 
-def test_with_a_trusted_proxy_the_address_it_saw_counts(make_app: MakeApp) -> None:
+def test_with_a_trusted_proxy_the_address_it_saw_counts(make_app):
     app = make_app(trusted_proxies=1, base_url="https://testimonials.example.com")
     # What the client itself put into the header stands before it and counts for nothing.
     statuses = [_init(app, number, f"198.51.100.{number}, 192.0.2.1") for number in range(6)]
@@ -328,7 +325,7 @@ def test_with_a_trusted_proxy_the_address_it_saw_counts(make_app: MakeApp) -> No
 
 
 @pytest.mark.thorough
-def test_a_port_in_use_is_said_in_one_sentence(tmp_path: Path) -> None:
+def test_a_port_in_use_is_said_in_one_sentence(tmp_path):
     port = str(free_port())
     with socket.create_server(("127.0.0.1", int(port))):
         environment = clean_environment(tmp_path / "second", {"port": port})
@@ -347,7 +344,7 @@ def test_a_port_in_use_is_said_in_one_sentence(tmp_path: Path) -> None:
         ({"database_url": "postgresql://u:hidden@127.0.0.1:1/x"}, "TESTIMONIALS_DATABASE_URL"),
     ],
 )
-def test_a_wrong_setting_ends_start(tmp_path: Path, settings: dict[str, str], named: str) -> None:
+def test_a_wrong_setting_ends_start(tmp_path, settings, named):
     done = run_command(["serve", "--port", "0"], clean_environment(tmp_path / "x", settings))
     assert done.returncode != 0
     assert done.stderr.startswith("Error: ")
@@ -358,7 +355,7 @@ def test_a_wrong_setting_ends_start(tmp_path: Path, settings: dict[str, str], na
 
 
 @pytest.mark.thorough
-def test_a_file_that_is_no_database_is_refused_and_kept(tmp_path: Path) -> None:
+def test_a_file_that_is_no_database_is_refused_and_kept(tmp_path):
     instance = tmp_path / "service"
     instance.mkdir()
     content = b"these are somebody's notes and no database at all" * 50
@@ -372,9 +369,7 @@ def test_a_file_that_is_no_database_is_refused_and_kept(tmp_path: Path) -> None:
 
 
 @pytest.mark.thorough
-def test_every_line_of_a_json_log_parses_and_none_holds_a_secret(
-    start: StartService, smtp: MailSink
-) -> None:
+def test_every_line_of_a_json_log_parses_and_none_holds_a_secret(start, smtp):
     smtp.answers.append("550 5.1.1 <Private.Person@example.com>: no such user here")
     service = start(log_format="json", smtp_url=smtp.url)
     headers = service.sign_up("private.person@example.com")
@@ -411,7 +406,7 @@ def test_every_line_of_a_json_log_parses_and_none_holds_a_secret(
         assert secret.lower() not in text
 
 
-def test_postgresql_serves_too(start: StartService, empty_postgres: str, tmp_path: Path) -> None:
+def test_postgresql_serves_too(start, empty_postgres, tmp_path):
     service = start(database_url=empty_postgres, workers="2")
     headers = service.sign_up()
     path = f"/v1/projects/{service.make_project(headers)}/testimonials"

@@ -4,7 +4,7 @@ import html
 import os
 import re
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import suppress
 from pathlib import Path
@@ -57,9 +57,7 @@ def children(pid: int) -> list[int]:
 
 
 @pytest.mark.parametrize(("words", "make"), HOSTILE.values(), ids=HOSTILE)
-def test_a_hostile_picture_is_taken_or_refused(
-    service: Service, words: str, make: Callable[[], bytes]
-) -> None:
+def test_a_hostile_picture_is_taken_or_refused(service, words, make):
     (worker,) = service.workers
     answer = send_photo(service, make())
     page = html.unescape(answer.body.decode())
@@ -73,7 +71,7 @@ def test_a_hostile_picture_is_taken_or_refused(
     wait_for(lambda: not children(decoder), what="the end of the picture's process")
 
 
-def test_others_are_answered_while_pictures_wait(service: Service) -> None:
+def test_others_are_answered_while_pictures_wait(service):
     (decoder,) = children(service.workers[0])
     os.kill(decoder, signal.SIGSTOP)
     try:
@@ -95,7 +93,7 @@ def test_others_are_answered_while_pictures_wait(service: Service) -> None:
     assert "Many pictures are being uploaded right now." in page
 
 
-def test_a_decoder_that_is_gone_is_replaced_and_ends_with_its_worker(tmp_path: Path) -> None:
+def test_a_decoder_that_is_gone_is_replaced_and_ends_with_its_worker(tmp_path):
     service = start(tmp_path)
     try:
         (worker,) = service.workers

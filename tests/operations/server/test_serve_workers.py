@@ -18,7 +18,6 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.conftest import StartService
 from tests.operations.test_metrics import TOKEN
 from tests.support.load import NEEDED, Load
 from tests.support.process import (
@@ -74,7 +73,7 @@ def is_alive(pid: int) -> bool:
     return False
 
 
-def test_each_worker_has_a_core_and_the_parent_no_connection(service: Service) -> None:
+def test_each_worker_has_a_core_and_the_parent_no_connection(service):
     pinned = [os.sched_getaffinity(pid) for pid in service.workers]
     usable = os.sched_getaffinity(service.process.pid)
     assert [len(cores) for cores in pinned] == [1, 1]
@@ -93,7 +92,7 @@ def restarts(service: Service) -> float:
     return float(found[1])
 
 
-def test_a_killed_worker_comes_back_and_is_counted(service: Service, keys: dict[str, str]) -> None:
+def test_a_killed_worker_comes_back_and_is_counted(service, keys):
     load, count = Load(service, keys), restarts(service)
     load.go_on()
     before = service.workers
@@ -110,7 +109,7 @@ def test_a_killed_worker_comes_back_and_is_counted(service: Service, keys: dict[
     assert (load.lost(), restarts(service)) == (set(), count + 1)
 
 
-def test_the_others_go_on_where_the_system_has_no_room_for_a_new_worker(service: Service) -> None:
+def test_the_others_go_on_where_the_system_has_no_room_for_a_new_worker(service):
     parent, before = service.process.pid, service.workers
     files = resource.prlimit(parent, resource.RLIMIT_NOFILE)
     resource.prlimit(parent, resource.RLIMIT_NOFILE, (3, files[1]))
@@ -124,7 +123,7 @@ def test_the_others_go_on_where_the_system_has_no_room_for_a_new_worker(service:
     wait_for(lambda: len(answering(service)) == 2, what="the new worker")
 
 
-def test_a_worker_that_keeps_dying_in_its_start_is_started_less_often(service: Service) -> None:
+def test_a_worker_that_keeps_dying_in_its_start_is_started_less_often(service):
     first = answering(service)[0]
     said = len(service.output)
     for _ in range(3):
@@ -174,7 +173,7 @@ class Answers:
             connection.close()
 
 
-def test_a_write_shows_in_the_next_answer_of_each(service: Service, keys: dict[str, str]) -> None:
+def test_a_write_shows_in_the_next_answer_of_each(service, keys):
     project = service.make_project(keys)
     answers = Answers(service)
     for total in range(4):
@@ -185,7 +184,7 @@ def test_a_write_shows_in_the_next_answer_of_each(service: Service, keys: dict[s
     answers.close()
 
 
-def test_concurrent_patches_of_other_fields_stay(service: Service, keys: dict[str, str]) -> None:
+def test_concurrent_patches_of_other_fields_stay(service, keys):
     path = f"/v1/projects/{service.make_project(keys)}"
 
     def patch(change: dict[str, object]) -> None:
@@ -203,7 +202,7 @@ def test_concurrent_patches_of_other_fields_stay(service: Service, keys: dict[st
                 assert config | change == config
 
 
-def test_ctrl_c_under_load_loses_no_write_and_cuts_off_no_request(start: StartService) -> None:
+def test_ctrl_c_under_load_loses_no_write_and_cuts_off_no_request(start):
     service = start(workers="2")
     wait_for(lambda: len(answering(service)) == 2, what="both workers")
     load = Load(service, service.sign_up(), 6)
@@ -236,9 +235,7 @@ def read_answer(connection: socket.socket) -> str:
     return received
 
 
-def test_sigterm_lets_begun_requests_finish_and_ends_connections(
-    start: StartService,
-) -> None:
+def test_sigterm_lets_begun_requests_finish_and_ends_connections(start):
     """As of a proxy, which keeps its connections; one request never ends."""
     service = start(workers="2")
     wait_for(lambda: len(answering(service)) == 2, what="both workers")
@@ -272,7 +269,7 @@ def test_sigterm_lets_begun_requests_finish_and_ends_connections(
         assert service.wait() == 0
 
 
-def test_sighup_takes_over_settings_and_refuses_nobody(start: StartService, tmp_path: Path) -> None:
+def test_sighup_takes_over_settings_and_refuses_nobody(start, tmp_path):
     service = start(workers="2", log_format="json")
     wait_for(lambda: len(answering(service)) == 2, what="both workers")
     load = Load(service, service.sign_up())
@@ -313,7 +310,7 @@ main(["serve", "--port", "0"])
 """
 
 
-def test_a_first_worker_that_is_killed_is_named_in_the_log(tmp_path: Path) -> None:
+def test_a_first_worker_that_is_killed_is_named_in_the_log(tmp_path):
     """Such as by a lack of memory during the upgrade, of which it can't say anything itself."""
     environment = clean_environment(tmp_path / "service", {"workers": "1"})
     environment["PYTHONPATH"] = os.pathsep.join(["", *sys.path])
@@ -322,7 +319,7 @@ def test_a_first_worker_that_is_killed_is_named_in_the_log(tmp_path: Path) -> No
     assert "the first worker was ended by signal 9 before it answered" in done.stderr
 
 
-def test_the_workers_end_with_a_parent_that_is_killed(start: StartService) -> None:
+def test_the_workers_end_with_a_parent_that_is_killed(start):
     service = start(workers="2")
     workers = service.workers
     service.process.kill()
@@ -357,7 +354,7 @@ def read_until(terminal: int, words: str) -> str:
     return shown
 
 
-def test_a_closed_terminal_ends_it_instead_of_reloading(tmp_path: Path) -> None:
+def test_a_closed_terminal_ends_it_instead_of_reloading(tmp_path):
     instance = tmp_path / "service"
     instance.mkdir()
     (instance / "testimonials.toml").write_text("workers = 2\n")

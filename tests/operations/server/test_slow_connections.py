@@ -108,9 +108,7 @@ def has_ended(client: socket.socket) -> bool:
     [(b"G", b"E"), (b"\r\n\r\n", b"\r\n\r\n"), (WHOLE + b"G", b"E"), (HEAD + b"\r\n", b"a")],
     ids=["head", "blank lines", "second head", "body"],
 )
-def test_a_request_that_comes_byte_by_byte_is_cut_off(
-    open_door: MakeDoor, monkeypatch: pytest.MonkeyPatch, begin: bytes, drip: bytes
-) -> None:
+def test_a_request_that_comes_byte_by_byte_is_cut_off(open_door, monkeypatch, begin, drip):
     for name in ("HEAD_SECONDS", "BODY_SECONDS"):
         monkeypatch.setattr(connections, name, 0.2)
     monkeypatch.setattr(connections, "BODY_BYTES_PER_SECOND", 5000)
@@ -123,7 +121,7 @@ def test_a_request_that_comes_byte_by_byte_is_cut_off(
     pytest.fail("it went on for 400 bytes")
 
 
-def test_a_steady_body_has_its_time(open_door: MakeDoor, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_steady_body_has_its_time(open_door, monkeypatch):
     monkeypatch.setattr(connections, "BODY_SECONDS", 0.1)
     monkeypatch.setattr(connections, "BODY_BYTES_PER_SECOND", 5)
     with open_door().connect(HEAD + b"\r\n" + b"a" * 4000) as client:
@@ -134,8 +132,8 @@ def test_a_steady_body_has_its_time(open_door: MakeDoor, monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize(("trusted_proxies", "kept"), [(0, 10), (1, 30)])
 def test_one_network_has_its_share_of_the_connections_unless_it_is_a_proxy(
-    open_door: MakeDoor, monkeypatch: pytest.MonkeyPatch, trusted_proxies: int, kept: int
-) -> None:
+    open_door, monkeypatch, trusted_proxies, kept
+):
     monkeypatch.setattr(worker, "MOST_CONNECTIONS", 100)
     door = open_door(trusted_proxies=trusted_proxies)
     with contextlib.ExitStack() as stack:
@@ -145,9 +143,7 @@ def test_one_network_has_its_share_of_the_connections_unless_it_is_a_proxy(
         assert [has_ended(client) for client in clients] == [True] * (30 - kept) + [False] * kept
 
 
-def test_where_all_connections_are_taken_the_fullest_network_makes_room(
-    open_door: MakeDoor, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_where_all_connections_are_taken_the_fullest_network_makes_room(open_door, monkeypatch):
     monkeypatch.setattr(worker, "MOST_CONNECTIONS", 40)
     door = open_door()
     with contextlib.ExitStack() as stack:
@@ -163,7 +159,7 @@ def test_where_all_connections_are_taken_the_fullest_network_makes_room(
         assert not has_ended(visitor)
 
 
-def test_no_reader_holds_no_thread(open_door: MakeDoor, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_reader_holds_no_thread(open_door, monkeypatch):
     door = open_door(threads=1)
     large = WHOLE.replace(b"/", b"/large", 1)
     with door.connect(large * 60):
@@ -177,7 +173,7 @@ def test_no_reader_holds_no_thread(open_door: MakeDoor, monkeypatch: pytest.Monk
         wait_for(lambda: not door.channels, what="the end of the connection")
 
 
-def test_healthz_answers_while_every_thread_waits(open_door: MakeDoor) -> None:
+def test_healthz_answers_while_every_thread_waits(open_door):
     door = open_door(threads=2)
     late = WHOLE.replace(b"/", b"/late", 1)
     with contextlib.ExitStack() as stack:

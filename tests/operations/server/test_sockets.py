@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import StartService
 from tests.operations.server.hosts.nginx import run_site
 from tests.support.load import Load
 from tests.support.process import COMMAND, Service, clean_environment, run_program, start_service
@@ -51,7 +50,7 @@ def end(service: Service) -> None:
     service.kill()
 
 
-def test_a_restart_on_a_held_socket_refuses_nobody(held: socket.socket, tmp_path: Path) -> None:
+def test_a_restart_on_a_held_socket_refuses_nobody(held, tmp_path):
     instance = tmp_path / "service"
     old = start_on(held, instance)
     assert old.url == f"http://127.0.0.1:{held.getsockname()[1]}"
@@ -69,7 +68,7 @@ def test_a_restart_on_a_held_socket_refuses_nobody(held: socket.socket, tmp_path
     assert (load.broken, load.lost()) == ([], set())
 
 
-def test_without_a_held_socket_a_restart_refuses_some(tmp_path: Path) -> None:
+def test_without_a_held_socket_a_restart_refuses_some(tmp_path):
     """What the test above would show, if it could not fail."""
     instance, port = tmp_path / "service", str(free_port())
     old = start_service(instance, ("--port", port), {})
@@ -86,7 +85,7 @@ def test_without_a_held_socket_a_restart_refuses_some(tmp_path: Path) -> None:
     assert load.lost() == set()
 
 
-def test_systemd_hands_it_a_unix_socket(tmp_path: Path) -> None:
+def test_systemd_hands_it_a_unix_socket(tmp_path):
     path = tmp_path / "web.sock"
     settings = {"base_url": "https://a.example.com", "workers": "1"}
     environment = clean_environment(tmp_path / "service", settings)
@@ -106,7 +105,7 @@ def test_systemd_hands_it_a_unix_socket(tmp_path: Path) -> None:
     assert path.is_socket()
 
 
-def test_two_sockets_are_refused(held: socket.socket, tmp_path: Path) -> None:
+def test_two_sockets_are_refused(held, tmp_path):
     environment = clean_environment(tmp_path / "service", {})
     script = PASS.replace("LISTEN_FDS=1", "LISTEN_FDS=2")
     number = held.fileno()
@@ -116,7 +115,7 @@ def test_two_sockets_are_refused(held: socket.socket, tmp_path: Path) -> None:
     assert "give the socket unit one ListenStream=" in done.stderr
 
 
-def test_what_was_passed_to_another_is_left_alone(held: socket.socket, tmp_path: Path) -> None:
+def test_what_was_passed_to_another_is_left_alone(held, tmp_path):
     environment = clean_environment(tmp_path / "service", {"workers": "1"})
     environment |= {"LISTEN_PID": "1", "LISTEN_FDS": "1"}
     service = start_service(tmp_path, (), {}, environment=environment)
@@ -126,7 +125,7 @@ def test_what_was_passed_to_another_is_left_alone(held: socket.socket, tmp_path:
 
 
 @pytest.mark.parametrize("kind", ["unix", "ipv6", "both"])
-def test_nginx_reaches_it(start: StartService, kind: str) -> None:
+def test_nginx_reaches_it(start, kind):
     """By each kind of address, with a visitor who comes by IPv6."""
     port = free_port()
     # nginx is another user, who can't look into the folders of a test.

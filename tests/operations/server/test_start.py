@@ -44,7 +44,7 @@ main()
 """
 
 
-def test_nothing_new_is_loaded_before_the_first_answer(tmp_path: Path) -> None:
+def test_nothing_new_is_loaded_before_the_first_answer(tmp_path):
     service = start_service(tmp_path, (), {})
     project = service.make_project(service.sign_up())
     assert service.stop() == 0
@@ -77,7 +77,7 @@ def test_nothing_new_is_loaded_before_the_first_answer(tmp_path: Path) -> None:
     assert not any(new.values()), new
 
 
-def test_whoever_asks_while_modules_are_loaded_is_answered(tmp_path: Path) -> None:
+def test_whoever_asks_while_modules_are_loaded_is_answered(tmp_path):
     """Models that name each other may be there by half then."""
     service = start_service(tmp_path, (), {})
     headers = service.sign_up()
@@ -97,7 +97,7 @@ def test_whoever_asks_while_modules_are_loaded_is_answered(tmp_path: Path) -> No
         service.kill()
 
 
-def test_templates_are_compiled_once(tmp_path: Path) -> None:
+def test_templates_are_compiled_once(tmp_path):
     page = show_login(tmp_path)
     kept = {path: path.read_bytes() for path in (tmp_path / "templates").iterdir()}
     (frame,) = (path for path in kept if b"<!doctype html>" in kept[path])
@@ -109,12 +109,12 @@ def test_templates_are_compiled_once(tmp_path: Path) -> None:
     assert cut.read_bytes() == kept[cut]
 
 
-def test_pages_need_no_place_for_templates(tmp_path: Path) -> None:
+def test_pages_need_no_place_for_templates(tmp_path):
     (tmp_path / "templates").write_text("no folder")
     assert "<html" in show_login(tmp_path)
 
 
-def test_the_script_is_kept_after_the_start(tmp_path: Path) -> None:
+def test_the_script_is_kept_after_the_start(tmp_path):
     service = start_service(tmp_path, (), {})
     try:
         with sqlite3.connect(tmp_path / "testimonials.db") as database:

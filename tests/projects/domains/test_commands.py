@@ -2,16 +2,13 @@
 
 import json
 
-from flask import Flask
-
 from tests.auth.browsers import open_browser
-from tests.conftest import Caller
 from tests.transfer.archives.projects import run_well
 
 HOST = "words.kiln.example"
 
 
-def test_a_name_is_looked_up_and_removed_and_the_owner_reads_it(app: Flask, owner: Caller) -> None:
+def test_a_name_is_looked_up_and_removed_and_the_owner_reads_it(app, owner):
     owner.create_project(slug="kiln")
     run_well(app, "domains", "set", "kiln", HOST)
     assert HOST in run_well(app, "domains", "list")

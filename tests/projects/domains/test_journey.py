@@ -94,7 +94,7 @@ def world(tmp_path: Path) -> Iterator[World]:
             service.kill()
 
 
-def test_a_project_gets_its_own_host_name(world: World) -> None:
+def test_a_project_gets_its_own_host_name(world):
     set_up = world.domain("PUT", body={"host": f"https://{HOST.upper()}/"}).data
     txt, cname = set_up["records"]
     assert (set_up["host"], set_up["state"]) == (HOST, "waiting")
@@ -125,7 +125,7 @@ def test_a_project_gets_its_own_host_name(world: World) -> None:
     assert world.at(HOST, "GET", "/").status == 200
 
 
-def test_a_visitor_writes_on_it_and_finds_nothing_else_there(world: World) -> None:
+def test_a_visitor_writes_on_it_and_finds_nothing_else_there(world):
     world.take()
     page = world.at(HOST, "GET", "/")
     text = page.body.decode()
@@ -165,7 +165,7 @@ def test_a_visitor_writes_on_it_and_finds_nothing_else_there(world: World) -> No
     assert refused.status == 403
 
 
-def test_it_is_lost_with_its_record_and_goes_to_who_has_one(world: World) -> None:
+def test_it_is_lost_with_its_record_and_goes_to_who_has_one(world):
     mine = world.take()
     other, theirs = give_token(world.service, "other@example.com", "oven")
     where = f"/v1/projects/{theirs['_id']}/domain"
@@ -201,7 +201,7 @@ def test_it_is_lost_with_its_record_and_goes_to_who_has_one(world: World) -> Non
     assert world.service.call("GET", where, None, other).json["code"] == "NO_DOMAIN"
 
 
-def test_caddy_gets_certificates_for_it_alone(world: World, tmp_path: Path) -> None:
+def test_caddy_gets_certificates_for_it_alone(world, tmp_path):
     program = shutil.which("caddy")
     assert program is not None, "caddy is not installed; scripts/test installs it."
     world.take()

@@ -3,7 +3,6 @@
 import re
 
 import pytest
-from flask import Flask
 from flask.testing import FlaskClient
 
 from tests.auth.browsers import open_browser
@@ -30,7 +29,7 @@ def choose(browser: FlaskClient, project: str, mode: str) -> str:
     return answer.headers["Location"]
 
 
-def test_a_choice_is_kept_and_said(browser: FlaskClient, project: str) -> None:
+def test_a_choice_is_kept_and_said(browser, project):
     assert chosen(browser, project) == "at_once"
     for mode, value in (("daily", "Once a day"), ("never", "Never"), ("at_once", "At once")):
         page = browser.get(choose(browser, project, mode)).text
@@ -46,7 +45,7 @@ def test_a_choice_is_kept_and_said(browser: FlaskClient, project: str) -> None:
     assert chosen(browser, project) == "never"
 
 
-def test_moderator_choice(app: Flask, browser: FlaskClient, outsider: Caller, project: str) -> None:
+def test_moderator_choice(app, browser, outsider, project):
     colleague = open_browser(app, outsider)
     add_member(app, project, outsider, "moderator")
     choose(colleague, project, "daily")

@@ -19,7 +19,7 @@ from testimonials.projects.proposals import send_proposal_mail
 from testimonials.testimonials import models
 from tests.auth.browsers import mailed_path, open_browser
 from tests.auth.links import init, mails, redeem
-from tests.conftest import Caller, MakeCaller, MovableClock
+from tests.conftest import Caller
 from tests.core.events import read_types
 from tests.projects.proposals.agents import hold_picture, make_agent, propose, read_proposal
 from tests.support.racing import at_once
@@ -34,7 +34,7 @@ def project(owner: Caller) -> str:
     return str(owner.create_project(slug="kiln", businessName="Kiln & Clay")["_id"])
 
 
-def test_words_that_both_texts_have_in_their_order_are_not_marked() -> None:
+def test_words_that_both_texts_have_in_their_order_are_not_marked():
     before, after = compare_texts("Great coffee, kind people.", "Great tea, very kind people.")
     assert before == [("Great ", False), ("coffee", True), (", kind people.", False)]
     assert [text for text, is_other in after if is_other] == ["tea", "very "]
@@ -68,9 +68,7 @@ def follow(browser: FlaskClient, answer: Any) -> str:
     return browser.get(answer.headers["Location"].partition("#")[0]).text
 
 
-def test_accepting_does_what_the_owner_would_click(
-    app: Flask, owner: Caller, browser: FlaskClient, project: str
-) -> None:
+def test_accepting_does_what_the_owner_would_click(app, owner, browser, project):
     agent = make_agent(owner, Scope.READ, Scope.DRAFT)
     shown = owner.create_testimonial(project, text="They fixed it in one day.")["_id"]
     waiting = add_testimonial(app, project, status="pending")
@@ -124,7 +122,7 @@ def test_accepting_does_what_the_owner_would_click(
     assert activity.count("accepted the proposal") == 8
 
 
-def test_declining_tells_the_agent_why(owner: Caller, browser: FlaskClient, project: str) -> None:
+def test_declining_tells_the_agent_why(owner, browser, project):
     made = propose(owner, project, "page", {"headline": SCRIPT}, reason="Accepted by the service.")
     text = page(browser, project)
     assert SCRIPT not in text
@@ -142,9 +140,7 @@ def test_declining_tells_the_agent_why(owner: Caller, browser: FlaskClient, proj
     assert "owner@example.com has declined it already" in again.text
 
 
-def test_what_no_longer_holds_is_said_and_the_proposal_stays(
-    app: Flask, owner: Caller, browser: FlaskClient, project: str
-) -> None:
+def test_what_no_longer_holds_is_said_and_the_proposal_stays(app, owner, browser, project):
     row = owner.create_testimonial(project)["_id"]
     gone = propose(owner, project, "testimonial.edit", {"text": "New"}, targetId=row)["_id"]
     page_change = propose(owner, project, "page", {"headline": "From the agent"})["_id"]
@@ -165,8 +161,8 @@ def test_what_no_longer_holds_is_said_and_the_proposal_stays(
 
 
 def test_moderators_decide_about_testimonials_and_admins_about_all(
-    app: Flask, owner: Caller, make_caller: MakeCaller, project: str
-) -> None:
+    app, owner, make_caller, project
+):
     change = propose(owner, project, "page", {"headline": "Secret headline"})["_id"]
     draft = propose(owner, project, "testimonial.add", {"authorName": "Ida", "text": "Hi"})["_id"]
     people = {}
@@ -192,9 +188,7 @@ def test_moderators_decide_about_testimonials_and_admins_about_all(
     assert decide(people["admin"], project, "accepted", change).status_code == 303
 
 
-def test_all_that_would_be_public_is_seen_before(
-    app: Flask, owner: Caller, browser: FlaskClient, project: str
-) -> None:
+def test_all_that_would_be_public_is_seen_before(app, owner, browser, project):
     photo = "https://elsewhere.example/face.png"
     draft = {"authorName": "Ida", "text": "Lovely cups.", "authorAvatar": photo}
     propose(owner, project, "testimonial.add", draft | {"submittedAt": "2019-03-04"})
@@ -210,9 +204,7 @@ def test_all_that_would_be_public_is_seen_before(
     assert f'href="/dashboard/projects/{project}/testimonials/{long}"' in text
 
 
-def test_two_people_at_once_have_one_effect(
-    app: Flask, owner: Caller, make_caller: MakeCaller, browser: FlaskClient, project: str
-) -> None:
+def test_two_people_at_once_have_one_effect(app, owner, make_caller, browser, project):
     admin = make_caller("admin@example.com", is_claimed=True)
     add_member(app, project, admin, "admin")
     draft = propose(owner, project, "testimonial.add", {"authorName": "Ida", "text": "Hi"})["_id"]
@@ -222,7 +214,7 @@ def test_two_people_at_once_have_one_effect(
     assert len(owner.get(f"/v1/projects/{project}/testimonials").json["data"]["items"]) == 1
 
 
-def test_only_what_was_seen(app: Flask, owner: Caller, browser: FlaskClient, project: str) -> None:
+def test_only_what_was_seen(app, owner, browser, project):
     with app.app_context(), write():
         more = {"kind": "page", "actor_kind": "agent", "actor_name": "abcd", "project_id": project}
         db.session.add_all(
@@ -241,8 +233,8 @@ def test_only_what_was_seen(app: Flask, owner: Caller, browser: FlaskClient, pro
 
 
 def test_a_picture_that_waits_is_kept_and_old_decisions_go(
-    app: Flask, owner: Caller, browser: FlaskClient, project: str, moved_clock: MovableClock
-) -> None:
+    app, owner, browser, project, moved_clock
+):
     made = [
         propose(owner, project, "logo", {"imageId": hold_picture(app)})["_id"] for _ in range(2)
     ]
@@ -258,9 +250,7 @@ def test_a_picture_that_waits_is_kept_and_old_decisions_go(
     assert owner.get(f"/v1/projects/{project}/proposals/{made[0]}").status_code == 404
 
 
-def test_what_an_author_erased_goes_from_proposals_too(
-    app: Flask, owner: Caller, browser: FlaskClient, project: str
-) -> None:
+def test_what_an_author_erased_goes_from_proposals_too(app, owner, browser, project):
     row = add_testimonial(app, project, text="My name is Rumpel.", author_email="a@example.com")
     kept = owner.create_testimonial(project)["_id"]
     edit = {"text": "The name is Rumpel.", "authorEmail": "b@example.com"}
@@ -289,9 +279,7 @@ def tell(app: Flask) -> list[str]:
     return [mail.recipient for mail in mails(app)[before:] if mail.purpose == "proposals"]
 
 
-def test_one_mail_tells_of_all_that_came_in_a_while(
-    app: Flask, owner: Caller, make_caller: MakeCaller, moved_clock: MovableClock
-) -> None:
+def test_one_mail_tells_of_all_that_came_in_a_while(app, owner, make_caller, moved_clock):
     project = owner.create_project(businessName="Kiln & Clay")["_id"]
     for role in ("admin", "moderator"):
         add_member(app, project, make_caller(f"{role}@example.com", is_claimed=True), role)
@@ -311,9 +299,7 @@ def test_one_mail_tells_of_all_that_came_in_a_while(
 
 
 @pytest.mark.parametrize(("mode", "told"), [("daily", 1), ("never", 0)])
-def test_it_follows_the_choice_for_new_testimonials(
-    app: Flask, owner: Caller, moved_clock: MovableClock, mode: str, told: int
-) -> None:
+def test_it_follows_the_choice_for_new_testimonials(app, owner, moved_clock, mode, told):
     project = owner.create_project()["_id"]
     form = {"mode": mode}
     browser = open_browser(app, owner)
@@ -329,7 +315,7 @@ def test_it_follows_the_choice_for_new_testimonials(
     assert len(tell(app)) == told
 
 
-def test_who_claims_finds_what_is_proposed_in_the_inbox(app: Flask) -> None:
+def test_who_claims_finds_what_is_proposed_in_the_inbox(app):
     client = app.test_client()
     data = init(client, "new@example.com").json["data"]  # type: ignore[index]
     agent = Caller(client, data["accountId"], "new@example.com", data["apiKey"])

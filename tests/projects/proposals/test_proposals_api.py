@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 from flask import Flask
-from flask.testing import FlaskClient
 
 from testimonials.auth.callers import Scope
 from testimonials.core.db.transactions import write
@@ -31,7 +30,7 @@ def waiting(app: Flask, project: str) -> str:
     return add_testimonial(app, project, status="pending", text="I like it.")
 
 
-def test_nothing_of_a_proposal_shows(app: Flask, agent: Caller, project: str, waiting: str) -> None:
+def test_nothing_of_a_proposal_shows(app, agent, project, waiting):
     shown = agent.create_testimonial(project)["_id"]
     picture = hold_picture(app)
     pages = (
@@ -69,7 +68,7 @@ def test_nothing_of_a_proposal_shows(app: Flask, agent: Caller, project: str, wa
     assert 'name="rating"' in form
 
 
-def test_what_can_never_be_accepted_is_refused(agent: Caller, project: str, waiting: str) -> None:
+def test_what_can_never_be_accepted_is_refused(agent, project, waiting):
     path = f"/v1/projects/{project}/proposals"
     one, target = {"ids": [waiting]}, {"targetId": waiting}
     unknown = {"ids": ["0" * 24], "decision": "approve"}
@@ -91,7 +90,7 @@ def test_what_can_never_be_accepted_is_refused(agent: Caller, project: str, wait
     assert agent.get(path).json["data"] == {"items": [], "next": None}
 
 
-def test_only_so_many_wait_and_the_same_twice_is_one(agent: Caller, project: str) -> None:
+def test_only_so_many_wait_and_the_same_twice_is_one(agent, project):
     values = {"headline": "New words"}
     first = propose(agent, project, "page", values)
     assert propose(agent, project, "page", values) == first
@@ -112,7 +111,7 @@ def test_only_so_many_wait_and_the_same_twice_is_one(agent: Caller, project: str
     assert agent.get(f"{path}?status=withdrawn").json["data"]["items"][0]["_id"] == first["_id"]
 
 
-def test_the_same_picture_twice_is_one_proposal(agent: Caller, project: str) -> None:
+def test_the_same_picture_twice_is_one_proposal(agent, project):
     row = agent.post(f"/v1/projects/{project}/testimonials", {"authorName": "Mo", "text": "Yes."})
     person = f"/v1/projects/{project}/testimonials/{data_of(row)['_id']}/avatar"
     headers = agent.headers | {"Content-Type": "image/png"}
@@ -126,7 +125,7 @@ def test_the_same_picture_twice_is_one_proposal(agent: Caller, project: str) -> 
         assert first == again != other
 
 
-def test_each_credential_sees_and_withdraws_its_own(owner: Caller, outsider: Caller) -> None:
+def test_each_credential_sees_and_withdraws_its_own(owner, outsider):
     project = owner.create_project()["_id"]
     drafter = make_agent(owner, Scope.DRAFT, project=project)
     reader = make_agent(owner, Scope.READ)
@@ -158,9 +157,7 @@ def test_each_credential_sees_and_withdraws_its_own(owner: Caller, outsider: Cal
         assert drafter.client.delete(here, headers=headers).status_code == status
 
 
-def test_a_picture_of_another_account_is_none(
-    app: Flask, agent: Caller, outsider: Caller, project: str
-) -> None:
+def test_a_picture_of_another_account_is_none(app, agent, outsider, project):
     logo, photo = hold_picture(app), hold_picture(app)
     with app.app_context(), write():
         db.session.get_one(Project, project).logo_id = logo
@@ -177,7 +174,7 @@ def test_a_picture_of_another_account_is_none(
     propose(agent, project, "logo", {"imageId": photo})
 
 
-def test_a_call_that_waits_says_why(owner: Caller) -> None:
+def test_a_call_that_waits_says_why(owner):
     project = owner.create_project()["_id"]
     drafter = make_agent(owner, Scope.DRAFT, project=project)
     row = owner.create_testimonial(project)["_id"]
@@ -218,9 +215,7 @@ def oat(owner: Caller) -> str:
     return str(owner.create_project(slug="oat")["_id"])
 
 
-def test_what_an_agent_drafts_is_shown_in_words_and_done_when_accepted(
-    app: Flask, owner: Caller, browser: FlaskClient, oat: str
-) -> None:
+def test_what_an_agent_drafts_is_shown_in_words_and_done_when_accepted(app, owner, browser, oat):
     agent = make_agent(owner, Scope.READ, Scope.DRAFT)
     base = f"/v1/projects/{oat}"
     picture = {"data": to_bytes(photo(300, 80), "PNG"), "content_type": "image/png"}
@@ -263,7 +258,7 @@ def test_what_an_agent_drafts_is_shown_in_words_and_done_when_accepted(
     assert "How was the class?" in app.test_client().get("/oat/f/after-class").text
 
 
-def test_forms_are_renamed_and_deleted(owner: Caller, browser: FlaskClient, oat: str) -> None:
+def test_forms_are_renamed_and_deleted(owner, browser, oat):
     agent = make_agent(owner, Scope.READ, Scope.DRAFT)
     first = propose(agent, oat, "form", {"name": "Class", "title": "Class"})["_id"]
     assert decide(browser, oat, "accepted", first).status_code == 303

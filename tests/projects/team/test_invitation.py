@@ -4,7 +4,6 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
@@ -15,7 +14,7 @@ from testimonials.dashboard import invitation as pages
 from testimonials.projects.models import Member, TeamInvitation
 from tests.auth.browsers import is_signed_in, mailed_path, open_browser, session_ids, sign_in
 from tests.auth.links import init
-from tests.conftest import PASSWORD, Caller, MakeApp, MakeCaller
+from tests.conftest import PASSWORD
 from tests.projects.team.team_page import NOOR, Team, invited, members
 from tests.support.racing import at_once
 from tests.support.rows import count_rows, everything, expire_account
@@ -35,7 +34,7 @@ def is_in(browser: FlaskClient, team: Team) -> bool:
     return browser.get(f"/dashboard/projects/{team.project}/inbox").status_code == 200
 
 
-def test_somebody_new_chooses_a_password(team: Team, client: FlaskClient, link: str) -> None:
+def test_somebody_new_chooses_a_password(team, client, link):
     answer = accept(client, link, password=PASSWORD)
     assert answer.status_code == 303
     assert answer.headers["Location"] == f"/dashboard/projects/{team.project}/inbox"
@@ -51,7 +50,7 @@ def test_somebody_new_chooses_a_password(team: Team, client: FlaskClient, link: 
     assert "Set-Cookie" not in again.headers
 
 
-def test_a_password_has_the_rules_of_claiming(team: Team, client: FlaskClient, link: str) -> None:
+def test_a_password_has_the_rules_of_claiming(team, client, link):
     page = client.get(link).text
     for words in (
         "Join <bdi>Fern &amp; Fable</bdi>",
@@ -74,7 +73,7 @@ def test_a_password_has_the_rules_of_claiming(team: Team, client: FlaskClient, l
 
 
 @pytest.mark.parametrize("signup", ["closed", "domains"])
-def test_an_invitation_is_enough(make_app: MakeApp, make_caller: MakeCaller, signup: str) -> None:
+def test_an_invitation_is_enough(make_app, make_caller, signup):
     app = make_app(signup=signup, signup_domains="elsewhere.example")
     owner = make_caller("owner@example.com", is_claimed=True, on=app)
     project = owner.create_project(slug="fern")["_id"]
@@ -87,9 +86,7 @@ def test_an_invitation_is_enough(make_app: MakeApp, make_caller: MakeCaller, sig
     assert init(client, "stranger@example.com").status_code == 400
 
 
-def test_who_has_an_account_signs_in_and_comes_back(
-    team: Team, client: FlaskClient, link: str, make_caller: MakeCaller
-) -> None:
+def test_who_has_an_account_signs_in_and_comes_back(team, client, link, make_caller):
     make_caller(NOOR, is_claimed=True)
     page = client.get(link).text
     assert f'href="/login?next={link}"' in page
@@ -110,8 +107,8 @@ def test_who_has_an_account_signs_in_and_comes_back(
 
 @pytest.mark.parametrize("has_account", [True, False])
 def test_somebody_else_who_is_signed_in_does_not_join(
-    team: Team, link: str, outsider: Caller, make_caller: MakeCaller, has_account: bool
-) -> None:
+    team, link, outsider, make_caller, has_account
+):
     if has_account:
         make_caller(NOOR, is_claimed=True)
     browser = open_browser(team.app, outsider)
@@ -134,8 +131,8 @@ def test_somebody_else_who_is_signed_in_does_not_join(
 
 @pytest.mark.parametrize(("choice", "drop"), [("keep", False), ("drop", True)])
 def test_an_account_that_an_agent_began_is_claimed_and_its_key_is_decided_on(
-    team: Team, client: FlaskClient, link: str, make_caller: MakeCaller, choice: str, drop: bool
-) -> None:
+    team, client, link, make_caller, choice, drop
+):
     agent = make_caller(NOOR)
     own = agent.create_project(businessName="Noor's own", slug="noors")["_id"]
     page = client.get(link).text
@@ -161,9 +158,7 @@ def test_an_account_that_an_agent_began_is_claimed_and_its_key_is_decided_on(
     assert client.get("/dashboard/account").status_code == 200
 
 
-def test_an_account_left_unclaimed_counts_as_none(
-    team: Team, client: FlaskClient, link: str, make_caller: MakeCaller
-) -> None:
+def test_an_account_left_unclaimed_counts_as_none(team, client, link, make_caller):
     agent = make_caller(NOOR)
     agent.create_project(businessName="Left behind", slug="left")
     expire_account(team.app, agent.account_id)
@@ -177,7 +172,7 @@ def test_an_account_left_unclaimed_counts_as_none(
         assert db.session.get(Account, agent.account_id) is None
 
 
-def test_an_invitation_is_declined_or_withdrawn(team: Team, client: FlaskClient, link: str) -> None:
+def test_an_invitation_is_declined_or_withdrawn(team, client, link):
     page = client.get(f"{link}/decline").text
     assert "Decline the invitation?" in page
     assert client.post(f"{link}/decline").headers["Location"] == "/invite/declined"
@@ -197,7 +192,7 @@ def test_an_invitation_is_declined_or_withdrawn(team: Team, client: FlaskClient,
     assert count_rows(team.app, Account) == 1
 
 
-def test_a_broken_link_says_so(team: Team, client: FlaskClient, link: str) -> None:
+def test_a_broken_link_says_so(team, client, link):
     before = everything(team.app)
     for broken in (link[:-1], "/invite/%00", link.replace("/invite/", "/invite/a")):
         for answer in (client.get(broken), accept(client, broken, password=PASSWORD)):
@@ -205,7 +200,7 @@ def test_a_broken_link_says_so(team: Team, client: FlaskClient, link: str) -> No
     assert everything(team.app) == before
 
 
-def test_who_took_the_address_keeps_a_role(team: Team, link: str, make_caller: MakeCaller) -> None:
+def test_who_took_the_address_keeps_a_role(team, link, make_caller):
     colleague = make_caller("old@example.com", is_claimed=True)
     with team.app.app_context():
         row = Member(project_id=team.project, account_id=colleague.account_id, role="admin")
@@ -217,7 +212,7 @@ def test_who_took_the_address_keeps_a_role(team: Team, link: str, make_caller: M
     assert (members(team.app), invited(team.app)) == ({NOOR: "admin"}, {})
 
 
-def test_joining_needs_no_room_of_its_own(team: Team, client: FlaskClient, link: str) -> None:
+def test_joining_needs_no_room_of_its_own(team, client, link):
     for number in range(19):
         assert team.invite(f"person{number}@example.com").status_code == 303
     assert accept(client, link, password=PASSWORD).status_code == 303
@@ -231,7 +226,7 @@ def race(*jobs: Callable[[], TestResponse]) -> list[int]:
 
 
 @pytest.mark.postgres
-def test_accepting_twice_makes_one_member(team: Team, link: str, make_caller: MakeCaller) -> None:
+def test_accepting_twice_makes_one_member(team, link, make_caller):
     noor = make_caller(NOOR, is_claimed=True)
     browsers = [open_browser(team.app, noor) for _ in range(2)]
     answers = race(*(lambda browser=browser: accept(browser, link) for browser in browsers))
@@ -239,7 +234,7 @@ def test_accepting_twice_makes_one_member(team: Team, link: str, make_caller: Ma
 
 
 @pytest.mark.postgres
-def test_two_new_passwords_at_once_make_one_account(team: Team, link: str) -> None:
+def test_two_new_passwords_at_once_make_one_account(team, link):
     words = ["quiet yellow harbour", "seven paper lanterns"]
     answers = race(
         *(lambda word=word: accept(team.app.test_client(), link, password=word) for word in words)
@@ -251,7 +246,7 @@ def test_two_new_passwords_at_once_make_one_account(team: Team, link: str) -> No
 
 
 @pytest.mark.postgres
-def test_a_link_is_used_once(team: Team, link: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_link_is_used_once(team, link, monkeypatch):
     def let_another_in(email: str) -> Account | None:
         """Accept elsewhere, after this request found the invitation and before it goes on."""
         monkeypatch.undo()
@@ -266,7 +261,7 @@ def test_a_link_is_used_once(team: Team, link: str, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.postgres
-def test_accepting_or_taking_back_wins(team: Team, link: str, make_caller: MakeCaller) -> None:
+def test_accepting_or_taking_back_wins(team, link, make_caller):
     browser = open_browser(team.app, make_caller(NOOR, is_claimed=True))
     accepted, revoked = race(
         lambda: accept(browser, link), lambda: team.post("invitations/withdraw", email=NOOR)
@@ -276,7 +271,7 @@ def test_accepting_or_taking_back_wins(team: Team, link: str, make_caller: MakeC
     assert count_rows(team.app, TeamInvitation) == 0
 
 
-def test_signing_in_while_signed_in_ends_the_session_before(app: Flask, owner: Caller) -> None:
+def test_signing_in_while_signed_in_ends_the_session_before(app, owner):
     browser = app.test_client()
     assert sign_in(browser, owner.email).status_code == 303
     (first,) = session_ids(app, owner.account_id)

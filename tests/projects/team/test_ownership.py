@@ -19,7 +19,7 @@ from testimonials.core.db.transactions import write
 from testimonials.core.extensions import begin_write, db
 from testimonials.projects.models import OwnershipOffer, Project
 from tests.auth.browsers import open_browser, purposes
-from tests.conftest import Caller, MakeCaller, MovableClock
+from tests.conftest import Caller
 from tests.operations.jobs.test_prune import prune
 from tests.projects.team.team_page import Team, members
 from tests.support.racing import at_once
@@ -43,7 +43,7 @@ def owner_of(team: Team) -> str:
         return account.email
 
 
-def test_an_admin_says_yes_and_both_are_told(team: Team, owner: Caller, admin: Caller) -> None:
+def test_an_admin_says_yes_and_both_are_told(team, owner, admin):
     hand_over = f"{team.base}/hand-over"
     assert "Offer the project" in team.browser.get(hand_over).text
     offer(team, admin, keeps_team="1")
@@ -66,9 +66,7 @@ def test_an_admin_says_yes_and_both_are_told(team: Team, owner: Caller, admin: C
     assert team.post("hand-over", receiver=admin.account_id).status_code == 403
 
 
-def test_what_is_declined_withdrawn_or_expired_cannot_be_taken(
-    team: Team, owner: Caller, admin: Caller, moved_clock: MovableClock
-) -> None:
+def test_what_is_declined_withdrawn_or_expired_cannot_be_taken(team, owner, admin, moved_clock):
     offer(team, admin)
     assert answer(team, admin, "decline") == 303
     assert answer(team, admin, "accept") == 303
@@ -83,8 +81,8 @@ def test_what_is_declined_withdrawn_or_expired_cannot_be_taken(
 
 
 def test_only_an_admin_is_offered_it_and_only_who_it_is_offered_to_takes_it(
-    team: Team, owner: Caller, admin: Caller, make_caller: MakeCaller
-) -> None:
+    team, owner, admin, make_caller
+):
     other = make_caller("other@example.com", is_claimed=True)
     for receiver in (other.account_id, owner.account_id, "", "0" * 24):
         assert team.post("hand-over", receiver=receiver).status_code == 422
@@ -105,8 +103,8 @@ def test_only_an_admin_is_offered_it_and_only_who_it_is_offered_to_takes_it(
 
 @pytest.mark.parametrize("keeps_team", [True, False])
 def test_the_former_owner_and_theirs_keep_their_role_or_are_out(
-    team: Team, owner: Caller, admin: Caller, make_caller: MakeCaller, keeps_team: bool
-) -> None:
+    team, owner, admin, make_caller, keeps_team
+):
     everywhere = make_caller("all@example.com", is_claimed=True)
     add_workspace_member(team.app, owner, everywhere, "moderator")
     offer(team, admin, **{"keeps_team": "1"} if keeps_team else {})
@@ -118,7 +116,7 @@ def test_the_former_owner_and_theirs_keep_their_role_or_are_out(
         assert seen.status_code == (200 if keeps_team else 404)
 
 
-def test_an_account_at_its_limit_is_refused(team: Team, owner: Caller, admin: Caller) -> None:
+def test_an_account_at_its_limit_is_refused(team, owner, admin):
     runner = team.app.test_cli_runner()
     runner.invoke(args=["accounts", "set-limit", admin.email, "0"])
     offer(team, admin)
@@ -135,7 +133,7 @@ def test_an_account_at_its_limit_is_refused(team: Team, owner: Caller, admin: Ca
     assert members(team.app) == {owner.email: "admin"}
 
 
-def test_tokens_end_and_the_unsubscribed_stay_so(team: Team, owner: Caller, admin: Caller) -> None:
+def test_tokens_end_and_the_unsubscribed_stay_so(team, owner, admin):
     with team.app.test_request_context():
         begin_write()
         own = (owner.account_id, team.project, "T", [Scope.READ], None)
@@ -166,7 +164,7 @@ def test_tokens_end_and_the_unsubscribed_stay_so(team: Team, owner: Caller, admi
         assert db.session.get(UnsubscribedAddress, (admin.account_id, hashed)) is not None
 
 
-def test_an_offer_goes_with_project_and_accounts(team: Team, owner: Caller, admin: Caller) -> None:
+def test_an_offer_goes_with_project_and_accounts(team, owner, admin):
     offer(team, admin)
     with team.app.app_context(), write():
         db.session.get_one(Project, team.project).deleted_at = clock.now()
@@ -176,7 +174,7 @@ def test_an_offer_goes_with_project_and_accounts(team: Team, owner: Caller, admi
     assert count_rows(team.app, OwnershipOffer) == 0
 
 
-def test_of_two_answers_at_once_one_counts(team: Team, owner: Caller, admin: Caller) -> None:
+def test_of_two_answers_at_once_one_counts(team, owner, admin):
     offer(team, admin, keeps_team="1")
     browsers = [open_browser(team.app, admin) for _ in range(4)]
     base = f"/dashboard/projects/{team.project}"

@@ -4,7 +4,6 @@ import re
 
 import pytest
 from flask import Flask
-from flask.testing import FlaskClient
 from selectolax.lexbor import LexborHTMLParser
 from sqlalchemy import select
 
@@ -16,7 +15,7 @@ from testimonials.projects.invitations import INVITE_PER_ACCOUNT, INVITE_PER_EMA
 from testimonials.projects.models import Member, TeamInvitation
 from tests.auth.browsers import mailed_path, purposes
 from tests.auth.links import mails
-from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock
+from tests.conftest import Caller, MakeCaller
 from tests.projects.team.team_page import NOOR, Team, invited, members
 from tests.support.rows import add_member, change_project, count_rows
 
@@ -33,7 +32,7 @@ def forget_limits(app: Flask) -> None:
         db.session.query(RateLimitCounter).delete()
 
 
-def test_a_mail_says_who_invites_to_what_as_what(team: Team) -> None:
+def test_a_mail_says_who_invites_to_what_as_what(team):
     assert team.invite(" Noor@Example.COM ", "admin").status_code == 303
     assert invited(team.app) == {NOOR: "admin"}
     (mail,) = mails(team.app)
@@ -54,7 +53,7 @@ def test_a_mail_says_who_invites_to_what_as_what(team: Team) -> None:
     assert ("Fern " * 24).strip() in " ".join(mails(team.app)[-1].text.split())
 
 
-def test_whoever_never_asked_for_it_ends_it_in_one_click(team: Team, client: FlaskClient) -> None:
+def test_whoever_never_asked_for_it_ends_it_in_one_click(team, client):
     team.invite()
     mail = mails(team.app)[-1]
     assert mail.list_unsubscribe is not None
@@ -66,7 +65,7 @@ def test_whoever_never_asked_for_it_ends_it_in_one_click(team: Team, client: Fla
     assert (answer.status_code, invited(team.app)) == (200, {})
 
 
-def test_what_cannot_be_invited_is_said_and_stays_typed(team: Team, moderator: Caller) -> None:
+def test_what_cannot_be_invited_is_said_and_stays_typed(team, moderator):
     for email, role, message in (
         ("", "moderator", "email"),
         ("nonsense", "moderator", "valid"),
@@ -86,7 +85,7 @@ def test_what_cannot_be_invited_is_said_and_stays_typed(team: Team, moderator: C
     assert mails(team.app) == []
 
 
-def test_an_address_is_invited_once_and_the_mail_can_be_sent_again(team: Team) -> None:
+def test_an_address_is_invited_once_and_the_mail_can_be_sent_again(team):
     team.invite()
     first = mailed_path(team.app, "invitation")
     answer = team.invite(role="admin")
@@ -103,7 +102,7 @@ def test_an_address_is_invited_once_and_the_mail_can_be_sent_again(team: Team) -
     assert client.get(second).status_code == 200
 
 
-def test_invitations_take_the_twenty_places(team: Team, admin: Caller, moderator: Caller) -> None:
+def test_invitations_take_the_twenty_places(team, admin, moderator):
     for number in range(MAX_TEAM - 2):
         assert team.invite(f"person{number}@example.com").status_code == 303
     answer = team.invite("one-more@example.com")
@@ -114,7 +113,7 @@ def test_invitations_take_the_twenty_places(team: Team, admin: Caller, moderator
     assert team.invite("one-more@example.com").status_code == 303
 
 
-def test_mails_are_limited_by_account_and_by_address(team: Team, make_app: MakeApp) -> None:
+def test_mails_are_limited_by_account_and_by_address(team, make_app):
     team.invite()
     for _ in range(INVITE_PER_EMAIL.per_hour - 1):
         assert team.post("invitations/resend", email=NOOR).status_code == 303
@@ -141,7 +140,7 @@ def test_mails_are_limited_by_account_and_by_address(team: Team, make_app: MakeA
     assert int(answer.headers["Retry-After"]) > 0
 
 
-def test_an_admin_manages_moderators_alone(team: Team, admin: Caller, moderator: Caller) -> None:
+def test_an_admin_manages_moderators_alone(team, admin, moderator):
     team.invite("boss@example.com", "admin")
     here = team.seen_by(admin)
     assert here.invite("new@example.com").status_code == 303
@@ -159,7 +158,7 @@ def test_an_admin_manages_moderators_alone(team: Team, admin: Caller, moderator:
     assert invited(team.app) == {"boss@example.com": "admin"}
 
 
-def test_nobody_removes_or_changes_the_owner(team: Team, owner: Caller, admin: Caller) -> None:
+def test_nobody_removes_or_changes_the_owner(team, owner, admin):
     for here in (team, team.seen_by(admin)):
         assert here.post(f"{owner.account_id}/remove").status_code == 403
         assert here.post(f"{owner.account_id}/role", role="moderator").status_code == 403
@@ -169,7 +168,7 @@ def test_nobody_removes_or_changes_the_owner(team: Team, owner: Caller, admin: C
     assert team.page()
 
 
-def test_a_role_is_in_force_with_the_next_request(team: Team, moderator: Caller) -> None:
+def test_a_role_is_in_force_with_the_next_request(team, moderator):
     here = team.seen_by(moderator)
     assert here.browser.get(here.base).status_code == 403
     role = f"{moderator.account_id}/role"
@@ -186,9 +185,7 @@ def test_a_role_is_in_force_with_the_next_request(team: Team, moderator: Caller)
     assert members(team.app) == {"moderator@example.com": "moderator"}
 
 
-def test_a_removal_can_be_undone_for_a_moment(
-    team: Team, admin: Caller, moderator: Caller, moved_clock: MovableClock
-) -> None:
+def test_a_removal_can_be_undone_for_a_moment(team, admin, moderator, moved_clock):
     answer = team.post(f"{moderator.account_id}/remove")
     page = team.browser.get(answer.headers["Location"]).text
     assert members(team.app) == {"admin@example.com": "admin"}
@@ -209,7 +206,7 @@ def test_a_removal_can_be_undone_for_a_moment(
 
 
 @pytest.mark.parametrize("end", ["removed", "made a moderator", "left", "account deleted"])
-def test_invitations_end_with_the_right_to_invite(team: Team, admin: Caller, end: str) -> None:
+def test_invitations_end_with_the_right_to_invite(team, admin, end):
     here = team.seen_by(admin)
     here.invite("back-door@example.com")
     link = mailed_path(team.app, "invitation")
@@ -239,7 +236,7 @@ def test_invitations_end_with_the_right_to_invite(team: Team, admin: Caller, end
     assert team.app.test_client().get(link).status_code == 410
 
 
-def test_a_member_sees_inbox_and_leaves(team: Team, owner: Caller, moderator: Caller) -> None:
+def test_a_member_sees_inbox_and_leaves(team, owner, moderator):
     browser = team.seen_by(moderator).browser
     inbox = f"/dashboard/projects/{team.project}/inbox"
     assert browser.get("/dashboard").headers["Location"] == inbox
@@ -264,7 +261,7 @@ def test_a_member_sees_inbox_and_leaves(team: Team, owner: Caller, moderator: Ca
     assert (members(team.app), browser.get(inbox).status_code) == ({}, 404)
 
 
-def test_a_deleted_project_is_gone_for_members_until_taken_back(team: Team, admin: Caller) -> None:
+def test_a_deleted_project_is_gone_for_members_until_taken_back(team, admin):
     team.invite()
     link = mailed_path(team.app, "invitation")
     here, base = team.seen_by(admin), f"/dashboard/projects/{team.project}"
@@ -280,7 +277,7 @@ def test_a_deleted_project_is_gone_for_members_until_taken_back(team: Team, admi
     assert team.app.test_client().get(link).status_code == 200
 
 
-def test_deleting_an_account(team: Team, owner: Caller, moderator: Caller, admin: Caller) -> None:
+def test_deleting_an_account(team, owner, moderator, admin):
     leaving = team.seen_by(moderator).browser
     answer = leaving.post("/dashboard/account/delete", data={"confirm": moderator.email})
     assert (answer.status_code, members(team.app)) == (303, {"admin@example.com": "admin"})
@@ -292,7 +289,7 @@ def test_deleting_an_account(team: Team, owner: Caller, moderator: Caller, admin
     assert (page.status_code, "Fern" in page.text) == (200, False)
 
 
-def test_an_expired_one_is_sent_again(team: Team, owner: Caller, moved_clock: MovableClock) -> None:
+def test_an_expired_one_is_sent_again(team, owner, moved_clock):
     team.invite()
     link = mailed_path(team.app, "invitation")
     moved_clock.move(days=7)

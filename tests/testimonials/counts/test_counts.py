@@ -7,7 +7,6 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from flask import Flask
 from sqlalchemy import delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
@@ -30,7 +29,6 @@ from testimonials.testimonials.undo import undo_last
 from testimonials.widget.selection import EVERYTHING, Content, count_shown
 from testimonials.widget.settings import describe_header, rate
 from testimonials.widget.wall import count_figures
-from tests.conftest import Caller
 from tests.support.plans import explain_statements
 from tests.support.sampling import rounds
 
@@ -222,9 +220,7 @@ def require_right_answers(project_id: str, walk: Walk) -> None:
 
 @pytest.mark.postgres
 @pytest.mark.parametrize("seed", range(rounds(2, 10)))
-def test_counts_are_right_after_each_of_many_changes(
-    app: Flask, owner: Caller, monkeypatch: pytest.MonkeyPatch, seed: int
-) -> None:
+def test_counts_are_right_after_each_of_many_changes(app, owner, monkeypatch, seed):
     monkeypatch.setattr(history, "ROWS", 7)
     monkeypatch.setattr(transactions, "let_others_write", lambda: None)
     projects = [str(owner.create_project()["_id"]) for _ in range(2)]
@@ -245,7 +241,7 @@ def test_counts_are_right_after_each_of_many_changes(
 
 
 @pytest.mark.postgres
-def test_wrong_counts_are_found_and_mended(app: Flask, project_id: str) -> None:
+def test_wrong_counts_are_found_and_mended(app, project_id):
     with app.app_context():
         walk = Walk(7, [project_id])
         begin_write()
@@ -271,7 +267,7 @@ def test_wrong_counts_are_found_and_mended(app: Flask, project_id: str) -> None:
 
 
 @pytest.mark.postgres
-def test_many_statements_in_one_transaction_leave_few_rows(app: Flask, project_id: str) -> None:
+def test_many_statements_in_one_transaction_leave_few_rows(app, project_id):
     with app.app_context():
         begin_write()
         walk = Walk(11, [project_id])
@@ -292,7 +288,7 @@ def test_many_statements_in_one_transaction_leave_few_rows(app: Flask, project_i
         assert count_tabs(project_id) == before
 
 
-def test_readers_read_no_testimonials(app: Flask, project_id: str) -> None:
+def test_readers_read_no_testimonials(app, project_id):
     with app.app_context():
         begin_write()
         walk = Walk(5, [project_id])

@@ -80,7 +80,7 @@ class Reader:
 
 
 @pytest.mark.postgres
-def test_all_doors_agree_after_any_history(app: Flask, owner: Caller) -> None:
+def test_all_doors_agree_after_any_history(app, owner):
     change_settings(app, project_limit=10_000)
     reader = Reader(app, owner)
     for seed in range(rounds(12, 1000)):
@@ -104,7 +104,7 @@ def test_all_doors_agree_after_any_history(app: Flask, owner: Caller) -> None:
 
 
 @pytest.mark.postgres
-def test_what_waits_for_fourteen_days_counts(app: Flask, owner: Caller) -> None:
+def test_what_waits_for_fourteen_days_counts(app, owner):
     project, reader = make_project(app, owner), Reader(app, owner)
     row = add_testimonial(app, project["_id"], rating=2, status="pending")
     doors = reader.read(project)
@@ -122,7 +122,7 @@ def test_what_waits_for_fourteen_days_counts(app: Flask, owner: Caller) -> None:
     assert set(reader.read(project).values()) == {(2, 1)}
 
 
-def test_the_numbers_of_before_stand_until_their_day(app: Flask, owner: Caller) -> None:
+def test_the_numbers_of_before_stand_until_their_day(app, owner):
     project, reader = make_project(app, owner, slug="bread"), Reader(app, owner)
     for rating, status in ((5, "approved"), (4, "approved"), (1, "rejected")):
         add_testimonial(app, project["_id"], rating=rating, status=status)
@@ -139,7 +139,7 @@ def test_the_numbers_of_before_stand_until_their_day(app: Flask, owner: Caller) 
     assert "shown or not" in owner.client.get("/bread/wall").text
 
 
-def test_a_bar_leads_to_what_is_shown_and_says_that_it_is_less(app: Flask, owner: Caller) -> None:
+def test_a_bar_leads_to_what_is_shown_and_says_that_it_is_less(app, owner):
     project = make_project(app, owner, slug="bread")["_id"]
     for rating, status in ((1, "approved"), (1, "rejected"), (2, "rejected"), (5, "approved")):
         add_testimonial(app, project, rating=rating, status=status)

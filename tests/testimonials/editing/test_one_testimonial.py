@@ -27,7 +27,7 @@ def upload(caller: Caller, path: str, content: bytes = PNG, kind: str = "image/p
     return caller.client.put(path, headers=caller.headers, data=content, content_type=kind)
 
 
-def test_any_state_is_read(app: Flask, owner: Caller, helper: TokenCaller, project_id: str) -> None:
+def test_any_state_is_read(app, owner, helper, project_id):
     path = f"/v1/projects/{project_id}/testimonials"
     shown = add_testimonial(app, project_id, tags=["press"], original_text="It is god.")
     seen = owner.get(f"{path}/{shown}").json["data"]
@@ -44,7 +44,7 @@ def test_any_state_is_read(app: Flask, owner: Caller, helper: TokenCaller, proje
         assert helper.get(f"{path}/{unknown}").status_code == 404
 
 
-def test_an_edit_changes_what_is_sent(app: Flask, helper: TokenCaller, project_id: str) -> None:
+def test_an_edit_changes_what_is_sent(app, helper, project_id):
     row = add_testimonial(app, project_id, rating=4, author_company="Kiln", reply="Thanks")
     path = f"/v1/projects/{project_id}/testimonials/{row}"
     first = helper.get(path).headers["ETag"]
@@ -85,9 +85,7 @@ def test_an_edit_changes_what_is_sent(app: Flask, helper: TokenCaller, project_i
         assert (answer.status_code, answer.json["code"]) == (409, "ACTION_REFUSED")
 
 
-def test_a_translation_is_named_by_who_makes_it(
-    app: Flask, owner: Caller, helper: TokenCaller, project_id: str
-) -> None:
+def test_a_translation_is_named_by_who_makes_it(app, owner, helper, project_id):
     path = f"/v1/projects/{project_id}/testimonials"
     body = {"authorName": "Ola", "text": "Warm buns.", "translatedFrom": "pl"}
     made = owner.post(path, body).json["data"]
@@ -100,7 +98,7 @@ def test_a_translation_is_named_by_who_makes_it(
         assert "translatedFrom" in helper.patch(one, {"translatedFrom": wrong}).json["errors"]
 
 
-def test_the_key_proposes_edits_that_none_see(app: Flask, owner: Caller, project_id: str) -> None:
+def test_the_key_proposes_edits_that_none_see(app, owner, project_id):
     row = owner.create_testimonial(project_id, text="It works.")["_id"]
     path = f"/v1/projects/{project_id}/testimonials/{row}"
     answer = owner.patch(path, {"text": "It works well."})
@@ -114,7 +112,7 @@ def test_the_key_proposes_edits_that_none_see(app: Flask, owner: Caller, project
     assert "authorAvatar" not in owner.get(path).json["data"]
 
 
-def test_a_photo_is_uploaded_and_removed(app: Flask, helper: TokenCaller, project_id: str) -> None:
+def test_a_photo_is_uploaded_and_removed(app, helper, project_id):
     row = add_testimonial(app, project_id, author_avatar="https://example.com/maya.png")
     path = f"/v1/projects/{project_id}/testimonials/{row}"
     url = upload(helper, f"{path}/avatar").json["data"]["authorAvatar"]
@@ -134,7 +132,7 @@ def test_a_photo_is_uploaded_and_removed(app: Flask, helper: TokenCaller, projec
     assert "authorAvatar" not in helper.delete(f"{path}/avatar").json["data"]
 
 
-def test_the_trash_gives_back_all(app: Flask, helper: TokenCaller, project_id: str) -> None:
+def test_the_trash_gives_back_all(app, helper, project_id):
     row = add_testimonial(app, project_id)
     path = f"/v1/projects/{project_id}/testimonials/{row}"
     for result in ("done", "unchanged"):
@@ -146,9 +144,7 @@ def test_the_trash_gives_back_all(app: Flask, helper: TokenCaller, project_id: s
     assert [each.deleted_at for each in read_testimonials(app, project_id)] == [None]
 
 
-def test_an_account_uploads_so_many_pictures_an_hour(
-    app: Flask, owner: Caller, helper: TokenCaller, project_id: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_account_uploads_so_many_pictures_an_hour(app, owner, helper, project_id, monkeypatch):
     few = dataclasses.replace(resource.UPLOADS_PER_ACCOUNT, per_hour=2)
     monkeypatch.setattr(resource, "UPLOADS_PER_ACCOUNT", few)
     path = f"/v1/projects/{project_id}"

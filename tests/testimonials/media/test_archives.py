@@ -58,7 +58,7 @@ def restore(app: Flask, content: bytes) -> Any:
         return db.session.scalars(query).one()
 
 
-def test_a_recording_goes_along(app: Flask, archive: bytes) -> None:
+def test_a_recording_goes_along(app, archive):
     copy = restore(app, archive)
     copied = (copy.transcript, copy.media_type, copy.codecs)
     assert copied == ("Warm buns.", "video/webm", "vp8, opus")
@@ -70,7 +70,7 @@ def test_a_recording_goes_along(app: Flask, archive: bytes) -> None:
     assert len(set(originals)) == 2
 
 
-def test_an_archive_that_lies_about_a_recording_is_refused(app: Flask, archive: bytes) -> None:
+def test_an_archive_that_lies_about_a_recording_is_refused(app, archive):
     out = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(archive)) as old, zipfile.ZipFile(out, "w") as new:
         for name in old.namelist():
@@ -87,8 +87,8 @@ def recordings(folder: Path) -> dict[str, bytes]:
 
 
 def test_a_backup_has_the_recordings_and_restores_them_as_a_whole(
-    app: Flask, client: FlaskClient, owner: Caller, instance: Path, tmp_path: Path
-) -> None:
+    app, client, owner, instance, tmp_path
+):
     make_page(app, owner)
     assert send(client, recording=upload(client)).status_code == 303
     (sent,) = recordings(instance)
@@ -114,8 +114,8 @@ def test_a_backup_has_the_recordings_and_restores_them_as_a_whole(
 
 
 def test_a_damaged_recording_is_noticed_before_anything_changes(
-    app: Flask, client: FlaskClient, owner: Caller, instance: Path, tmp_path: Path
-) -> None:
+    app, client, owner, instance, tmp_path
+):
     make_page(app, owner)
     upload(client)
     archive = tmp_path / "backup.tar.gz"

@@ -64,9 +64,7 @@ def verify(app: Flask, page: str, record: dict[str, Any], folder: Path) -> int:
     return app.test_cli_runner().invoke(args=arguments).exit_code
 
 
-def test_an_entry_has_the_hashes_of_what_is_served(
-    app: Flask, client: FlaskClient, page: str, one: str, tmp_path: Path
-) -> None:
+def test_an_entry_has_the_hashes_of_what_is_served(app, client, page, one, tmp_path):
     told = read(client, one)
     received = told["entries"][0]
     assert set(told["media"]) == set(received["entry"]["media"]) == {"photo", "recording"}
@@ -89,9 +87,7 @@ def test_an_entry_has_the_hashes_of_what_is_served(
         assert verify(app, page, wrong, tmp_path) == 1, wrong
 
 
-def test_a_change_of_media_is_an_entry(
-    app: Flask, client: FlaskClient, page: str, one: str, helper: Caller, tmp_path: Path
-) -> None:
+def test_a_change_of_media_is_an_entry(app, client, page, one, helper, tmp_path):
     path = f"/v1/projects/{page}/testimonials/{one}"
     assert helper.delete(f"{path}/avatar").status_code == 200
     told = read(client, one)
@@ -103,9 +99,7 @@ def test_a_change_of_media_is_an_entry(
     assert verify(app, page, told, tmp_path) == 0
 
 
-def test_what_is_from_before_gets_its_digest_before_its_entry(
-    app: Flask, client: FlaskClient, page: str, one: str
-) -> None:
+def test_what_is_from_before_gets_its_digest_before_its_entry(app, client, page, one):
     told = read(client, one)["media"]
     with app.app_context():
         with write():
@@ -119,9 +113,7 @@ def test_what_is_from_before_gets_its_digest_before_its_entry(
     assert set(again["entries"][0]["entry"]["media"]) == {"photo", "recording"}
 
 
-def test_an_import_hashes_them_again(
-    app: Flask, client: FlaskClient, page: str, one: str, owner: Caller, tmp_path: Path
-) -> None:
+def test_an_import_hashes_them_again(app, client, page, one, owner, tmp_path):
     told = read(client, one)["media"]
     file, run = tmp_path / "bakery.zip", app.test_cli_runner().invoke
     assert run(args=["projects", "export", "bakery", str(file)]).exit_code == 0

@@ -10,7 +10,7 @@ from flask.testing import FlaskClient
 from testimonials.operations.expiry import sweep
 from testimonials.testimonials.media import recordings
 from tests.auth.tokens import give_token
-from tests.conftest import Caller, MovableClock
+from tests.conftest import Caller
 from tests.support.applications import change_settings
 from tests.support.rows import change_project, change_testimonial, read_testimonials
 from tests.testimonials.media.conftest import row_of
@@ -32,9 +32,7 @@ def read(caller: Any, page: str, testimonial: str) -> dict[str, Any]:
     return dict(answer.json["data"])
 
 
-def test_only_a_key_opens_what_is_not_public(
-    app: Flask, client: FlaskClient, token: Any, page: str, sent: str, moved_clock: MovableClock
-) -> None:
+def test_only_a_key_opens_what_is_not_public(app, client, token, page, sent, moved_clock):
     recording = read(token, page, sent)["recording"]
     assert (recording["kind"], recording["transcript"]) == ("video", "")
     path, _, key = recording["url"].partition("example.com")[2].partition("?")
@@ -64,7 +62,7 @@ def test_only_a_key_opens_what_is_not_public(
     assert client.get(url.partition("example.com")[2]).status_code == 200
 
 
-def test_parts_served(app: Flask, client: FlaskClient, token: Any, page: str, sent: str) -> None:
+def test_parts_served(app, client, token, page, sent):
     change_testimonial(app, sent, status="approved")
     path = read(token, page, sent)["recording"]["url"].partition("example.com")[2]
     whole = client.get(path)
@@ -92,7 +90,7 @@ def test_parts_served(app: Flask, client: FlaskClient, token: Any, page: str, se
     assert (head.headers["Content-Length"], head.data) == (str(size), b"")
 
 
-def test_a_transcript_becomes_text(client: FlaskClient, token: Any, page: str, sent: str) -> None:
+def test_a_transcript_becomes_text(client, token, page, sent):
     path = f"/v1/projects/{page}/testimonials/{sent}"
     words = "I came for the rye & stayed for the cardamom buns. " * 3
     assert token.patch(path, {"transcript": words}).status_code == 200
@@ -115,7 +113,7 @@ def test_a_transcript_becomes_text(client: FlaskClient, token: Any, page: str, s
     assert vtt.text == "WEBVTT\n\n00:00:00.000 --> 00:00:01.500\nWarm buns."
 
 
-def test_captions_are_checked(owner: Caller, token: Any, page: str, sent: str) -> None:
+def test_captions_are_checked(owner, token, page, sent):
     for captions, problem in (
         ("1\n00:00:01,000 --> 00:00:02,000\nA subtitle file", "begins with the line WEBVTT"),
         ("WEBVTT", "no cue"),
@@ -134,7 +132,7 @@ def test_captions_are_checked(owner: Caller, token: Any, page: str, sent: str) -
     assert token.patch(path, {"transcript": "Said"}).status_code == 409
 
 
-def test_captions_needed(app: Flask, client: FlaskClient, token: Any, page: str, sent: str) -> None:
+def test_captions_needed(app, client, token, page, sent):
     change_project(app, page, page_design={"video": True, "voice": True, "needsCaptions": True})
     decisions = f"/v1/projects/{page}/submissions/decisions"
     refused = token.post(decisions, {"decision": "approve", "ids": [sent]})
@@ -153,9 +151,7 @@ def test_captions_needed(app: Flask, client: FlaskClient, token: Any, page: str,
     assert read(token, page, sent)["status"] == "approved"
 
 
-def test_files_go_with_what_they_belong_to(
-    app: Flask, client: FlaskClient, page: str, sent: str, moved_clock: MovableClock
-) -> None:
+def test_files_go_with_what_they_belong_to(app, client, page, sent, moved_clock):
     unsent = Upload(client)
     unsent.send(0, VIDEO[:1000])
 
@@ -186,7 +182,7 @@ def find_own(client: FlaskClient, thanks: str) -> str:
     return f"/yours/{token}"
 
 
-def test_an_author_keeps_the_words(app: Flask, client: FlaskClient, token: Any, page: str) -> None:
+def test_an_author_keeps_the_words(app, client, token, page):
     own = find_own(client, send(client, recording=upload(client)).headers["Location"])
     row = row_of(app, page)
     change_testimonial(app, row.id, status="approved")
@@ -210,7 +206,7 @@ def test_an_author_keeps_the_words(app: Flask, client: FlaskClient, token: Any, 
     assert client.get(f"{own}/recording").status_code == 303
 
 
-def test_a_recording_alone_is_withdrawn(app: Flask, client: FlaskClient, page: str) -> None:
+def test_a_recording_alone_is_withdrawn(app, client, page):
     own = find_own(client, send(client, text="", recording=upload(client)).headers["Location"])
     asked = client.get(f"{own}/recording").text
     assert f'href="{own}/withdraw"' in asked
@@ -228,7 +224,7 @@ def test_a_recording_alone_is_withdrawn(app: Flask, client: FlaskClient, page: s
     assert read_testimonials(app, page) == []
 
 
-def test_owners_remove_it_for_good(app: Flask, browser: FlaskClient, page: str, sent: str) -> None:
+def test_owners_remove_it_for_good(app, browser, page, sent):
     editor = f"/dashboard/projects/{page}/testimonials/{sent}"
     assert "can’t be removed alone" in browser.get(editor).text
     refused = browser.post(f"{editor}/recording/remove", headers=JSON)
@@ -247,7 +243,7 @@ def test_owners_remove_it_for_good(app: Flask, browser: FlaskClient, page: str, 
     assert (row.kind, row.text) == ("written", "Warm buns.")
 
 
-def test_the_row_plays_it(client: FlaskClient, browser: FlaskClient, page: str, sent: str) -> None:
+def test_the_row_plays_it(client, browser, page, sent):
     shown = browser.get(f"/dashboard/projects/{page}/inbox").text
     assert "No words yet." in shown
     one = browser.get(f"/dashboard/projects/{page}/testimonials/{sent}").text
@@ -256,7 +252,7 @@ def test_the_row_plays_it(client: FlaskClient, browser: FlaskClient, page: str, 
     assert client.get(url.partition("example.com")[2]).status_code == 200
 
 
-def test_captions_saved(app: Flask, client: FlaskClient, browser: FlaskClient, page: str) -> None:
+def test_captions_saved(app, client, browser, page):
     send(client, text="", recording=upload(client, VOICE, "voice"))
     path = f"/dashboard/projects/{page}/testimonials/{row_of(app, page).id}/transcript"
     vtt = b"WEBVTT\n\n00:00.000 --> 00:02.000\nWarm buns."
@@ -274,7 +270,7 @@ def test_captions_saved(app: Flask, client: FlaskClient, browser: FlaskClient, p
     assert (refused.status_code, refused.json["message"]) == (409, said)
 
 
-def test_no_words_can_be_edited(app: Flask, browser: FlaskClient, page: str, sent: str) -> None:
+def test_no_words_can_be_edited(app, browser, page, sent):
     path = f"/dashboard/projects/{page}/testimonials/{sent}"
     form = {"text": "", "author_name": "Theo B.", "submitted_on": "2024-01-01"}
     assert browser.post(path, data=form).status_code == 303
@@ -291,7 +287,7 @@ def doctor(app: Flask) -> list[str]:
     return [finding["problem"] for finding in checks["recordings"]]
 
 
-def test_operators_see_what_is_missing(app: Flask, sent: str, moved_clock: MovableClock) -> None:
+def test_operators_see_what_is_missing(app, sent, moved_clock):
     (listed,) = run_json(app, "recordings", "list")
     assert (listed["mediaType"], listed["state"]) == ("video/webm", "ready")
     with app.app_context():
@@ -311,6 +307,6 @@ def test_operators_see_what_is_missing(app: Flask, sent: str, moved_clock: Movab
     assert any("take 0 of 0 MB" in each for each in doctor(app))
 
 
-def test_the_owner_sees_their_share(browser: FlaskClient, sent: str) -> None:
+def test_the_owner_sees_their_share(browser, sent):
     page = browser.get("/dashboard/account/projects").text
     assert "1 recording takes 0.0 of 2,000 MB." in page

@@ -9,7 +9,6 @@ from http.client import HTTPConnection
 
 import pytest
 from flask import Flask
-from flask.testing import FlaskClient
 
 from testimonials.operations.server import worker
 from tests.conftest import Caller
@@ -59,9 +58,7 @@ def post_form(address: tuple[str, int], token: str, recording: bytes) -> int:
         return connection.getresponse().status
 
 
-def test_a_large_form_is_taken_and_slow_readers_hold_no_thread(
-    app: Flask, client: FlaskClient, owner: Caller, address: tuple[str, int]
-) -> None:
+def test_a_large_form_is_taken_and_slow_readers_hold_no_thread(app, client, owner, address):
     assert post_form(address, form_token(client), LARGE) == 303
     project = owner.get("/v1/projects").json["data"][0]["_id"]
     (row,) = read_testimonials(app, project)
@@ -86,6 +83,6 @@ def test_a_large_form_is_taken_and_slow_readers_hold_no_thread(
         reader.close()
 
 
-def test_a_too_large_is_refused(app: Flask, client: FlaskClient, address: tuple[str, int]) -> None:
+def test_a_too_large_is_refused(app, client, address):
     change_settings(app, recording_megabytes=1)
     assert post_form(address, form_token(client), LARGE) == 422

@@ -1,13 +1,10 @@
 """Sending a recording with the form of the page: uploaded before, or as a file with it."""
 
 import pytest
-from flask import Flask
-from flask.testing import FlaskClient
 
 from testimonials.core.extensions import db
 from testimonials.testimonials import models
 from testimonials.testimonials.media import recordings
-from tests.conftest import Caller
 from tests.support.rows import change_project, read_testimonials
 from tests.testimonials.media.recorded import (
     VIDEO,
@@ -23,7 +20,7 @@ from tests.testimonials.media.recorded import (
 pytestmark = [pytest.mark.recount, pytest.mark.usefixtures("page")]
 
 
-def test_a_recording_needs_no_words(app: Flask, client: FlaskClient, page: str) -> None:
+def test_a_recording_needs_no_words(app, client, page):
     assert send(client, text="", recording=upload(client)).status_code == 303
     (row,) = read_testimonials(app, page)
     assert (row.kind, row.text, row.status) == ("video", "", "pending")
@@ -38,7 +35,7 @@ def test_a_recording_needs_no_words(app: Flask, client: FlaskClient, page: str) 
     assert "may play my voice and show my words" in (voice.consent_text or "")
 
 
-def test_the_same_form_twice_is_one_testimonial(app: Flask, client: FlaskClient, page: str) -> None:
+def test_the_same_form_twice_is_one_testimonial(app, client, page):
     token = form_token(client)
     sent = upload(client)
     for _ in range(2):
@@ -54,7 +51,7 @@ def test_the_same_form_twice_is_one_testimonial(app: Flask, client: FlaskClient,
     assert len(read_testimonials(app, page)) == 3
 
 
-def test_a_recording_belongs_to_one_testimonial(app: Flask, client: FlaskClient, page: str) -> None:
+def test_a_recording_belongs_to_one_testimonial(app, client, page):
     sent = upload(client)
     assert send(client, recording=sent).status_code == 303
     assert send(client, recording=sent).status_code == 404
@@ -63,7 +60,7 @@ def test_a_recording_belongs_to_one_testimonial(app: Flask, client: FlaskClient,
     assert len(read_testimonials(app, page)) == 1
 
 
-def test_only_whole_is_taken(app: Flask, client: FlaskClient, owner: Caller, page: str) -> None:
+def test_only_whole_is_taken(app, client, owner, page):
     make_page(app, owner, "other")
     for sent in ("0" * 24, Upload(client).id, upload(client, slug="other")):
         answer = send(client, recording=sent, text="They listened.")
@@ -73,7 +70,7 @@ def test_only_whole_is_taken(app: Flask, client: FlaskClient, owner: Caller, pag
     assert read_testimonials(app, page) == []
 
 
-def test_a_file_needs_no_script_and_survives(app: Flask, client: FlaskClient, page: str) -> None:
+def test_a_file_needs_no_script_and_survives(app, client, page):
     answer = send(client, name="", text="", recording_file=as_file(VIDEO, "holiday.mov"))
     assert answer.status_code == 422
     kept = answer.text.partition('name="recording" value="')[2][:24]
@@ -87,7 +84,7 @@ def test_a_file_needs_no_script_and_survives(app: Flask, client: FlaskClient, pa
     assert "my video or voice if I send one" in (row.consent_text or "")
 
 
-def test_only_pages_that_record_get_a_camera(app: Flask, client: FlaskClient, page: str) -> None:
+def test_only_pages_that_record_get_a_camera(app, client, page):
     def policies() -> tuple[str, bool]:
         headers = client.get("/bakery").headers
         return headers["Permissions-Policy"], "blob:" in headers["Content-Security-Policy"]
@@ -98,7 +95,7 @@ def test_only_pages_that_record_get_a_camera(app: Flask, client: FlaskClient, pa
     assert client.get("/").headers["Permissions-Policy"] == "camera=(), microphone=()"
 
 
-def test_a_file_that_lies_loses_no_words(app: Flask, client: FlaskClient, page: str) -> None:
+def test_a_file_that_lies_loses_no_words(app, client, page):
     answer = send(client, text="They listened.", recording_file=as_file(b"<html>" * 99, "me.mp4"))
     assert (answer.status_code, "play this file" in answer.text) == (422, True)
     assert "They listened.</textarea>" in answer.text
@@ -113,7 +110,7 @@ def test_a_file_that_lies_loses_no_words(app: Flask, client: FlaskClient, page: 
     assert "Write a sentence" not in answer.text
 
 
-def test_a_page_that_takes_none_reads_none(app: Flask, client: FlaskClient, page: str) -> None:
+def test_a_page_that_takes_none_reads_none(app, client, page):
     sent = upload(client)
     change_project(app, page, page_design={})
     assert send(client, recording=sent, recording_file=as_file(VIDEO, "a.webm")).status_code == 303

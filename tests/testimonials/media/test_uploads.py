@@ -4,11 +4,9 @@ import resource
 import struct
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 
 import pytest
 from flask import Flask
-from flask.testing import FlaskClient
 
 from testimonials.core.extensions import db
 from testimonials.testimonials.media import recordings, uploads
@@ -20,7 +18,6 @@ from testimonials.testimonials.media.containers import (
     read_webm,
 )
 from testimonials.testimonials.models import Recording
-from tests.conftest import MovableClock
 from tests.support.applications import change_settings
 from tests.support.pictures import photo, to_bytes
 from tests.support.racing import at_once
@@ -50,7 +47,7 @@ RECORDED: tuple[tuple[str, str, str, str, tuple[int | None, int | None]], ...] =
 )
 
 
-def test_what_browsers_record_is_known_by_its_header(app: Flask, client: FlaskClient) -> None:
+def test_what_browsers_record_is_known_by_its_header(app, client):
     for name, kind, media_type, codecs, size in RECORDED:
         sent = Upload(client, (FILES / name).read_bytes(), kind)
         assert sent.finish().status_code == 204
@@ -63,7 +60,7 @@ def test_what_browsers_record_is_known_by_its_header(app: Flask, client: FlaskCl
         assert sent.offset == len(sent.content)
 
 
-def test_the_duration_that_browsers_leave_out_is_written(app: Flask, client: FlaskClient) -> None:
+def test_the_duration_that_browsers_leave_out_is_written(app, client):
     for name in ("chromium.webm", "firefox.webm"):
         sent = Upload(client, (FILES / name).read_bytes())
         sent.finish()
@@ -81,7 +78,7 @@ def test_the_duration_that_browsers_leave_out_is_written(app: Flask, client: Fla
         assert written == found.seconds * 1000
 
 
-def test_an_upload_goes_on_where_it_was_cut(app: Flask, client: FlaskClient) -> None:
+def test_an_upload_goes_on_where_it_was_cut(app, client):
     sent = Upload(client)
     assert sent.begun.json is not None
     assert sent.begun.json["pieceBytes"] == 512 * 1024
@@ -103,7 +100,7 @@ def test_an_upload_goes_on_where_it_was_cut(app: Flask, client: FlaskClient) -> 
 
 
 @pytest.mark.postgres
-def test_one_piece_sent_twice_at_once_is_stored_once(app: Flask, client: FlaskClient) -> None:
+def test_one_piece_sent_twice_at_once_is_stored_once(app, client):
     sent = Upload(client)
     first = {"Upload-Offset": "0"}
     answers = at_once(
@@ -133,7 +130,7 @@ LIES = {
 }
 
 
-def test_a_file_that_lies_is_refused_and_not_kept(app: Flask, client: FlaskClient) -> None:
+def test_a_file_that_lies_is_refused_and_not_kept(app, client):
     for lie, content in LIES.items():
         sent = Upload(client, content)
         answer = sent.finish()
@@ -145,7 +142,7 @@ def test_a_file_that_lies_is_refused_and_not_kept(app: Flask, client: FlaskClien
         assert sent.finish().status_code == 404
 
 
-def test_a_header_full_of_nonsense_ends_soon(tmp_path: Path) -> None:
+def test_a_header_full_of_nonsense_ends_soon(tmp_path):
     """Each byte of a real file is broken in turn: it is read, or refused, in few steps."""
     path = tmp_path / "file"
     readers: tuple[tuple[bytes, Callable[..., Contents]], ...] = (
@@ -167,7 +164,7 @@ def test_a_header_full_of_nonsense_ends_soon(tmp_path: Path) -> None:
             read_mp4(file, 36 + len(costly), 500)
 
 
-def test_a_recording_is_not_too_long_nor_another_kind(app: Flask, client: FlaskClient) -> None:
+def test_a_recording_is_not_too_long_nor_another_kind(app, client):
     answer = Upload(client, VIDEO, "voice").finish()
     assert (answer.status_code, "is a video" in answer.text) == (422, True)
     # Two more are allowed, which a browser's timer may take to end.
@@ -176,7 +173,7 @@ def test_a_recording_is_not_too_long_nor_another_kind(app: Flask, client: FlaskC
     assert (answer.status_code, "too long" in answer.text) == (422, True)
 
 
-def test_no_more_is_taken_than_was_announced(client: FlaskClient) -> None:
+def test_no_more_is_taken_than_was_announced(client):
     sent = Upload(client)
     assert sent.send(0, VIDEO + b"x").status_code == 413
     assert sent.offset == 0
@@ -186,7 +183,7 @@ def test_no_more_is_taken_than_was_announced(client: FlaskClient) -> None:
     assert sent.send(0, b"x" * (uploads.PIECE_BYTES + 1)).status_code == 413
 
 
-def test_the_account_and_the_service_have_shares(app: Flask, client: FlaskClient) -> None:
+def test_the_account_and_the_service_have_shares(app, client):
     change_settings(app, account_recordings_megabytes=0)
     refused = Upload(client).begun
     assert (refused.status_code, refused.json and refused.json["code"]) == (507, "NO_ROOM")
@@ -199,7 +196,7 @@ def test_the_account_and_the_service_have_shares(app: Flask, client: FlaskClient
     assert Upload(client, content).begun.status_code == 507
 
 
-def test_the_silent_give_way(client: FlaskClient, app: Flask, moved_clock: MovableClock) -> None:
+def test_the_silent_give_way(client, app, moved_clock):
     change_settings(app, account_recordings_megabytes=1)
     content = b"x" * 600_000
     silent = Upload(client, content)
@@ -226,7 +223,7 @@ def test_the_silent_give_way(client: FlaskClient, app: Flask, moved_clock: Movab
     assert whole.send(0, b"x").status_code == 404
 
 
-def test_a_full_disk_leaves_the_upload_as_it_was(app: Flask, client: FlaskClient) -> None:
+def test_a_full_disk_leaves_the_upload_as_it_was(app, client):
     sent = Upload(client)
     assert sent.send(0, VIDEO[:10_000]).status_code == 204
     limit = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -241,7 +238,7 @@ def test_a_full_disk_leaves_the_upload_as_it_was(app: Flask, client: FlaskClient
     assert sent.finish(10_000).status_code == 204
 
 
-def test_a_page_takes_only_what_is_wanted(app: Flask, client: FlaskClient, page: str) -> None:
+def test_a_page_takes_only_what_is_wanted(app, client, page):
     change_project(app, page, page_design={"voice": True})
     assert Upload(client).begun.status_code == 422
     assert Upload(client, VOICE, "voice").begun.status_code == 201
@@ -249,12 +246,12 @@ def test_a_page_takes_only_what_is_wanted(app: Flask, client: FlaskClient, page:
     assert Upload(client, VOICE, "voice").begun.status_code == 422
 
 
-def test_uploads_are_limited(client: FlaskClient) -> None:
+def test_uploads_are_limited(client):
     many = [Upload(client, b"x").begun.status_code for _ in range(31)]
     assert many == [201] * 30 + [429]
 
 
-def test_posters_are_pictures_and_discards_are_gone(app: Flask, client: FlaskClient) -> None:
+def test_posters_are_pictures_and_discards_are_gone(app, client):
     sent = Upload(client)
     sent.finish()
     poster = to_bytes(photo(320, 240), "WEBP")

@@ -28,9 +28,7 @@ def decide(caller: Caller, project_id: str, decision: str, *ids: str, status: in
     return answer.json
 
 
-def test_each_is_answered_and_none_stops_another(
-    app: Flask, owner: Caller, outsider: Caller, publisher: TokenCaller, project_id: str
-) -> None:
+def test_each_is_answered_and_none_stops_another(app, owner, outsider, publisher, project_id):
     pending = add_testimonial(app, project_id, status="pending")
     approved = add_testimonial(app, project_id)
     trashed = add_testimonial(app, project_id, status="pending", deleted_at=clock.now())
@@ -48,7 +46,7 @@ def test_each_is_answered_and_none_stops_another(
     assert read_testimonials(app, project_id)[0].status == "pending"
 
 
-def test_one_of_100_ids_is_enough(app: Flask, publisher: TokenCaller, project_id: str) -> None:
+def test_one_of_100_ids_is_enough(app, publisher, project_id):
     known = add_testimonial(app, project_id, status="pending")
     ids = [f"{number:024x}" for number in range(99)]
     results = decide(publisher, project_id, "reject", known, *ids)["data"]["results"]
@@ -62,7 +60,7 @@ def test_one_of_100_ids_is_enough(app: Flask, publisher: TokenCaller, project_id
     assert everything(app) == before
 
 
-def test_the_key_and_drafters_only_propose(app: Flask, owner: Caller, project_id: str) -> None:
+def test_the_key_and_drafters_only_propose(app, owner, project_id):
     pending = add_testimonial(app, project_id, status="pending")
     for caller in (owner, give_token(app, owner, Scope.DRAFT)):
         proposal = decide(caller, project_id, "approve", pending, status=202)["data"]
@@ -75,9 +73,7 @@ def test_the_key_and_drafters_only_propose(app: Flask, owner: Caller, project_id
     assert decide(reader, project_id, "approve", pending, status=403)["code"] == "MISSING_SCOPE"
 
 
-def test_of_many_at_once_one_decides(
-    app: Flask, owner: Caller, publisher: TokenCaller, project_id: str
-) -> None:
+def test_of_many_at_once_one_decides(app, owner, publisher, project_id):
     pending = add_testimonial(app, project_id, status="pending")
 
     def approve(_: int) -> str:
@@ -99,9 +95,7 @@ def states(app: Flask, project_id: str) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.parametrize("many", [2, 1_000])
-def test_decisions_about_many_are_written_and_undone(
-    app: Flask, publisher: TokenCaller, project_id: str, monkeypatch: pytest.MonkeyPatch, many: int
-) -> None:
+def test_decisions_about_many_are_written_and_undone(app, publisher, project_id, monkeypatch, many):
     monkeypatch.setattr(history, "MANY", many)
     monkeypatch.setattr(history, "CHUNK", 2)
     for _ in range(5):

@@ -83,7 +83,7 @@ def find_events(inbox: Inbox, type: str) -> list[Event]:
     return [event for event in events if event.is_of_many]
 
 
-def test_others_write_between_the_parts(app: Flask, inbox: Inbox, on_pause: OnPause) -> None:
+def test_others_write_between_the_parts(app, inbox, on_pause):
     inbox.fill(30)
     write = lambda _: run_beside(lambda: inbox.owner.create_testimonial(inbox.project))  # noqa: E731
     pauses = on_pause(write)
@@ -106,7 +106,7 @@ def test_others_write_between_the_parts(app: Flask, inbox: Inbox, on_pause: OnPa
     assert event.times == 30
 
 
-def test_what_an_end_half_way_has_done_can_be_undone(inbox: Inbox, on_pause: OnPause) -> None:
+def test_what_an_end_half_way_has_done_can_be_undone(inbox, on_pause):
     inbox.fill(10)
     on_pause(kill_at(2))
     assert inbox.bulk("approve", all="1", status="pending").status_code == 500
@@ -124,7 +124,7 @@ def test_what_an_end_half_way_has_done_can_be_undone(inbox: Inbox, on_pause: OnP
     assert count_states(inbox) == {"pending": 10}
 
 
-def test_no_part_is_changed_of_a_deleted_one(app: Flask, inbox: Inbox, on_pause: OnPause) -> None:
+def test_no_part_is_changed_of_a_deleted_one(app, inbox, on_pause):
     inbox.fill(10)
     gone = {"deleted_at": clock.now()}
     on_pause(lambda _: run_beside(lambda: change_project(app, inbox.project, **gone)))
@@ -132,7 +132,7 @@ def test_no_part_is_changed_of_a_deleted_one(app: Flask, inbox: Inbox, on_pause:
     assert count_states(inbox) == {"approved": 4, "pending": 6}
 
 
-def test_a_call_in_parts_is_made_once(app: Flask, inbox: Inbox, on_pause: OnPause) -> None:
+def test_a_call_in_parts_is_made_once(app, inbox, on_pause):
     inbox.fill(10)
     undo = inbox.bulk("approve", all="1", status="pending").json["notice"]["undo_token"]
     agent = give_token(app, inbox.owner, Scope.PUBLISH)
@@ -157,7 +157,7 @@ def test_a_call_in_parts_is_made_once(app: Flask, inbox: Inbox, on_pause: OnPaus
     assert (answers[0].data, answers[1].headers["Idempotent-Replayed"]) == (answers[1].data, "true")
 
 
-def test_undoing_an_import_goes_on(app: Flask, inbox: Inbox, on_pause: OnPause) -> None:
+def test_undoing_an_import_goes_on(app, inbox, on_pause):
     path = import_all(app, inbox, SIX).request.path
     on_pause(kill_at(1))
     assert inbox.client.post(f"{path}/undo").status_code == 500
@@ -173,9 +173,7 @@ def test_undoing_an_import_goes_on(app: Flask, inbox: Inbox, on_pause: OnPause) 
 @pytest.mark.parametrize(
     "arguments", ["projects delete {project} --yes", "accounts delete {account} --yes", "prune"]
 )
-def test_what_goes_for_good_goes_in_parts(
-    app: Flask, inbox: Inbox, outsider: Caller, on_pause: OnPause, arguments: str
-) -> None:
+def test_what_goes_for_good_goes_in_parts(app, inbox, outsider, on_pause, arguments):
     """Cut short, it is seen nowhere and can't come back, and the sweep removes the rest."""
     inbox.fill(10)
     theirs = outsider.create_project(skipDemoTestimonials=True)["_id"]

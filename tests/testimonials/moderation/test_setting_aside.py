@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from flask import Flask
 
 from testimonials.auth.callers import Scope
 from testimonials.testimonials.models import REASONS
@@ -21,7 +20,7 @@ def decide(caller: Caller, project_id: str, *ids: str, status: int = 200, **body
     return answer.json
 
 
-def test_only_with_a_reason_of_the_list(app: Flask, owner: Caller, project_id: str) -> None:
+def test_only_with_a_reason_of_the_list(app, owner, project_id):
     helper = give_token(app, owner)
     row = add_testimonial(app, project_id, source="public_page", rating=1)
     wrong = (
@@ -51,7 +50,7 @@ def test_only_with_a_reason_of_the_list(app: Flask, owner: Caller, project_id: s
     assert [item["_id"] for item in helper.get(path).json["data"]["items"]] == [row]
 
 
-def test_deleting_may_have_one(app: Flask, owner: Caller, project_id: str) -> None:
+def test_deleting_may_have_one(app, owner, project_id):
     helper = give_token(app, owner)
     row = add_testimonial(app, project_id, source="public_page", rating=1)
     data = decide(helper, project_id, row, decision="delete", reason="abusive")["data"]
@@ -59,7 +58,7 @@ def test_deleting_may_have_one(app: Flask, owner: Caller, project_id: str) -> No
     assert read_testimonials(app, project_id)[0].set_aside == "abusive"
 
 
-def test_it_can_be_proposed(app: Flask, owner: Caller, project_id: str) -> None:
+def test_it_can_be_proposed(app, owner, project_id):
     row = add_testimonial(app, project_id, source="public_page", rating=1)
     drafter = give_token(app, owner, Scope.DRAFT)
     body = {"decision": "set-aside", "reason": "same_person"}
@@ -76,7 +75,7 @@ def test_it_can_be_proposed(app: Flask, owner: Caller, project_id: str) -> None:
     assert read_testimonials(app, project_id)[0].set_aside == "same_person"
 
 
-def test_the_operator_can(app: Flask, project_id: str) -> None:
+def test_the_operator_can(app, project_id):
     row = add_testimonial(app, project_id, source="public_page", rating=1)
     run = app.test_cli_runner().invoke
     words = ["testimonials", "decide", project_id, "set-aside", row]

@@ -45,7 +45,7 @@ def names(caller: Caller, project_id: str, query: str) -> list[str]:
     return [item["authorName"] for item in read(caller, project_id, query)["items"]]
 
 
-def test_lists_what_its_owner_alone_sees(app: Flask, reader: TokenCaller, project_id: str) -> None:
+def test_lists_what_its_owner_alone_sees(app, reader, project_id):
     values = {"status": "pending", "author_email": "maya@example.com", "original_text": "Ist good"}
     add_testimonial(app, project_id, **values)
     add_testimonial(app, project_id, author_name="Approved")
@@ -57,7 +57,7 @@ def test_lists_what_its_owner_alone_sees(app: Flask, reader: TokenCaller, projec
     assert read(reader, project_id, "?status=spam")["items"][0]["heldFor"] == ["links", "fast"]
 
 
-def test_filters_narrow_the_list(app: Flask, reader: TokenCaller, project_id: str) -> None:
+def test_filters_narrow_the_list(app, reader, project_id):
     for status in STATUSES:
         add_testimonial(app, project_id, status=status, author_name=status, rating=3)
     add_testimonial(app, project_id, author_name="trash", deleted_at=clock.now())
@@ -73,7 +73,7 @@ def test_filters_narrow_the_list(app: Flask, reader: TokenCaller, project_id: st
     assert set(answer.json["errors"]) == {"status", "minRating"}
 
 
-def test_pages_follow_by_cursor(app: Flask, reader: TokenCaller, project_id: str) -> None:
+def test_pages_follow_by_cursor(app, reader, project_id):
     for number in range(5):
         add_testimonial(app, project_id, status="pending", author_name=str(number))
     page = read(reader, project_id, "?limit=2")
@@ -84,7 +84,7 @@ def test_pages_follow_by_cursor(app: Flask, reader: TokenCaller, project_id: str
     assert found == ["4", "3", "2", "1", "0"]
 
 
-def test_each_state_is_read_in_order(app: Flask, reader: TokenCaller, project_id: str) -> None:
+def test_each_state_is_read_in_order(app, reader, project_id):
     with app.app_context():
         begin_write()
         rows = [
@@ -121,7 +121,7 @@ def tags_of(helper: Caller, project_id: str) -> list[list[str]]:
     return [item["tags"] for item in read(helper, project_id, "?status=all")["items"]]
 
 
-def test_renaming_joins_tags_and_widgets(app: Flask, helper: TokenCaller, project_id: str) -> None:
+def test_renaming_joins_tags_and_widgets(app, helper, project_id):
     for tags in (["a/b"], ["a/b", "Press"], ["Press"]):
         add_testimonial(app, project_id, tags=tags)
     change_project(app, project_id, widget_design={"tags": ["a/b"]})
@@ -138,7 +138,7 @@ def test_renaming_joins_tags_and_widgets(app: Flask, helper: TokenCaller, projec
     assert [len(tags) for tags in tags_of(helper, project_id)] == [1, 1, 1]
 
 
-def test_a_removed_tag(app: Flask, helper: TokenCaller, outsider: Caller, project_id: str) -> None:
+def test_a_removed_tag(app, helper, outsider, project_id):
     add_testimonial(app, project_id, tags=["press"])
     answer = helper.delete(f"/v1/projects/{project_id}/tags/PRESS")
     assert answer.json["data"]["count"] == 1

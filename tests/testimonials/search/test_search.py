@@ -13,7 +13,6 @@ from testimonials.projects.projects import lock_project
 from testimonials.testimonials import models, search
 from testimonials.testimonials.inbox import InboxFilter, find_ids, find_rows, find_words, list_inbox
 from testimonials.testimonials.tags import add_tag
-from tests.conftest import Caller
 from tests.dashboard.inbox.inbox import open_inbox
 from tests.support.rows import add_testimonial
 
@@ -44,7 +43,7 @@ WANTED = [
 ]  # fmt: skip
 
 
-def test_what_is_found(app: Flask, project_id: str) -> None:
+def test_what_is_found(app, project_id):
     fill(app, project_id)
     with app.app_context():
         for words, found in WANTED:
@@ -72,7 +71,7 @@ def fill(app: Flask, project_id: str) -> None:
         add_tag(project, [zoe], "Press", "me")
 
 
-def test_the_index_follows_every_change(app: Flask, project_id: str) -> None:
+def test_the_index_follows_every_change(app, project_id):
     kept, gone = (add_testimonial(app, project_id, author_name=name) for name in ("Kept", "Gone"))
     with app.app_context():
         for words in ("first words", "second words", "東京"):
@@ -96,7 +95,7 @@ def test_the_index_follows_every_change(app: Flask, project_id: str) -> None:
         assert count_indexed() in (None, 0)
 
 
-def test_the_best_come_first(app: Flask, project_id: str) -> None:
+def test_the_best_come_first(app, project_id):
     for name, values in (
         ("Rosetta", {}), ("Rosé", {}), ("Firm", {"author_company": "Rose & Sons"}),
         ("Older", {"text": "A rose."}), ("Newer", {"text": "Roses and a rose"}),
@@ -110,7 +109,7 @@ def test_the_best_come_first(app: Flask, project_id: str) -> None:
             assert " ".join(row.author_name for row in rows) == found
 
 
-def test_the_newest_of_many(app: Flask, project_id: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_newest_of_many(app, project_id, monkeypatch):
     for module in (search, search):
         monkeypatch.setattr(module, "MOST", 5)
     for number in range(12):
@@ -134,7 +133,7 @@ def test_the_newest_of_many(app: Flask, project_id: str, monkeypatch: pytest.Mon
         assert find(project_id, "service 03") == "03"
 
 
-def test_the_inbox_marks_them(app: Flask, owner: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_inbox_marks_them(app, owner, monkeypatch):
     inbox = open_inbox(app, owner, slug="salon")
     hostile = "A quick <b>thing</b>, quíck"
     for _ in range(2):
@@ -175,7 +174,7 @@ def explain_search(project_id: str, words: str) -> list[tuple[str, str]]:
     return plans
 
 
-def test_db_check_knows_when_it_is_in_step(app: Flask, project_id: str, backend: str) -> None:
+def test_db_check_knows_when_it_is_in_step(app, project_id, backend):
     fill(app, project_id)
     check = ["db", "check"]
     run = app.test_cli_runner().invoke

@@ -122,7 +122,7 @@ def same(rows: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict[str, Any]
     }
 
 
-def test_each_table_and_column_is_in_the_archive_or_left_out_with_a_reason() -> None:
+def test_each_table_and_column_is_in_the_archive_or_left_out_with_a_reason():
     tables = {part.table.name for part in PARTS}
     others = {name for names in OTHER_TABLES.values() for name in names.split()}
     assert not tables & others
@@ -135,7 +135,7 @@ def test_each_table_and_column_is_in_the_archive_or_left_out_with_a_reason() -> 
     assert StoredTwitterSchema().fields.keys() == TwitterSchema().fields.keys()
 
 
-def test_the_dashboard_keeps_nothing_that_no_archive_has(app: Flask, project: str) -> None:
+def test_the_dashboard_keeps_nothing_that_no_archive_has(app, project):
     """The example has all that may be kept, so that the tests below notice what gets lost."""
     with app.app_context():
         found = db.session.get_one(Project, project)
@@ -155,7 +155,7 @@ def test_the_dashboard_keeps_nothing_that_no_archive_has(app: Flask, project: st
         assert found.dashboard_config == {"ofTomorrow": True, IS_HIDDEN: True}
 
 
-def test_the_example_has_a_value_in_every_column(app: Flask, project: str) -> None:
+def test_the_example_has_a_value_in_every_column(app, project):
     """Or the tests below would not notice a column that gets lost."""
     rows = read_rows(app, project)
     for model in MODELS:
@@ -168,9 +168,7 @@ def test_the_example_has_a_value_in_every_column(app: Flask, project: str) -> No
             assert any(value is not None for value in found), column
 
 
-def test_what_was_changed_in_parts_comes_back(
-    app: Flask, project: str, tmp_path: Path, outsider: Caller
-) -> None:
+def test_what_was_changed_in_parts_comes_back(app, project, tmp_path, outsider):
     with app.app_context(), write():
         db.session.execute(update(Event).where(IS_HISTORY).values(batch_id="a" * 24 + "0001"))
     path = str(tmp_path / "parts.zip")
@@ -181,7 +179,7 @@ def test_what_was_changed_in_parts_comes_back(
     assert change["batch_id"].endswith("0001")
 
 
-def test_a_project_comes_back(app: Flask, project: str, archive: Path, outsider: Caller) -> None:
+def test_a_project_comes_back(app, project, archive, outsider):
     before = read_rows(app, project)
     run_well(app, "projects", "delete", "fern", "--yes")
     with app.app_context(), write():
@@ -213,9 +211,7 @@ def narrow(new: Any, old: Any) -> Any:
     return new
 
 
-def test_an_archive_of_the_first_version_comes_in_and_goes_out_as_it_was(
-    app: Flask, owner: Caller, tmp_path: Path
-) -> None:
+def test_an_archive_of_the_first_version_comes_in_and_goes_out_as_it_was(app, owner, tmp_path):
     again = tmp_path / "again.zip"
     arguments = ("--account", owner.email, "--resume-requests")
     run_well(app, "projects", "import", str(VERSION_1), *arguments)
@@ -230,8 +226,8 @@ def test_an_archive_of_the_first_version_comes_in_and_goes_out_as_it_was(
 
 
 def test_an_older_archive_gets_the_usual_value_of_a_newer_column_or_setting(
-    app: Flask, outsider: Caller, tmp_path: Path
-) -> None:
+    app, outsider, tmp_path
+):
     def make_older(described: dict[str, Any]) -> None:
         for row in described["testimonials"]:
             del row["isPinned"], row["returnedAt"]
@@ -258,8 +254,8 @@ def test_an_older_archive_gets_the_usual_value_of_a_newer_column_or_setting(
     ],
 )  # fmt: skip
 def test_an_archive_from_before_the_brand_gets_the_color_that_was_chosen(
-    app: Flask, outsider: Caller, tmp_path: Path, palette: str, button: str, color: str | None
-) -> None:
+    app, outsider, tmp_path, palette, button, color
+):
     def choose(described: dict[str, Any]) -> None:
         described["project"]["widgetConfig"]["palette"] = palette
         described["project"]["pageConfig"]["buttonColor"] = button
@@ -271,9 +267,7 @@ def test_an_archive_from_before_the_brand_gets_the_color_that_was_chosen(
     assert project["brand"].get("color") == color
 
 
-def test_beside_the_original_ids_are_new_and_all_else_is_the_same(
-    app: Flask, project: str, archive: Path, owner: Caller
-) -> None:
+def test_beside_the_original_ids_are_new_and_all_else_is_the_same(app, project, archive, owner):
     arguments = ["projects", "import", str(archive), "--account", owner.account_id]
     refused = run(app, *arguments)
     assert refused.exit_code == 1
@@ -322,7 +316,7 @@ def test_beside_the_original_ids_are_new_and_all_else_is_the_same(
     assert count_rows(app, Image) == 6
 
 
-def test_the_limit_of_projects_holds_unless_it_is_ignored(app: Flask, outsider: Caller) -> None:
+def test_the_limit_of_projects_holds_unless_it_is_ignored(app, outsider):
     run_well(app, "accounts", "set-limit", outsider.email, "0")
     arguments = ("projects", "import", str(VERSION_1), "--account", outsider.email)
     assert "at its limit of 0 projects" in run(app, *arguments).stderr
@@ -330,9 +324,7 @@ def test_the_limit_of_projects_holds_unless_it_is_ignored(app: Flask, outsider: 
     run_well(app, *arguments, "--ignore-limit")
 
 
-def test_the_file_is_private_and_kept_unless_told(
-    app: Flask, archive: Path, tmp_path: Path
-) -> None:
+def test_the_file_is_private_and_kept_unless_told(app, archive, tmp_path):
     assert stat.S_IMODE(archive.stat().st_mode) == 0o600
     again = run(app, "projects", "export", "fern", str(archive))
     assert again.exit_code == 1
@@ -360,9 +352,7 @@ def read_json(path: Path) -> dict[str, Any]:
     return described | {"exportedAt": "", "program": "", "team": []}
 
 
-def test_an_archive_is_written_in_parts(
-    app: Flask, archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_archive_is_written_in_parts(app, archive, tmp_path, monkeypatch):
     monkeypatch.setattr(writing, "ROWS_AT_ONCE", 2)
     monkeypatch.setattr(writing, "IMAGES_AT_ONCE", 2)
     again = tmp_path / "again.zip"
@@ -389,7 +379,7 @@ ROWS = st.fixed_dictionaries(
 
 @given(values=ROWS)
 @settings(deadline=None)
-def test_any_text_rating_and_time_comes_back(values: dict[str, Any]) -> None:
+def test_any_text_rating_and_time_comes_back(values):
     row = models.Testimonial(**values | {"id": "a" * 24, "created_at": values["submitted_at"]})
     row.updated_at, row.kind = row.created_at, "written"
     row.is_rewarded = row.is_insider = row.is_overdue = row.shows_earlier = False
@@ -398,7 +388,7 @@ def test_any_text_rating_and_time_comes_back(values: dict[str, Any]) -> None:
     assert {name: read[name] for name in values} == values
 
 
-def test_the_document_names_every_field_of_an_archive_and_of_a_table() -> None:
+def test_the_document_names_every_field_of_an_archive_and_of_a_table():
     text = Path("docs/import-export.md").read_text(encoding="utf-8")
     named = set(re.findall(r"`([A-Za-z]+)`", text))
     for part in PARTS:
@@ -418,7 +408,7 @@ NOT_IMPORTED = {
 }
 
 
-def test_a_column_of_a_table_comes_back_or_has_a_reason_not_to() -> None:
+def test_a_column_of_a_table_comes_back_or_has_a_reason_not_to():
     assert COLUMNS.keys() - FIELDS.keys() == NOT_IMPORTED.keys()
     assert FIELDS.keys() <= COLUMNS.keys()
     assert FIELDS.keys() - RowSchema().fields.keys() == {"submittedAt", "repliedAt", "status"}

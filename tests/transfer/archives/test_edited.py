@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from flask import Flask
-from flask.testing import FlaskClient
 
 from testimonials.core import clock
 from testimonials.core.chain import chain, hash_entry, read_log, write_canonical
@@ -96,9 +95,7 @@ def remove(name: str) -> Callable[[Described], object]:
     return change
 
 
-def test_what_is_as_the_record_says_comes_as_it_is(
-    app: Flask, owner: Caller, client: FlaskClient, archive: Path
-) -> None:
+def test_what_is_as_the_record_says_comes_as_it_is(app, owner, client, archive):
     told = bring(app, owner, archive)
     assert (told["differing"], told["missing"]) == ([], 0)
     rows = read_testimonials(app, told["_id"])
@@ -131,9 +128,7 @@ EDITS: dict[str, tuple[str, Callable[[Described], object]]] = {
 }
 
 
-def test_what_differs_is_brought_in_and_the_stars_stay(
-    app: Flask, owner: Caller, client: FlaskClient, archive: Path
-) -> None:
+def test_what_differs_is_brought_in_and_the_stars_stay(app, owner, client, archive):
     for edit, (name, change) in EDITS.items():
         told = bring(app, owner, change_json(archive, change, archive.parent / "edited.zip"))
         rows = {row.author_name: row for row in read_testimonials(app, told["_id"])}
@@ -153,9 +148,7 @@ def test_what_differs_is_brought_in_and_the_stars_stay(
         run_well(app, "projects", "delete", "oat-2", "--yes")
 
 
-def test_a_rating_that_was_taken_out_of_the_file_counts(
-    app: Flask, owner: Caller, client: FlaskClient, archive: Path
-) -> None:
+def test_a_rating_that_was_taken_out_of_the_file_counts(app, owner, client, archive):
     told = bring(app, owner, change_json(archive, remove("Ada"), archive.parent / "edited.zip"))
     assert (told["differing"], told["missing"], told["testimonials"]) == ([], 1, 3)
     assert count(app, told["_id"]) == [1, 1, 0, 1, 1]
@@ -170,9 +163,7 @@ def test_a_rating_that_was_taken_out_of_the_file_counts(
     assert count(app, told["_id"]) == [1, 1, 0, 1, 1]
 
 
-def test_made_up_ones_are_brought_in_and_made_up_ratings_are_left_out(
-    app: Flask, owner: Caller, archive: Path
-) -> None:
+def test_made_up_ones_are_brought_in_and_made_up_ratings_are_left_out(app, owner, archive):
     def add(described: Described) -> None:
         more = {"id": "a" * 24, "authorName": "Nobody", "changes": [], "submissionKey": None}
         described["testimonials"].append(find(described, "Noor") | more)
@@ -185,9 +176,7 @@ def test_made_up_ones_are_brought_in_and_made_up_ratings_are_left_out(
     assert count(app, told["_id"]) == [1, 1, 0, 1, 2]
 
 
-def test_a_log_that_was_cut_broken_or_is_anothers_is_refused(
-    app: Flask, owner: Caller, archive: Path
-) -> None:
+def test_a_log_that_was_cut_broken_or_is_anothers_is_refused(app, owner, archive):
     wrong = {
         "Its public record is not what was signed.": [
             lambda d: d["record"].pop(),
@@ -204,9 +193,7 @@ def test_a_log_that_was_cut_broken_or_is_anothers_is_refused(
             assert said in run(app, "projects", "import", str(path), *into).stderr
 
 
-def test_a_log_of_ones_own_names_its_key(
-    app: Flask, owner: Caller, client: FlaskClient, archive: Path
-) -> None:
+def test_a_log_of_ones_own_names_its_key(app, owner, client, archive):
     """Nobody can tell it from one of an unknown instance, but for its key, which is published."""
     key = Ed25519PrivateKey.generate()
 
@@ -237,9 +224,7 @@ def test_a_log_of_ones_own_names_its_key(
     assert entry["key"] not in ours
 
 
-def test_what_was_signed_here_later_is_named(
-    app: Flask, owner: Caller, client: FlaskClient, project: str, archive: Path
-) -> None:
+def test_what_was_signed_here_later_is_named(app, owner, client, project, archive):
     """An older archive in place of the project can't undo in silence what came after it."""
     Visitor(client, project, "oat", "10.9.9.9").write(name="Late", rating="1")
     head = client.get(f"/record/{project}/head").json

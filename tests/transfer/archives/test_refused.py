@@ -9,12 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from flask import Flask
 from PIL import Image as Pictures
 
 from testimonials.projects.models import Project
 from testimonials.transfer.archives.reading import ArchiveRefused, open_archive
-from tests.conftest import Caller
 from tests.support.pictures import to_bytes, webp_of_size
 from tests.support.rows import count_rows
 from tests.transfer.archives.projects import VERSION_1, change_json, read_rows, run, run_well
@@ -96,15 +94,11 @@ WRONG: list[tuple[Callable[[dict[str, Any]], object], str]] = [
 
 
 @pytest.mark.parametrize(("change", "reason"), WRONG)
-def test_a_wrong_archive_gets_a_sentence_that_names_the_place(
-    tmp_path: Path, change: Callable[[dict[str, Any]], object], reason: str
-) -> None:
+def test_a_wrong_archive_gets_a_sentence_that_names_the_place(tmp_path, change, reason):
     refuse(change_json(VERSION_1, change, tmp_path / "wrong.zip"), reason)
 
 
-def test_a_wrong_archive_gets_a_sentence_and_changes_nothing(
-    app: Flask, owner: Caller, tmp_path: Path
-) -> None:
+def test_a_wrong_archive_gets_a_sentence_and_changes_nothing(app, owner, tmp_path):
     wrong = change_json(VERSION_1, first("images", width=10), tmp_path / "wrong.zip")
     result = run(app, "projects", "import", str(wrong), "--account", owner.email)
     assert result.exit_code == 1
@@ -140,13 +134,11 @@ def make_zip(path: Path, files: dict[str, bytes]) -> Path:
         ({"project.json": b"[]"}, "does not have the format"),
     ],
 )
-def test_a_file_that_is_no_archive_gets_a_sentence(
-    tmp_path: Path, files: dict[str, bytes], reason: str
-) -> None:
+def test_a_file_that_is_no_archive_gets_a_sentence(tmp_path, files, reason):
     refuse(make_zip(tmp_path / "wrong.zip", files), reason)
 
 
-def test_what_is_no_zip_damaged_or_encrypted_gets_a_sentence(tmp_path: Path) -> None:
+def test_what_is_no_zip_damaged_or_encrypted_gets_a_sentence(tmp_path):
     content = VERSION_1.read_bytes()
     damaged = content[:200] + bytes([content[200] ^ 255]) + content[201:]
     encrypted = bytearray(make_zip(tmp_path / "zip", {"project.json": b"{}"}).read_bytes())
@@ -158,7 +150,7 @@ def test_what_is_no_zip_damaged_or_encrypted_gets_a_sentence(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("packing", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
-def test_what_is_packed_in_another_way_gets_a_sentence(tmp_path: Path, packing: int) -> None:
+def test_what_is_packed_in_another_way_gets_a_sentence(tmp_path, packing):
     with zipfile.ZipFile(tmp_path / "wrong.zip", "w", packing) as opened:
         opened.writestr("project.json", b"{}")
     refuse(tmp_path / "wrong.zip", "It is packed in a way that archives are not.")
@@ -173,9 +165,7 @@ def test_what_is_packed_in_another_way_gets_a_sentence(tmp_path: Path, packing: 
         (b"PK\x01\x02", 6, 2), (b"PK\x03\x04", 26, 4),
     ],
 )  # fmt: skip
-def test_places_and_lengths_that_lie_get_a_sentence(
-    tmp_path: Path, part: bytes, field: int, size: int
-) -> None:
+def test_places_and_lengths_that_lie_get_a_sentence(tmp_path, part, field, size):
     good = VERSION_1.read_bytes()
     at = good.index(part) + field
     # From memory, as a page reads it, and from a file, as the command does.
@@ -187,7 +177,7 @@ def test_places_and_lengths_that_lie_get_a_sentence(
                 pass
 
 
-def test_a_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bomb_is_not_unpacked(tmp_path, monkeypatch):
     monkeypatch.setattr("testimonials.transfer.archives.reading.MAX_JSON_BYTES", 1024 * 1024)
     bomb = make_zip(tmp_path / "bomb.zip", {"project.json": b" " * 8_000_000})
     assert bomb.stat().st_size < 100_000
@@ -212,7 +202,7 @@ def webp(**options: Any) -> bytes:
         (b"x" * 3_000_000, "is larger than 2 MB."),
     ],
 )
-def test_a_wrong_picture_is_not_decoded(tmp_path: Path, content: bytes | None, reason: str) -> None:
+def test_a_wrong_picture_is_not_decoded(tmp_path, content, reason):
     with zipfile.ZipFile(VERSION_1) as old:
         files = {name: old.read(name) for name in old.namelist()}
     name = next(each for each in files if each.startswith("images/"))
@@ -223,14 +213,14 @@ def test_a_wrong_picture_is_not_decoded(tmp_path: Path, content: bytes | None, r
     refuse(make_zip(tmp_path / "wrong.zip", files), reason)
 
 
-def test_a_reserved_or_misspelt_slug_is_refused(app: Flask, outsider: Caller) -> None:
+def test_a_reserved_or_misspelt_slug_is_refused(app, outsider):
     arguments = ("projects", "import", str(VERSION_1), "--account", outsider.email, "--slug")
     assert "The slug login is reserved" in run(app, *arguments, "login").stderr
     assert "Write the slug as fern-co." in run(app, *arguments, "Fern & Co").stderr
     assert count_rows(app, Project) == 0
 
 
-def test_a_change_names_no_picture_of_others(app: Flask, outsider: Caller, tmp_path: Path) -> None:
+def test_a_change_names_no_picture_of_others(app, outsider, tmp_path):
     changed = change_json(VERSION_1, remember(avatarId="f" * 24), tmp_path / "changed.zip")
     arguments = ("--account", outsider.email, "--json")
     told = json.loads(run_well(app, "projects", "import", str(changed), *arguments))

@@ -4,10 +4,8 @@ import hashlib
 import json
 import socket
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from flask import Flask
 
 from testimonials.core.extensions import begin_write, db
 from testimonials.core.http_client import AddressRefused, connect
@@ -16,7 +14,6 @@ from testimonials.testimonials.record import hash_told, list_entries
 from testimonials.transfer.models import TableImport
 from testimonials.transfer.tables.jobs import copy_some
 from testimonials.transfer.tables.photos import PictureUnreachable, fetch_picture, is_website
-from tests.conftest import Caller
 from tests.integrations.webhooks.receiver import Handler, drip, receiving
 from tests.support.pictures import photo, read, to_bytes
 from tests.support.rows import read_testimonials
@@ -68,22 +65,22 @@ def is_here(address: str, _port: int) -> bool:
         "2002:808:808::1", "64:ff9b:1::808:808", "100::1", "2001:0:808:808::1", "4000::1",
     ],
 )  # fmt: skip
-def test_no_private_address_is_gone_to(address: str) -> None:
+def test_no_private_address_is_gone_to(address):
     assert not is_website(address, 443)
 
 
-def test_only_the_ports_of_the_web_are_gone_to() -> None:
+def test_only_the_ports_of_the_web_are_gone_to():
     assert is_website("8.8.8.8", 443)
     assert is_website("2606:4700:4700::1111", 80)
     assert not is_website("8.8.8.8", 22)
 
 
-def test_a_picture_is_fetched_also_by_a_redirect(website: str) -> None:
+def test_a_picture_is_fetched_also_by_a_redirect(website):
     assert fetch_picture(f"{website}/picture?size=1", is_here) == PICTURE
     assert fetch_picture(f"{website}/turn", is_here) == PICTURE
 
 
-def test_each_address_of_a_name_is_tried(website: str) -> None:
+def test_each_address_of_a_name_is_tried(website):
     port = int(website.rpartition(":")[2])
     # Without a name the system gives both of its own addresses; nobody answers at the first.
     addresses = [each[4][0] for each in socket.getaddrinfo(None, port, type=socket.SOCK_STREAM)]
@@ -105,7 +102,7 @@ def test_each_address_of_a_name_is_tried(website: str) -> None:
         ("/drip", "It can’t be fetched", 1.0),
     ],
 )
-def test_what_is_no_picture_ends(website: str, path: str, reason: str, seconds: float) -> None:
+def test_what_is_no_picture_ends(website, path, reason, seconds):
     with pytest.raises(PictureUnreachable, match=reason.replace("(", r"\(")):
         fetch_picture(f"{website}{path}", is_here, seconds=seconds)
 
@@ -118,12 +115,12 @@ def test_what_is_no_picture_ends(website: str, path: str, reason: str, seconds: 
         "http://8.8.8.8:99999/", "file:///etc/passwd",
     ],
 )  # fmt: skip
-def test_nothing_else_is_even_asked(url: str) -> None:
+def test_nothing_else_is_even_asked(url):
     with pytest.raises(PictureUnreachable):
         fetch_picture(url)
 
 
-def test_a_copy_replaces_its_url(app: Flask, owner: Caller, website: str, tmp_path: Path) -> None:
+def test_a_copy_replaces_its_url(app, owner, website, tmp_path):
     project, file = owner.create_project(slug="fern")["_id"], tmp_path / "file.csv"
     paths = ("/turn", "/page", "/nothing")
     file.write_text("Name,Review,Avatar\n" + "".join(f"{x},Words,{website}{x}\n" for x in paths))
@@ -157,9 +154,7 @@ def test_a_copy_replaces_its_url(app: Flask, owner: Caller, website: str, tmp_pa
 
 
 @pytest.mark.parametrize("options", [(), ("--fetch-avatars",)])
-def test_an_address_in_the_own_network_stays_an_address(
-    app: Flask, owner: Caller, website: str, tmp_path: Path, options: tuple[str, ...]
-) -> None:
+def test_an_address_in_the_own_network_stays_an_address(app, owner, website, tmp_path, options):
     project, file = owner.create_project(slug="fern")["_id"], tmp_path / "file.csv"
     url = f"{website}/picture?size=1"
     file.write_text(f"Name,Review,Avatar\nA,B,{url}")

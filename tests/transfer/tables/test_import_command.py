@@ -64,7 +64,7 @@ def refusal(app: Flask, file: Path, *options: str) -> str:
     return str(result.stderr)
 
 
-def test_a_table_becomes_testimonials(app: Flask, project: str, file: Path) -> None:
+def test_a_table_becomes_testimonials(app, project, file):
     lines = (HEAD, MAYA, 'Li,Good,4/5,"Mar 3, 2024",,,,https://x.example/p')
     told = import_lines(app, file, *lines)
     assert (told["code"], told["new"], told["refused"]) == (0, 2, 0)
@@ -79,7 +79,7 @@ def test_a_table_becomes_testimonials(app: Flask, project: str, file: Path) -> N
     assert li.reviewed_at is not None
 
 
-def test_what_was_imported_shows_with_its_source(app: Flask, owner: Caller, file: Path) -> None:
+def test_what_was_imported_shows_with_its_source(app, owner, file):
     inbox = open_inbox(app, owner, slug="fern")
     import_lines(app, file, HEAD, MAYA)
     assert inbox.shown() == ["Maya Kowalski"]
@@ -90,7 +90,7 @@ def test_what_was_imported_shows_with_its_source(app: Flask, owner: Caller, file
     assert "Imported" in inbox.get(f"testimonials/{inbox.find(page, 'Maya Kowalski')}").text
 
 
-def test_nothing_is_imported_twice(app: Flask, project: str, file: Path) -> None:
+def test_nothing_is_imported_twice(app, project, file):
     add_testimonial(app, project, author_name="Noor", text="From the page")
     lines = (
         HEAD, MAYA, "noor,from  the PAGE,,,,,,", 'maya kowalski,"it ""Simply"", works. TRULY.",',
@@ -113,13 +113,13 @@ def test_nothing_is_imported_twice(app: Flask, project: str, file: Path) -> None
     assert len(read_testimonials(app, project)) == 2
 
 
-def test_a_cell_of_any_length_is_refused_alone(app: Flask, project: str, file: Path) -> None:
+def test_a_cell_of_any_length_is_refused_alone(app, project, file):
     told = import_lines(app, file, "sep=,", "Name,Review", "A," + "x" * 200_000, "B,Fine")
     assert (told["new"], told["refused"], told["lines"][0]["line"]) == (1, 1, 3)
     assert "Shorten this to 2000 characters" in told["lines"][0]["reason"]
 
 
-def test_a_bad_line_stops_no_good_one(app: Flask, project: str, file: Path) -> None:
+def test_a_bad_line_stops_no_good_one(app, project, file):
     bad = {
         ",No name,,,,,,": "Name: The cell is empty.",
         "No words,,,,,,,": "Text: The cell is empty.",
@@ -143,7 +143,7 @@ def test_a_bad_line_stops_no_good_one(app: Flask, project: str, file: Path) -> N
     assert [row.author_name for row in read_testimonials(app, project)] == ["Maya Kowalski"]
 
 
-def test_a_dry_run_tells_each_line_and_writes_nothing(app: Flask, project: str, file: Path) -> None:
+def test_a_dry_run_tells_each_line_and_writes_nothing(app, project, file):
     file.write_text("\n".join((HEAD, MAYA, "A,Six,6,,,,,", "Li,Good,,,,,,")), encoding="utf-8")
     result = run(app, "testimonials", "import", "fern", str(file), "--dry-run")
     assert result.exit_code == 1
@@ -160,7 +160,7 @@ def test_a_dry_run_tells_each_line_and_writes_nothing(app: Flask, project: str, 
     assert read_testimonials(app, project) == []
 
 
-def test_columns_can_be_named(app: Flask, project: str, file: Path) -> None:
+def test_columns_can_be_named(app, project, file):
     lines = ("Wer,Was,Vor,Nach,Rating", "x,Sehr gut,Mia,Öz,9")
     file.write_text("\n".join(lines), encoding="utf-8")
     assert "Which column has the text and name?" in refusal(app, file)
@@ -192,7 +192,7 @@ def test_columns_can_be_named(app: Flask, project: str, file: Path) -> None:
         ("First name,Last name,Review\nZoë,Ng,Fine".encode(), "Zoë Ng"),
     ],
 )  # fmt: skip
-def test_files_of_many_kinds_are_read(content: bytes, name: str) -> None:
+def test_files_of_many_kinds_are_read(content, name):
     table = read_table(content)
     mapping = guess_mapping(table.headings)
     row = read_row(table.lines[0].cells, Reading(table, mapping))
@@ -200,7 +200,7 @@ def test_files_of_many_kinds_are_read(content: bytes, name: str) -> None:
     assert "\r" not in row.columns["text"]
 
 
-def test_a_file_in_an_encoding_that_is_named_is_read(app: Flask, project: str, file: Path) -> None:
+def test_a_file_in_an_encoding_that_is_named_is_read(app, project, file):
     file.write_bytes("Name,Review\nZoë,Fine".encode("cp1252"))
     assert "The file seems to be in windows-1252, not UTF-8." in refusal(app, file)
     named = ("--encoding", "windows-1252", "--status", "pending")
@@ -226,13 +226,13 @@ def test_a_file_in_an_encoding_that_is_named_is_read(app: Flask, project: str, f
         (b"Name,Review\n" + b"A,B\n" * 50_001, "more than 50,000 lines"),
     ],
 )
-def test_a_file_that_can_not_be_read_gets_a_sentence(content: bytes, reason: str) -> None:
+def test_a_file_that_can_not_be_read_gets_a_sentence(content, reason):
     with pytest.raises(TableUnreadable) as raised:
         read_table(content)
     assert reason in raised.value.message
 
 
-def test_nothing_in_a_file_steers_the_terminal(app: Flask, project: str, file: Path) -> None:
+def test_nothing_in_a_file_steers_the_terminal(app, project, file):
     file.write_text('Name,Review\n\x1b]0;evil\x07,\x9b31mred\nA,"\x1b[2J"\n')
     for options in ((), ("--dry-run",), ("--map", "text=no")):
         result = run(app, "testimonials", "import", "fern", str(file), *options)
@@ -241,7 +241,7 @@ def test_nothing_in_a_file_steers_the_terminal(app: Flask, project: str, file: P
         assert "\x9b" not in result.output
 
 
-def test_what_json_alone_can_write_is_refused_alone(app: Flask, project: str, file: Path) -> None:
+def test_what_json_alone_can_write_is_refused_alone(app, project, file):
     deep = "[" * 900 + "]" * 900
     lines = [
         '{"name": "A\\ud83d", "text": "Cut off"}',
@@ -259,7 +259,7 @@ def test_what_json_alone_can_write_is_refused_alone(app: Flask, project: str, fi
     assert [row.author_name for row in read_testimonials(app, project)] == ["B"]
 
 
-def test_days_and_months_are_never_guessed(app: Flask, project: str, file: Path) -> None:
+def test_days_and_months_are_never_guessed(app, project, file):
     lines = ("Name,Review,Date", "A,One,03/04/2024", "B,Two,05/06/2024")
     file.write_text("\n".join(lines))
     assert "Add --dates dmy if the day comes first" in refusal(app, file)
@@ -292,12 +292,12 @@ def test_days_and_months_are_never_guessed(app: Flask, project: str, file: Path)
         ("05/05/2024", "2024-05-05T12:00:00.000Z"),
     ],
 )  # fmt: skip
-def test_dates_in_common_forms(text: str, expected: str) -> None:
+def test_dates_in_common_forms(text, expected):
     assert clock.iso(read_date(text, None)) == expected
 
 
 @given(st.text(max_size=40) | st.from_regex(r"[0-9a-zA-Z:/ .,+-]{1,30}", fullmatch=True))
-def test_any_text_is_a_date_or_refused(text: str) -> None:
+def test_any_text_is_a_date_or_refused(text):
     try:
         time_ = read_date(text, "dmy")
     except DateWrong:
@@ -305,7 +305,7 @@ def test_any_text_is_a_date_or_refused(text: str) -> None:
     assert datetime(1990, 1, 1, tzinfo=UTC) <= time_ <= clock.now() + timedelta(days=1)
 
 
-def test_files_of_senja_are_known(app: Flask, project: str, file: Path) -> None:
+def test_files_of_senja_are_known(app, project, file):
     head = "id,type,title,text,rating,date,approved,customer_name,customer_email,customer_avatar,"
     head += "customer_company,customer_tagline,tags"
     told = import_lines(
@@ -326,7 +326,7 @@ def test_files_of_senja_are_known(app: Flask, project: str, file: Path) -> None:
         assert sorted(tags) == ["a", "b"]
 
 
-def test_files_of_testimonial_to_are_known() -> None:
+def test_files_of_testimonial_to_are_known():
     mapping = guess_mapping(["name", "email", "title", "testimonial", "rating", "avatarURL"])
     assert mapping.service == "Testimonial.to"
     assert mapping.columns["text"] == ("testimonial",)
@@ -334,7 +334,7 @@ def test_files_of_testimonial_to_are_known() -> None:
     assert mapping.columns["authorAvatar"] == ("avatarURL",)
 
 
-def test_our_own_csv_is_taken_back(app: Flask, project: str, owner: Caller, tmp_path: Path) -> None:
+def test_our_own_csv_is_taken_back(app, project, owner, tmp_path):
     texts = {"=cmd|' /C calc'!A0": "approved", "'-5": "pending", "+1": "rejected", "@x": "spam"}
     answered = clock.now() - timedelta(days=40)
     public = {"highlights": [[0, 1], [2, 4]], "reply": "-Thanks", "replied_at": answered}
@@ -379,15 +379,13 @@ def test_our_own_csv_is_taken_back(app: Flask, project: str, owner: Caller, tmp_
 
 
 @given(st.text(max_size=30))
-def test_shielding_a_cell_loses_nothing(text: str) -> None:
+def test_shielding_a_cell_loses_nothing(text):
     shielded = shield(text)
     assert not shielded.startswith(("=", "+", "-", "@", "\t", "\r"))
     assert unshield(shielded) == text
 
 
-def test_many_lines_are_written_in_short_transactions(
-    app: Flask, project: str, file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_many_lines_are_written_in_short_transactions(app, project, file, monkeypatch):
     monkeypatch.setattr(jobs, "BATCH_ROWS", 10)
     days = [datetime(2020, 1, 1, tzinfo=UTC) + timedelta(days=day * 7 % 27) for day in range(27)]
     lines = [f"Person {place},Words {place},{day.isoformat()}" for place, day in enumerate(days)]
@@ -403,9 +401,7 @@ def test_many_lines_are_written_in_short_transactions(
     assert (len(batches), actions) == (3, {"import"})
 
 
-def test_an_interrupted_import_can_be_finished(
-    app: Flask, project: str, file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupted_import_can_be_finished(app, project, file, monkeypatch):
     monkeypatch.setattr(jobs, "BATCH_ROWS", 2)
     steps = iter([jobs.write_batch, jobs.write_batch])
     with monkeypatch.context() as patched:
@@ -421,9 +417,7 @@ def test_an_interrupted_import_can_be_finished(
     assert (told["new"], told["there"]) == (3, 4)
 
 
-def test_two_imports_at_once_add_each_testimonial_once(
-    app: Flask, project: str, file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_two_imports_at_once_add_each_testimonial_once(app, project, file, monkeypatch):
     def plan_and_be_late(*arguments: Any) -> importing.Plan:
         """Plan, and let another import of the same file come first."""
         plan = importing.plan_import(*arguments)

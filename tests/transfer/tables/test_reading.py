@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-from pathlib import Path
 
 import pytest
 from flask import Flask
@@ -17,7 +16,6 @@ from testimonials.transfer.tables.columns import guess_mapping
 from testimonials.transfer.tables.files import read_table
 from testimonials.transfer.tables.rows import Reading, read_row
 from testimonials.transfer.tables.values import read_markup, read_rating, shorten
-from tests.conftest import Caller
 from tests.dashboard.inbox.inbox import open_inbox
 from tests.dashboard.transfer.imports import import_all
 from tests.support.rows import add_testimonial, read_testimonials
@@ -60,7 +58,7 @@ SERVICES = {
 
 
 @pytest.mark.parametrize("service", SERVICES)
-def test_other_services_headings_are_known(service: str | None) -> None:
+def test_other_services_headings_are_known(service):
     headings, expected = SERVICES[service]
     mapping = guess_mapping(headings.split(","))
     found = [mapping.columns[each][0] for each in ("text", "authorName", "rating", "submittedAt")]
@@ -83,19 +81,19 @@ def test_other_services_headings_are_known(service: str | None) -> None:
         "お客様の声,お名前,評価,投稿日,会社名", "الرأي,الاسم الكامل,التقييم,التاريخ,الشركة",
     ],
 )  # fmt: skip
-def test_headings_are_known_in_the_languages_of_the_page(headings: str) -> None:
+def test_headings_are_known_in_the_languages_of_the_page(headings):
     names = headings.split(",")
     mapping = guess_mapping(names)
     fields = ("text", "authorName", "rating", "submittedAt", "authorCompany")
     assert [mapping.columns[each] for each in fields] == [(name,) for name in names]
 
 
-def test_a_title_is_a_role_beside_a_quote_and_none_beside_a_review() -> None:
+def test_a_title_is_a_role_beside_a_quote_and_none_beside_a_review():
     assert guess_mapping(["Name", "Title", "Quote"]).columns["authorRole"] == ("Title",)
     assert "authorRole" not in guess_mapping(["Name", "Title", "Body"]).columns
 
 
-def test_the_file_of_a_google_profile_is_read() -> None:
+def test_the_file_of_a_google_profile_is_read():
     content = (
         '{"reviews": [{"name": "accounts/1/reviews/2", "reviewer": {"displayName": "Ann"}, '
         '"starRating": "FIVE", "comment": "(Translated by Google) Great\\n\\n(Original)\\nSuper", '
@@ -117,7 +115,7 @@ def test_the_file_of_a_google_profile_is_read() -> None:
         ("7", 7), ("5" * 400, None),
     ],
 )  # fmt: skip
-def test_ratings_are_read_as_they_are_written(text: str, stars: float | None) -> None:
+def test_ratings_are_read_as_they_are_written(text, stars):
     assert read_rating(text) == stars
 
 
@@ -131,7 +129,7 @@ def test_ratings_are_read_as_they_are_written(text: str, stars: float | None) ->
         ("&lt;b&gt; stays", "<b> stays"),
     ],
 )
-def test_markup_becomes_words_and_other_signs_stay(text: str, words: str) -> None:
+def test_markup_becomes_words_and_other_signs_stay(text, words):
     assert read_markup(text) == words
 
 
@@ -144,7 +142,7 @@ def test_markup_becomes_words_and_other_signs_stay(text: str, words: str) -> Non
         ("x" * 18 + "e\u0301" * 3, "x" * 18 + "…"),
     ],
 )  # fmt: skip
-def test_a_text_is_shortened_at_a_sentence_or_a_word(text: str, short: str) -> None:
+def test_a_text_is_shortened_at_a_sentence_or_a_word(text, short):
     assert shorten(text, 20) == short
     assert len(shorten(text, 20)) <= 20
 
@@ -157,7 +155,7 @@ ANSWERS = (
 )
 
 
-def test_long_json_is_read_like_any_other() -> None:
+def test_long_json_is_read_like_any_other():
     said = [{"text": "“Good” \\ bread\n" * 9, "stars": 5, "tags": ["a", None]}] * 5_000
     text = json.dumps({"items": said})
     assert len(text) > SHORT
@@ -175,12 +173,12 @@ def test_long_json_is_read_like_any_other() -> None:
         (f"[{'[],' * 300_000}1]", "not valid JSON"),
     ],
 )
-def test_what_would_take_long_at_once_is_refused(content: str, problem: str) -> None:
+def test_what_would_take_long_at_once_is_refused(content, problem):
     with pytest.raises(TableUnreadable, match=problem):
         read_table(content.encode())
 
 
-def test_of_a_cell_or_a_heading_only_the_beginning_is_read() -> None:
+def test_of_a_cell_or_a_heading_only_the_beginning_is_read():
     long, name = "a\u0327\u0301" * 20_000, "é" * 5_000
     for content in (f"text,{name}\n{long},b", json.dumps([{"text": long, name: "b"}])):
         table = read_table(content.encode())
@@ -188,7 +186,7 @@ def test_of_a_cell_or_a_heading_only_the_beginning_is_read() -> None:
         assert table.lines[0].cells["text"] == long[:20_000]
 
 
-def test_answers_come_back_from_our_own_table(app: Flask, owner: Caller, tmp_path: Path) -> None:
+def test_answers_come_back_from_our_own_table(app, owner, tmp_path):
     first = owner.create_project(slug="first", skipDemoTestimonials=True)["_id"]
     second = owner.create_project(slug="second", skipDemoTestimonials=True)["_id"]
     public = [each | {"isPublic": True} for each in ANSWERS]
@@ -209,7 +207,7 @@ def test_answers_come_back_from_our_own_table(app: Flask, owner: Caller, tmp_pat
     ] == kept
 
 
-def test_an_impossible_answer_is_refused_by_line(app: Flask, owner: Caller, tmp_path: Path) -> None:
+def test_an_impossible_answer_is_refused_by_line(app, owner, tmp_path):
     owner.create_project(slug="first", skipDemoTestimonials=True)
     path = tmp_path / "ours.csv"
     for heading, cell, said in (
@@ -238,9 +236,7 @@ def read_counts(app: Flask) -> set[int]:
 
 
 @pytest.mark.postgres
-def test_the_database_counts_after_each_way_to_import(
-    app: Flask, owner: Caller, tmp_path: Path, backend: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_database_counts_after_each_way_to_import(app, owner, tmp_path, backend, monkeypatch):
     monkeypatch.setattr(plan, "MANY_ROWS", 3)
     expected = iter((3, 6, 9) if backend == "postgresql" else ())
 

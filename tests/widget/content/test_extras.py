@@ -5,7 +5,6 @@ import re
 from typing import Any
 
 import pytest
-from flask import Flask
 from flask.testing import FlaskClient
 
 from testimonials.core import clock
@@ -35,7 +34,7 @@ def read(client: FlaskClient, project: str, query: str = "") -> dict[str, Any]:
     return dict(answer.json)
 
 
-def test_recordings_have_all_a_card_needs(app: Flask, client: FlaskClient, project: str) -> None:
+def test_recordings_have_all_a_card_needs(app, client, project):
     # An upload that is under way is not shown.
     add_recording(app, add_testimonial(app, project), "voice", state="uploading")
     testimonial = add_testimonial(app, project, text="Warm buns.", highlights=[[0, 4]])
@@ -53,7 +52,7 @@ def test_recordings_have_all_a_card_needs(app: Flask, client: FlaskClient, proje
     assert (item["text"], item["highlights"]) == ("Warm buns.", [[0, 4]])
 
 
-def test_a_snippet_keeps_room_for_posters(app: Flask, owner: Caller, project: str) -> None:
+def test_a_snippet_keeps_room_for_posters(app, owner, project):
     testimonial = add_testimonial(app, project, is_rewarded=True)
     heights = []
     for change in (lambda: add_recording(app, testimonial), lambda: None):
@@ -63,7 +62,7 @@ def test_a_snippet_keeps_room_for_posters(app: Flask, owner: Caller, project: st
     assert heights[0] + 200 < heights[1]
 
 
-def test_private_answers_stay_so_everywhere(app: Flask, client: FlaskClient, project: str) -> None:
+def test_private_answers_stay_so_everywhere(app, client, project):
     add_testimonial(app, project, answers=ANSWERS)
     [item] = read(client, project)["items"]
     shown = [["What do you take home?", "Buns, Cake"], ["Will you come back?", "9/10"]]
@@ -78,7 +77,7 @@ def test_private_answers_stay_so_everywhere(app: Flask, client: FlaskClient, pro
         assert "Buns" not in client.get(path).text, path
 
 
-def test_marks_say_what_they_mean(app: Flask, client: FlaskClient, project: str) -> None:
+def test_marks_say_what_they_mean(app, client, project):
     add_testimonial(app, project, is_rewarded=True, purchase_verified_at=clock.now())
     feed = read(client, project, "lang=de")
     assert feed["items"][0]["extras"] == {"marks": ["verified", "rewarded"]}
@@ -92,7 +91,7 @@ def test_marks_say_what_they_mean(app: Flask, client: FlaskClient, project: str)
     assert "Got a thank-you for writing" in newsletter
 
 
-def test_words_alone_pay_for_nothing_else(app: Flask, client: FlaskClient, project: str) -> None:
+def test_words_alone_pay_for_nothing_else(app, client, project):
     testimonial = add_testimonial(app, project)
     plain = read(client, project, "lang=en")
     assert "verified" not in plain["words"]
@@ -112,7 +111,7 @@ def test_words_alone_pay_for_nothing_else(app: Flask, client: FlaskClient, proje
     assert count() == written + 1
 
 
-def test_a_page_plays_without_a_script(app: Flask, client: FlaskClient, project: str) -> None:
+def test_a_page_plays_without_a_script(app, client, project):
     rated = {"rated": {"name": "Oat", "kind": "LocalBusiness"}}
     change_project(app, project, dashboard_config=rated)
     testimonial = add_testimonial(app, project, text="", rating=5)

@@ -52,7 +52,7 @@ def walk(client: FlaskClient, project: str, query: str = "") -> list[str]:
     return found
 
 
-def test_order_and_selection(app: Flask, client: FlaskClient, project: str, rows: Rows) -> None:
+def test_order_and_selection(app, client, project, rows):
     designs: tuple[tuple[dict[str, Any], str], ...] = (
         ({}, "pinned three one none five again four and a half five"),
         ({"order": "best"}, "pinned five again five four and a half three one none"),
@@ -69,9 +69,7 @@ def test_order_and_selection(app: Flask, client: FlaskClient, project: str, rows
         assert (badge["badge"]["average"], badge["total"]) == (3.4, 6)
 
 
-def test_the_newest_are_those_of_the_newest_date_shown(
-    app: Flask, client: FlaskClient, owner: Caller, project: str
-) -> None:
+def test_the_newest_are_those_of_the_newest_date_shown(app, client, owner, project):
     """However late they arrived; the API's list stays in the order of arrival."""
     days = [12, 25, 3, 19, 7]
     for day in days:
@@ -92,7 +90,7 @@ def test_the_newest_are_those_of_the_newest_date_shown(
         )
 
 
-def test_by_hand_first(app: Flask, client: FlaskClient, project: str, rows: Rows) -> None:
+def test_by_hand_first(app, client, project, rows):
     names = ["one", "five", "none", "four and a half"]
     # One that is gone, and one that is no longer approved, take no place.
     chosen = ["0" * 24, *(rows[name] for name in names)]
@@ -110,7 +108,7 @@ def test_by_hand_first(app: Flask, client: FlaskClient, project: str, rows: Rows
     assert walk(client, project) == names
 
 
-def test_visitors_read_on(app: Flask, client: FlaskClient, project: str, rows: Rows) -> None:
+def test_visitors_read_on(app, client, project, rows):
     """Also with a cursor from before the upgrade, and of one that is no longer shown."""
     url = f"/widget/{project}/feed"
     after = client.get(url).json["next"]
@@ -121,7 +119,7 @@ def test_visitors_read_on(app: Flask, client: FlaskClient, project: str, rows: R
         assert answer.status_code == 200, answer.text
 
 
-def test_the_wall_shows_all(app: Flask, client: FlaskClient, project: str, rows: Rows) -> None:
+def test_the_wall_shows_all(app, client, project, rows):
     design = {"minRating": 5, "onlyChosen": True, "chosen": [rows["five"]], "order": "hand"}
     change_project(app, project, widget_design=design)
     page = client.get("/kiln/wall").text
@@ -129,7 +127,7 @@ def test_the_wall_shows_all(app: Flask, client: FlaskClient, project: str, rows:
 
 
 @pytest.mark.parametrize("order", [NEWEST, BEST])
-def test_pages_use_their_index(app: Flask, project: str, rows: Rows, order: str) -> None:
+def test_pages_use_their_index(app, project, rows, order):
     with app.app_context():
         found, content = get_project(project), Content(order=order)
         _, cursor = list_shown(found, content, None, 3)
@@ -146,7 +144,7 @@ def test_pages_use_their_index(app: Flask, project: str, rows: Rows, order: str)
     assert counted.startswith("SEARCH testimonial_count USING INDEX")
 
 
-def test_chosen_ones_are_found_by_their_ids(app: Flask, project: str, rows: Rows) -> None:
+def test_chosen_ones_are_found_by_their_ids(app, project, rows):
     chosen = tuple(rows.values())
     with app.app_context():
         found = get_project(project)

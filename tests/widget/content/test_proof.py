@@ -61,9 +61,7 @@ def describe(app: Flask, one: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("mark", MARKS)
-def test_each_mark_is_on_every_door(
-    app: Flask, client: FlaskClient, project: str, mark: str
-) -> None:
+def test_each_mark_is_on_every_door(app, client, project, mark):
     values, label = MARKS[mark]
     one = add_testimonial(app, project, text=SHORT, original_text=SHORT)
     assert "extras" not in read_feed(client, project)["items"][0]
@@ -82,9 +80,7 @@ def test_each_mark_is_on_every_door(
 
 
 @pytest.mark.postgres
-def test_less_than_all_is_called_selected(
-    app: Flask, client: FlaskClient, project: str, policy: str
-) -> None:
+def test_less_than_all_is_called_selected(app, client, project, policy):
     sent = {"source": "public_page", "text": SHORT}
     add_testimonial(app, project, status="demo", source="demo", tags=["a"])
     long = sent | {"text": f"{SHORT} Again and again."}
@@ -129,9 +125,7 @@ def test_less_than_all_is_called_selected(
         assert "Oat & Ember" in read_line(f"lang={language.code}")["text"]
 
 
-def test_a_marquee_shows_its_first_page_alone(
-    app: Flask, client: FlaskClient, project: str
-) -> None:
+def test_a_marquee_shows_its_first_page_alone(app, client, project):
     for _ in range(5):
         add_testimonial(app, project, source="public_page")
     for changes, is_selected in (
@@ -143,9 +137,7 @@ def test_a_marquee_shows_its_first_page_alone(
         assert ("text" in read_feed(client, project)["proof"]) == is_selected, changes
 
 
-def test_samples_alone_say_nothing_of_a_choice(
-    client: FlaskClient, agent: Caller, policy: str
-) -> None:
+def test_samples_alone_say_nothing_of_a_choice(client, agent, policy):
     project = agent.create_project(slug="oat", skipDemoTestimonials=False)["_id"]
     assert "text" not in read_feed(client, project, "min=2000")["proof"]
     feed = read_feed(client, project)
@@ -158,9 +150,7 @@ def test_samples_alone_say_nothing_of_a_choice(
         assert "Check this" not in text, path
 
 
-def test_every_card_leads_to_its_record(
-    app: Flask, client: FlaskClient, project: str, policy: str
-) -> None:
+def test_every_card_leads_to_its_record(app, client, project, policy):
     changed = {"original_text": f"{SHORT} And late."}
     ids = [add_testimonial(app, project, text=SHORT, **values) for values in ({}, changed)]
     proof = read_feed(client, project)["proof"]
@@ -175,9 +165,7 @@ def test_every_card_leads_to_its_record(
         assert text.count(">Check this</a>") == 2, path
 
 
-def test_a_badge_names_all_ratings_once_they_are_counted(
-    app: Flask, client: FlaskClient, project: str, policy: str
-) -> None:
+def test_a_badge_names_all_ratings_once_they_are_counted(app, client, project, policy):
     add_testimonial(app, project, rating=5.0, source="public_page")
     add_testimonial(app, project, rating=2.0, source="public_page", status="rejected")
     for shape in BADGES:
@@ -195,7 +183,7 @@ def test_a_badge_names_all_ratings_once_they_are_counted(
 
 
 @pytest.mark.postgres
-def test_edits_are_looked_up_together(app: Flask, client: FlaskClient, project: str) -> None:
+def test_edits_are_looked_up_together(app, client, project):
     with app.app_context():
         engine = db.engine
 

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 from flask import Flask
-from flask.testing import FlaskClient
 from selectolax.lexbor import LexborHTMLParser
 from werkzeug.test import TestResponse
 
@@ -32,7 +31,7 @@ def listed(inbox: Inbox) -> list[dict[str, Any]]:
     return list(inbox.owner.get(f"/v1/projects/{inbox.project}/widgets").json["data"])  # type: ignore[index]
 
 
-def test_saved_ones_have_look_and_selection(app: Flask, inbox: Inbox, client: FlaskClient) -> None:
+def test_saved_ones_have_look_and_selection(app, inbox, client):
     for rating in (5, 3):
         add_testimonial(app, inbox.project, rating=rating)
     design = {"minRating": 4, "brandColor": "#C2410C", "labels": {"readMore": "More"}}
@@ -59,7 +58,7 @@ def test_saved_ones_have_look_and_selection(app: Flask, inbox: Inbox, client: Fl
     assert 'data-testimonials-widget="home-page"' in page
 
 
-def test_a_saved_widget_may_be_a_shape(app: Flask, inbox: Inbox, client: FlaskClient) -> None:
+def test_a_saved_widget_may_be_a_shape(app, inbox, client):
     add_testimonial(app, inbox.project, rating=5)
     assert send(inbox, "/new", look="badge").location.endswith("/widget?widget=badge")
     small = read_feed(client, inbox.project, "widget=badge")
@@ -75,7 +74,7 @@ def test_a_saved_widget_may_be_a_shape(app: Flask, inbox: Inbox, client: FlaskCl
     assert 'class="tm badge' in client.get(f"/widget/{inbox.project}?widget=badge").text
 
 
-def test_the_api_lists_them_with_their_snippets(inbox: Inbox, outsider: Caller, app: Flask) -> None:
+def test_the_api_lists_them_with_their_snippets(inbox, outsider, app):
     for look in ("wall", "letters"):
         send(inbox, "/new", look=look)
     found = listed(inbox)
@@ -94,7 +93,7 @@ def test_the_api_lists_them_with_their_snippets(inbox: Inbox, outsider: Caller, 
     assert "letters" in run_well(app, "projects", "widgets", "salon")
 
 
-def test_they_are_renamed_copied_and_deleted(inbox: Inbox, client: FlaskClient, app: Flask) -> None:
+def test_they_are_renamed_copied_and_deleted(inbox, client, app):
     send(inbox, "/new", look="letters")
     before = read_feed(client, inbox.project, "widget=letters")
     assert before["config"]["layout"] == "list"
@@ -116,7 +115,7 @@ def test_they_are_renamed_copied_and_deleted(inbox: Inbox, client: FlaskClient, 
     assert kinds == [*saved, "widget.renamed", "widget.changed", *saved, *saved, "widget.deleted"]
 
 
-def test_what_is_wrong_is_said_and_nothing_is_saved(inbox: Inbox) -> None:
+def test_what_is_wrong_is_said_and_nothing_is_saved(inbox):
     send(inbox, "/new", look="wall")
     send(inbox, "/new", look="letters")
     for name, reason in (
@@ -138,7 +137,7 @@ def test_what_is_wrong_is_said_and_nothing_is_saved(inbox: Inbox) -> None:
     assert len(listed(inbox)) == 21
 
 
-def test_the_gallery_has_the_owners_words_and_samples_up_to_six(app: Flask, inbox: Inbox) -> None:
+def test_the_gallery_has_the_owners_words_and_samples_up_to_six(app, inbox):
     add_testimonial(app, inbox.project, text="Words </script> of our own.", rating=3)
     page = inbox.client.get(f"{inbox.base}/widget/new").text
     data = json.loads(page.partition('id="gallery">')[2].partition("</script>")[0])

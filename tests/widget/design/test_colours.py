@@ -3,12 +3,10 @@
 import random
 from typing import Any
 
-from flask import Flask
 from flask.testing import FlaskClient
 
 from testimonials.core.images.colors import NAMES, contrast, derive_colours
 from testimonials.projects.widget_design import PALETTES
-from tests.conftest import Caller
 from tests.support.colours import PAIRS
 from tests.support.rows import change_project
 from tests.support.sampling import rounds, sample
@@ -29,7 +27,7 @@ def read_colours(client: FlaskClient, project: str) -> dict[str, dict[str, str]]
     }
 
 
-def test_the_feed_has_the_brands_colours(app: Flask, client: FlaskClient, project: str) -> None:
+def test_the_feed_has_the_brands_colours(app, client, project):
     for brand, expected in BRANDS.items():
         change_project(app, project, widget_design={"brandColor": brand})
         found = read_colours(client, project)
@@ -41,7 +39,7 @@ def test_the_feed_has_the_brands_colours(app: Flask, client: FlaskClient, projec
         assert (light["card"], dark["star"]) == ("ffffff", "fbbf24")
 
 
-def test_palettes_name_brands(app: Flask, client: FlaskClient, owner: Caller, project: str) -> None:
+def test_palettes_name_brands(app, client, owner, project):
     path = f"/v1/projects/{project}/widget-config"
     for palette, brand in sample(PALETTES.items(), 3):
         assert owner.patch(path, {"palette": palette}).status_code == 200
@@ -61,7 +59,7 @@ def test_palettes_name_brands(app: Flask, client: FlaskClient, owner: Caller, pr
         assert min(contrast(light["star"], light[name]) for name in ("card", "soft", "tint")) >= 3
 
 
-def test_words_can_be_read_in_the_colours_of_any_brand() -> None:
+def test_words_can_be_read_in_the_colours_of_any_brand():
     chance = random.Random(13)
     brands = [f"#{chance.randrange(1 << 24):06X}" for _ in range(rounds(100, 2_000))]
     for brand in [*brands, *PALETTES.values(), "#000000", "#FFFFFF"]:

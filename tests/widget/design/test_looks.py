@@ -17,14 +17,14 @@ OWN: dict[str, Any] = {
 OWN_CONFIG = {"palette": "rose", "initialCount": 12, "showCtaButton": False, "showDates": False}
 
 
-def test_there_are_six_looks_and_a_new_widget_has_one() -> None:
+def test_there_are_six_looks_and_a_new_widget_has_one():
     assert len(LOOKS) == 6
     assert find_look(WIDGET_CONFIG, {}) == "highlights"
     assert find_look(WIDGET_CONFIG, {"radius": 0}) is None
     assert find_nearest_look(WIDGET_CONFIG | {"layout": "list"}, {"radius": 6}) == "letters"
 
 
-def test_a_look_is_whole_whatever_was_there_before() -> None:
+def test_a_look_is_whole_whatever_was_there_before():
     for name, before in itertools.product(LOOKS, LOOKS):
         start = WIDGET_CONFIG | OWN_CONFIG, DEFAULTS | OWN
         config, design = apply_look(name, *apply_look(before, *start, "light"), "light")

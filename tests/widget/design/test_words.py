@@ -1,16 +1,12 @@
 """The widget's own words come with its data, in the language that is asked for."""
 
-from flask import Flask
-from flask.testing import FlaskClient
-
 from testimonials.core.http.i18n import LANGUAGES
 from testimonials.projects.defaults import WIDGET_CONFIG
-from tests.conftest import Caller
 from tests.support.rows import add_testimonial, change_project
 from tests.widget.conftest import read_feed
 
 
-def test_words_are_in_the_language_asked_for(app: Flask, client: FlaskClient, project: str) -> None:
+def test_words_are_in_the_language_asked_for(app, client, project):
     add_testimonial(app, project)
     english = read_feed(client, project, "lang=en")
     assert (english["lang"], english["words"]["readMore"]) == ("en", "Read more")
@@ -31,9 +27,7 @@ def test_words_are_in_the_language_asked_for(app: Flask, client: FlaskClient, pr
         assert read_feed(client, project, f"lang={tag}")["lang"] == code
 
 
-def test_words_are_only_there_when_asked_for_and_once(
-    app: Flask, client: FlaskClient, owner: Caller, project: str
-) -> None:
+def test_words_are_only_there_when_asked_for_and_once(app, client, owner, project):
     owner.patch(f"/v1/projects/{project}/widget-config", {"initialCount": 3})
     for _ in range(4):
         add_testimonial(app, project)
@@ -47,9 +41,7 @@ def test_words_are_only_there_when_asked_for_and_once(
     assert client.get(f"/widget/{project}/feed?lang=fr", headers=headers).json == asked
 
 
-def test_numbers_and_dates_come_as_the_language_writes_them(
-    app: Flask, client: FlaskClient, project: str
-) -> None:
+def test_numbers_and_dates_come_as_the_language_writes_them(app, client, project):
     for _ in range(2):
         add_testimonial(app, project)
     found = read_feed(client, project, "lang=de")
@@ -69,7 +61,7 @@ def test_numbers_and_dates_come_as_the_language_writes_them(
     assert "dates" in found["draw"].split(" ")
 
 
-def test_the_owners_words_go_before_others(app: Flask, client: FlaskClient, project: str) -> None:
+def test_the_owners_words_go_before_others(app, client, project):
     cta = {"cta": {"label": "Write to us"}}
     labels = {"labels": {"showMore": "Noch mehr Lob", "readMore": "Ganz lesen"}}
     change_project(app, project, widget_design=labels, dashboard_config=cta)
@@ -80,7 +72,7 @@ def test_the_owners_words_go_before_others(app: Flask, client: FlaskClient, proj
     assert found["words"]["showLess"] == "عرض أقل"
 
 
-def test_a_number_of_ratings_has_its_form(app: Flask, client: FlaskClient, project: str) -> None:
+def test_a_number_of_ratings_has_its_form(app, client, project):
     change_project(app, project, widget_design={"showHeader": True})
     for rating in (5.0, 4.0):
         add_testimonial(app, project, rating=rating)

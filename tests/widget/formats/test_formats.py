@@ -2,12 +2,10 @@
 
 import re
 
-from flask import Flask
 from flask.testing import FlaskClient
 from selectolax.lexbor import LexborHTMLParser
 
 from testimonials.core import clock
-from tests.conftest import Caller
 from tests.support.rows import add_testimonial, change_project, expire_account
 
 FORMATS = ("newsletter", "feed.json")
@@ -36,7 +34,7 @@ def _words(client: FlaskClient, project: str, query: str = "") -> list[list[str]
     ]
 
 
-def test_they_show_what_the_widget_shows(app: Flask, client: FlaskClient, project: str) -> None:
+def test_they_show_what_the_widget_shows(app, client, project):
     ids = [add_testimonial(app, project, text=f"Words no. {number}") for number in range(4)]
     values = {"tags": ["Glaze"], "author_email": "x@example.com", "is_pinned": True}
     pinned = add_testimonial(app, project, text="Pinned", **values)
@@ -65,8 +63,8 @@ def test_they_show_what_the_widget_shows(app: Flask, client: FlaskClient, projec
 
 
 def test_they_may_be_fetched_from_anywhere_and_kept_until_something_changes(
-    app: Flask, client: FlaskClient, owner: Caller, agent: Caller, project: str
-) -> None:
+    app, client, owner, agent, project
+):
     owner.create_testimonial(project)
     base = f"/widget/{project}"
     types = ("text/html; charset=utf-8", "application/feed+json")
@@ -89,7 +87,7 @@ def test_they_may_be_fetched_from_anywhere_and_kept_until_something_changes(
         assert client.get(f"/widget/{abandoned}/{form}").status_code == 404
 
 
-def test_markup_stays_what_somebody_wrote(app: Flask, client: FlaskClient, project: str) -> None:
+def test_markup_stays_what_somebody_wrote(app, client, project):
     for line in LINES:
         names = dict.fromkeys(("author_name", "author_role"), " ".join(line.split()))
         add_testimonial(app, project, text=f"First\n{line}\nlast", **names)
@@ -100,7 +98,7 @@ def test_markup_stays_what_somebody_wrote(app: Flask, client: FlaskClient, proje
     }  # fmt: skip
 
 
-def test_newsletters_suit_old_mail_programs(app: Flask, client: FlaskClient, project: str) -> None:
+def test_newsletters_suit_old_mail_programs(app, client, project):
     picture = "https://example.com/a.webp"
     add_testimonial(app, project, text="word " * 400, rating=3.5, author_avatar=picture)
     add_testimonial(
@@ -132,7 +130,7 @@ def test_newsletters_suit_old_mail_programs(app: Flask, client: FlaskClient, pro
         assert {node.attributes["bgcolor"] == "#FFFFFF" for node in grounds} == {is_light}
 
 
-def test_the_json_feed_and_its_pages(app: Flask, client: FlaskClient, project: str) -> None:
+def test_the_json_feed_and_its_pages(app, client, project):
     values = {"tags": ["a & b"], "rating": 4.5, "reply": "Thanks", "highlights": [[0, 3]]}
     values["replied_at"] = clock.now()
     ids = [add_testimonial(app, project, text=f"No. {number}", **values) for number in range(5)]

@@ -5,7 +5,6 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 import pytest
-from flask import Flask
 from flask.testing import FlaskClient
 from selectolax.lexbor import LexborHTMLParser
 
@@ -26,7 +25,7 @@ def _ask(client: FlaskClient, url: str, **values: str) -> Any:
     return client.get(f"/oembed?{urlencode({'url': url} | values)}")
 
 
-def test_each_page_names_its_frame(app: Flask, client: FlaskClient, project: str) -> None:
+def test_each_page_names_its_frame(app, client, project):
     one = add_testimonial(app, project, text="One", tags=["a & b"])
     base = f"/widget/{project}"
     pages = {
@@ -57,7 +56,7 @@ def test_each_page_names_its_frame(app: Flask, client: FlaskClient, project: str
         }  # fmt: skip
 
 
-def test_it_stays_within_the_sizes_asked_for(client: FlaskClient, project: str) -> None:
+def test_it_stays_within_the_sizes_asked_for(client, project):
     url = f"{APP}/widget/{project}"
     for sizes, found in (
         ({"maxwidth": "320", "maxheight": "200"}, (320, 200)),
@@ -70,7 +69,7 @@ def test_it_stays_within_the_sizes_asked_for(client: FlaskClient, project: str) 
     assert _ask(client, url.replace("https", "HTTP")).status_code == 200
 
 
-def test_what_it_refuses(app: Flask, client: FlaskClient, agent: Caller, project: str) -> None:
+def test_what_it_refuses(app, client, agent, project):
     abandoned = agent.create_project(slug="gone")["_id"]
     expire_account(app, agent.account_id)
     waiting = add_testimonial(app, project, status="pending")

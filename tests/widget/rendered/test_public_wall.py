@@ -6,14 +6,12 @@ from typing import Any
 
 import pytest
 from flask import Flask
-from flask.testing import FlaskClient
 
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from testimonials.projects.projects import lock_project
 from testimonials.projects.settings import rename_slug
 from testimonials.widget.wall import read_choice, read_wall
-from tests.conftest import Caller
 from tests.support.plans import count_statements, explain_statements
 from tests.support.rows import add_testimonial, change_project, change_testimonial
 
@@ -46,7 +44,7 @@ def _links(page: str) -> dict[str, tuple[int, str]]:
     return {name: (int(count), html.unescape(url)) for url, name, count in chips + bars}
 
 
-def test_each_filter_shows_as_many_as_it_says(client: FlaskClient, wall: str) -> None:
+def test_each_filter_shows_as_many_as_it_says(client, wall):
     page = client.get("/kiln/wall").text
     links = _links(page)
     counts = {"All": 7, "Wheel": 2, "Ovens": 1, "With photo": 2, "5": 2, "4": 1, "3": 1, "1": 1}
@@ -69,7 +67,7 @@ def test_each_filter_shows_as_many_as_it_says(client: FlaskClient, wall: str) ->
         assert query.partition("=")[0] in answer.text
 
 
-def test_the_best_first_and_pages_that_follow(app: Flask, client: FlaskClient, wall: str) -> None:
+def test_the_best_first_and_pages_that_follow(app, client, wall):
     for number in range(100):
         add_testimonial(app, wall, text=f"No. {number}", rating=3.5 + number % 3 / 2)
     pinned = add_testimonial(app, wall, text="Pinned", rating=2)
@@ -89,7 +87,7 @@ def test_the_best_first_and_pages_that_follow(app: Flask, client: FlaskClient, w
     assert texts[-1] == "Rated None"
 
 
-def test_a_large_wall_costs_little(app: Flask, client: FlaskClient, wall: str) -> None:
+def test_a_large_wall_costs_little(app, client, wall):
     with app.app_context():
         found = lock_project(wall)
         for query in ({}, {"rating": "4"}, {"tag": "wheel"}, {"sort": "best"}, {"photo": "1"}):
@@ -108,7 +106,7 @@ def test_a_large_wall_costs_little(app: Flask, client: FlaskClient, wall: str) -
     assert "New" in _texts(client.get("/kiln/wall?tag=Wheel").text)
 
 
-def test_what_search_engines_may_keep(client: FlaskClient, agent: Caller, wall: str) -> None:
+def test_what_search_engines_may_keep(client, agent, wall):
     assert "noindex" not in client.get("/kiln/wall").text
     samples = agent.create_project(slug="samples", skipDemoTestimonials=False)
     page = client.get("/samples/wall").text
@@ -120,7 +118,7 @@ def test_what_search_engines_may_keep(client: FlaskClient, agent: Caller, wall: 
     assert "noindex" in client.get("/empty/wall").text
 
 
-def test_one_testimonial_has_an_address(app: Flask, client: FlaskClient, wall: str) -> None:
+def test_one_testimonial_has_an_address(app, client, wall):
     text = "Booking used to be three phone calls.\n" * 10
     key = add_testimonial(app, wall, text=text, author_name="Maya <b>", rating=5)
     answer = client.get(f"/kiln/{key}")
@@ -153,7 +151,7 @@ def test_one_testimonial_has_an_address(app: Flask, client: FlaskClient, wall: s
     assert "Share your experience" not in client.get("/kiln/wall").text
 
 
-def test_it_leads_nowhere_else(app: Flask, client: FlaskClient, owner: Caller, wall: str) -> None:
+def test_it_leads_nowhere_else(app, client, owner, wall):
     key = add_testimonial(app, wall)
     waiting = add_testimonial(app, wall, status="pending")
     elsewhere = add_testimonial(app, owner.create_project(slug="other")["_id"])

@@ -5,13 +5,11 @@ import re
 from typing import Any
 
 from flask import Flask
-from flask.testing import FlaskClient
 
 from testimonials.core import clock
 from testimonials.core.db.transactions import write
 from testimonials.projects.projects import lock_project
 from testimonials.widget.drafts import change_rated
-from tests.conftest import Caller
 from tests.support.rows import add_testimonial, change_project, change_testimonial, expire_account
 
 APP = "https://testimonials.example.com"
@@ -40,7 +38,7 @@ def _surfaces(project: str) -> tuple[str, ...]:
     return base, f"{base}/fragment", "/kiln/wall"
 
 
-def test_all_show_the_feed(app: Flask, client: FlaskClient, owner: Caller, project: str) -> None:
+def test_all_show_the_feed(app, client, owner, project):
     for number in range(5):
         owner.create_testimonial(project, text=f"Words no. {number}", rating=4.5)
     pinned = add_testimonial(app, project, text="Pinned", author_email="x@example.com")
@@ -61,7 +59,7 @@ def test_all_show_the_feed(app: Flask, client: FlaskClient, owner: Caller, proje
         assert cards.count('aria-label="Rated 4.5 out of 5"') == 5
 
 
-def test_the_wall_says_what_it_is(client: FlaskClient, owner: Caller, project: str) -> None:
+def test_the_wall_says_what_it_is(client, owner, project):
     owner.create_testimonial(project, rating=5)
     owner.create_testimonial(project, rating=4)
     answer = client.get("/kiln/wall")
@@ -80,9 +78,7 @@ def test_the_wall_says_what_it_is(client: FlaskClient, owner: Caller, project: s
     assert "Was Kunden über Kiln" in client.get("/kiln/wall", headers=german).text
 
 
-def test_a_renamed_a_paused_and_an_unknown_wall(
-    app: Flask, client: FlaskClient, owner: Caller, agent: Caller, project: str
-) -> None:
+def test_a_renamed_a_paused_and_an_unknown_wall(app, client, owner, agent, project):
     owner.create_testimonial(project, text="Unmistakable")
     change_project(app, project, status="inactive")
     for path in _surfaces(project):
@@ -97,7 +93,7 @@ def test_a_renamed_a_paused_and_an_unknown_wall(
         assert client.get(path).status_code == 404, path
 
 
-def test_html_in_any_field_is_text(app: Flask, client: FlaskClient, owner: Caller) -> None:
+def test_html_in_any_field_is_text(app, client, owner):
     project = owner.create_project(businessName=ATTACK, slug="kiln")["_id"]
     owner.create_testimonial(
         project, text=ATTACK, authorName=ATTACK, authorRole=ATTACK, rating=5,
@@ -113,7 +109,7 @@ def test_html_in_any_field_is_text(app: Flask, client: FlaskClient, owner: Calle
         assert _structured_data(page)["name"] == ATTACK
 
 
-def test_structured_data_is_what_is_shown(app: Flask, client: FlaskClient, agent: Caller) -> None:
+def test_structured_data_is_what_is_shown(app, client, agent):
     project = agent.create_project(slug="kiln", skipDemoTestimonials=False)["_id"]
     assert not any(_structured_data(client.get(path).text) for path in _surfaces(project))
     _rate(app, project)
@@ -131,7 +127,7 @@ def test_structured_data_is_what_is_shown(app: Flask, client: FlaskClient, agent
         assert data["review"][0]["author"] == {"@type": "Person", "name": "Maya"}
 
 
-def test_the_page_has_script_and_frame(client: FlaskClient, owner: Caller, project: str) -> None:
+def test_the_page_has_script_and_frame(client, owner, project):
     owner.create_testimonial(project)
     path = f"/widget/{project}"
     answer = client.get(path)
@@ -150,7 +146,7 @@ def test_the_page_has_script_and_frame(client: FlaskClient, owner: Caller, proje
     assert "Sec-Fetch-Dest" in framed.headers["Vary"]
 
 
-def test_shapes_are_rendered(app: Flask, client: FlaskClient, owner: Caller, project: str) -> None:
+def test_shapes_are_rendered(app, client, owner, project):
     wanted = owner.create_testimonial(project, text="This one", rating=5)["_id"]
     owner.create_testimonial(project, text="Another", rating=4)
     base = f"/widget/{project}"
@@ -178,7 +174,7 @@ def test_shapes_are_rendered(app: Flask, client: FlaskClient, owner: Caller, pro
     assert client.get(f"{base}/fragment?shape=popup").text.strip() == ""
 
 
-def test_a_design_is_rendered(app: Flask, client: FlaskClient, project: str) -> None:
+def test_a_design_is_rendered(app, client, project):
     time = clock.now().replace(year=2026, month=3, day=9)
     for number in range(3):
         add_testimonial(
@@ -222,7 +218,7 @@ def test_a_design_is_rendered(app: Flask, client: FlaskClient, project: str) -> 
     assert "mars 2026" in client.get("/kiln/wall?lang=fr").text
 
 
-def test_the_fragment_needs_nothing_else(client: FlaskClient, owner: Caller, project: str) -> None:
+def test_the_fragment_needs_nothing_else(client, owner, project):
     path = f"/widget/{project}/fragment"
     assert "Be the first to say a few words." in client.get(path).text
     owner.patch(f"/v1/projects/{project}/widget-config", {"showCtaButton": False})

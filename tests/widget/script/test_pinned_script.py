@@ -6,8 +6,6 @@ import re
 from base64 import b64encode
 
 import pytest
-from flask import Flask
-from flask.testing import FlaskClient
 
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
@@ -25,7 +23,7 @@ from testimonials.widget.script import (
 from tests.support.rows import add_testimonial, change_project, count_rows
 
 
-def test_the_element_names_the_bytes_that_are_served(app: Flask, client: FlaskClient) -> None:
+def test_the_element_names_the_bytes_that_are_served(app, client):
     with app.app_context():
         element = build_checked_script()
     pattern = r'src="https://[^/]+([^"]+)" integrity="sha384-([^"]+)"'
@@ -41,7 +39,7 @@ def test_the_element_names_the_bytes_that_are_served(app: Flask, client: FlaskCl
     assert 'crossorigin="anonymous"' in element
 
 
-def test_an_earlier_version_is_served_after_an_upgrade(app: Flask, client: FlaskClient) -> None:
+def test_an_earlier_version_is_served_after_an_upgrade(app, client):
     old = b"console.log('an earlier version')"
     digest = hashlib.sha256(old).hexdigest()[:16]
     with app.app_context(), write():
@@ -53,7 +51,7 @@ def test_an_earlier_version_is_served_after_an_upgrade(app: Flask, client: Flask
         assert client.get(f"/widget/{name}").status_code == 404, name
 
 
-def test_each_version_is_kept_once(app: Flask) -> None:
+def test_each_version_is_kept_once(app):
     with app.app_context():
         keep_script()
         keep_script()
@@ -62,7 +60,7 @@ def test_each_version_is_kept_once(app: Flask) -> None:
     assert count_rows(app, WidgetScript) == 1 + len(PIECES)
 
 
-def test_pieces_are_pinned_by_the_script(client: FlaskClient) -> None:
+def test_pieces_are_pinned_by_the_script(client):
     (start,) = set(re.findall(r"v1-(v[0-9a-f]{7})", client.get("/widget/v1.js").text))
     for name in PIECES:
         answer = client.get(f"/widget/v1-{start}{name}.js")
@@ -90,14 +88,12 @@ BUDGETS = {
 
 
 @pytest.mark.parametrize("draw", BUDGETS)
-def test_what_comes_before_the_first_paint_is_small(draw: str) -> None:
+def test_what_comes_before_the_first_paint_is_small(draw):
     _, *pieces = draw.split(" ")
     assert len(gzip.compress(build_script(*pieces), 9)) <= BUDGETS[draw]
 
 
-def test_the_script_that_names_a_widget_has_its_pieces(
-    app: Flask, client: FlaskClient, project: str
-) -> None:
+def test_the_script_that_names_a_widget_has_its_pieces(app, client, project):
     for number in range(3):
         add_testimonial(app, project, author_name=f"Maya {number}")
     address = f"/widget/v1.js?project={project}"

@@ -88,7 +88,7 @@ def _shows(host: Service, project: str, text: str) -> bool:
     return all(text in host.call("GET", path).body.decode() for path in paths)
 
 
-def test_what_came_through_nginx_shows_on_each_host(cluster: Cluster) -> None:
+def test_what_came_through_nginx_shows_on_each_host(cluster):
     for number in range(6):
         # nginx takes them in turn.
         assert cluster.add(f"No. {number}") == 200
@@ -133,9 +133,7 @@ class Load:
         return {text for text, begun, status in self.writes if status == 200 and begun >= since}
 
 
-def test_a_host_killed_under_load_loses_only_what_it_was_answering(
-    cluster: Cluster,
-) -> None:
+def test_a_host_killed_under_load_loses_only_what_it_was_answering(cluster):
     load = Load(cluster)
     threads = [threading.Thread(target=load.read) for _ in range(READERS)]
     threads += [threading.Thread(target=load.write, args=[name]) for name in range(WRITERS)]
@@ -161,7 +159,7 @@ def test_a_host_killed_under_load_loses_only_what_it_was_answering(
     assert load.written() <= stored.keys() <= load.written() | {text for text, _, _ in failed}
 
 
-def test_both_hosts_do_each_job_once(cluster: Cluster, smtp: MailSink) -> None:
+def test_both_hosts_do_each_job_once(cluster, smtp):
     # Whoever sends one is at it while the other host looks for work.
     smtp.before_answer = partial(time.sleep, 0.3)
     with receiving() as receiver:

@@ -82,14 +82,14 @@ def hosts(start: StartService, tmp_path: Path) -> Iterator[Hosts]:
     server.stop()
 
 
-def test_what_one_host_writes_the_other_shows(hosts: Hosts) -> None:
+def test_what_one_host_writes_the_other_shows(hosts):
     for number in range(5):
         hosts.tell(f"No. {number}", seconds=2)
         # What is known is not asked for: an answer from memory has no id of its request.
         wait_for(hosts.is_from_memory, what="an answer from memory")
 
 
-def test_a_host_that_is_not_told_any_more_asks(hosts: Hosts) -> None:
+def test_a_host_that_is_not_told_any_more_asks(hosts):
     hosts.tell("Before", seconds=2)
     wait_for(lambda: len(hosts.find_listeners()) == 2, what="both hosts to listen")
     for pid in hosts.find_listeners():
@@ -106,7 +106,7 @@ def test_a_host_that_is_not_told_any_more_asks(hosts: Hosts) -> None:
             os.kill(pid, signal.SIGCONT)
 
 
-def test_a_line_that_fell_silent_hides_no_change(hosts: Hosts) -> None:
+def test_a_line_that_fell_silent_hides_no_change(hosts):
     hosts.tell("Before")
     wait_for(lambda: len(hosts.find_listeners()) == 2, what="both hosts to listen")
     wait_for(hosts.is_from_memory, what="an answer from memory")
@@ -123,7 +123,7 @@ def test_a_line_that_fell_silent_hides_no_change(hosts: Hosts) -> None:
     hosts.tell("Told", "the host that is told again")
 
 
-def test_a_host_cut_off_from_the_database_shows_what_it_has_as_stale(hosts: Hosts) -> None:
+def test_a_host_cut_off_from_the_database_shows_what_it_has_as_stale(hosts):
     hosts.tell("Kept")
     hosts.line.silence(b"")
     hosts.write("Missed")
@@ -136,7 +136,7 @@ def test_a_host_cut_off_from_the_database_shows_what_it_has_as_stale(hosts: Host
     assert hosts.shows("Missed")
 
 
-def test_without_a_database_what_is_kept_is_shown_as_stale(hosts: Hosts) -> None:
+def test_without_a_database_what_is_kept_is_shown_as_stale(hosts):
     hosts.tell("Kept", seconds=2)
     hosts.server.send(signal.SIGSTOP)
     path = f"/widget/{hosts.project}/feed"
