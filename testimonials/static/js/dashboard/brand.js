@@ -1,5 +1,7 @@
 // The stage of the Brand screen follows the form: names as they are typed, words of the trade, colours
 // and fonts as the server derives them.
+import { readPage } from './pages.js';
+
 const form = document.querySelector('[data-brand]');
 const { elements } = form;
 const sheet = new CSSStyleSheet();
@@ -114,10 +116,8 @@ function fill(page) {
   follow();
 }
 async function wait(left) {
-  const answer = await fetch(window.location.href).catch(() => null);
-  const page = answer?.ok && new DOMParser().parseFromString(await answer.text(), 'text/html');
-  const isRead = page && page.querySelector('[data-brand]:not([data-reading])');
-  if (isRead) fill(page);
+  const page = await readPage(window.location.href);
+  if (page?.querySelector('[data-brand]:not([data-reading])')) fill(page);
   else if (left) setTimeout(wait, 600, left - 1);
 }
 if ('reading' in form.dataset) setTimeout(wait, 600, 9);

@@ -1,12 +1,11 @@
 // A test was asked for a moment ago: show what comes of it as soon as it has left.
 import { offerCopies } from '../copy.js';
 import { announce } from '../post.js';
+import { readPage } from './pages.js';
 
 async function watch(place, rounds = 15) {
   await new Promise((done) => { setTimeout(done, 1000); });
-  const answer = await fetch(location, { headers: { Accept: 'text/html' } }).catch(() => null);
-  const page = new DOMParser().parseFromString(answer?.ok ? await answer.text() : '', 'text/html');
-  const fresh = page.querySelector('.delivery');
+  const fresh = (await readPage(location))?.querySelector('.delivery');
   if (fresh && !('waiting' in fresh.dataset)) {
     place.replaceWith(document.adoptNode(fresh));
     offerCopies(fresh);

@@ -3,13 +3,14 @@
 // and what went well leads to where the server says.
 import { offerCopies } from '../copy.js';
 import { Failure, announce, send } from '../post.js';
+import { parse } from './pages.js';
 import { showToast } from './toast.js';
 
 const accept = 'text/html';
 let asked = null;
 
-async function read(answer) {
-  const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
+export async function read(answer) {
+  const page = await parse(answer);
   return { page, sheet: page.querySelector('[data-sheet]') };
 }
 
@@ -25,7 +26,7 @@ async function load(page) {
   return [...page.querySelectorAll('script[type="module"][src]')].map(({ src }) => src).filter((src) => !has('script', 'src', src));
 }
 
-async function show(dialog, { page, sheet }) {
+export async function show(dialog, { page, sheet }) {
   const scripts = await load(page);
   dialog.replaceChildren(document.importNode(sheet, true));
   dialog.classList.toggle('wide', dialog.firstElementChild.classList.contains('wide'));
@@ -53,7 +54,12 @@ export async function openDialog(url, opener = document.activeElement) {
     return;
   }
   if (signal.aborted) return;
-  if (!found.sheet) { location.assign(url); return; }
+  if (found.sheet) await openSheet(found, opener);
+  else location.assign(url);
+}
+
+// Open what was read, over the page; return the dialog.
+export async function openSheet(found, opener) {
   const dialog = document.createElement('dialog');
   dialog.className = 'over';
   dialog.addEventListener('close', () => {
@@ -64,6 +70,7 @@ export async function openDialog(url, opener = document.activeElement) {
   dialog.addEventListener('click', (event) => { if (event.target === dialog) dialog.close(); });
   document.body.append(dialog);
   await show(dialog, found);
+  return dialog;
 }
 
 async function submit(dialog, form, submitter) {

@@ -1,15 +1,17 @@
 // An error goes once its field was changed; the server looks again at what is sent. What is required
 // and still empty keeps it.
 
-const describedBy = (element) => (element.getAttribute('aria-describedby') ?? '').split(' ').filter(Boolean);
+export const describedBy = (element) => (element.getAttribute('aria-describedby') ?? '').split(' ').filter(Boolean);
+export function describe(element, ids) {
+  if (ids.length) element.setAttribute('aria-describedby', ids.join(' '));
+  else element.removeAttribute('aria-describedby');
+}
 
 function take(element) {
   const ids = describedBy(element);
   const wrong = ids.filter((id) => id.endsWith('-error'));
   if (!wrong.length) return;
-  const rest = ids.filter((id) => !wrong.includes(id));
-  if (rest.length) element.setAttribute('aria-describedby', rest.join(' '));
-  else element.removeAttribute('aria-describedby');
+  describe(element, ids.filter((id) => !wrong.includes(id)));
   element.removeAttribute('aria-invalid');
   for (const id of wrong) document.getElementById(id)?.remove();
 }

@@ -2,6 +2,8 @@
 // of the form is filled in from them when it is sent.
 import { Failure, announce, fill, post, send, showProblem } from '../../post.js';
 import { makeChips } from '../chips.js';
+import { openSheet, read, show } from '../dialog.js';
+import { takeFile } from '../dropping.js';
 import { count } from './counted.js';
 
 const form = document.querySelector('[data-ask]');
@@ -20,7 +22,6 @@ function start() {
   const list = box.querySelector('ul');
   const button = form.querySelector('[data-send]');
   const problem = form.querySelector('[data-problem]');
-  const fileInput = form.querySelector('[data-file-input]');
   const input = make('input', 'chips-input');
   const place = make('li', 'chips-last');
   let mayLeave = false;
@@ -114,38 +115,31 @@ function start() {
 
   // A file opens a dialog that says what is in it; its columns can be chosen anew.
   async function open(file) {
-    const dialog = make('dialog', 'over');
-    dialog.addEventListener('close', () => { dialog.remove(); input.focus(); });
-    dialog.addEventListener('click', (event) => {
-      if (event.target === dialog || event.target.closest('[data-dialog-close]')) { event.preventDefault(); dialog.close(); }
-    });
-    const read = async (columns) => {
+    const look = async (columns) => {
       const body = new FormData();
       for (const [name, value] of columns) body.append(name, value);
       body.append('file', file);
       const answer = await send(form.dataset.file, body, { wait: 0 });
-      if (!answer.ok || answer.redirected) {
-        const said = await answer.json().catch(() => ({}));
-        throw new Failure('refused', Object.values(said.errors ?? {}).flat().join(' ') || said.message || '');
-      }
-      const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
-      dialog.replaceChildren(document.importNode(page.querySelector('[data-sheet]'), true));
-      dialog.setAttribute('aria-labelledby', dialog.querySelector('h1').id = 'list-file-title');
+      if (answer.ok && !answer.redirected) return read(answer);
+      const said = await answer.json().catch(() => ({}));
+      throw new Failure('refused', Object.values(said.errors ?? {}).flat().join(' ') || said.message || '');
     };
     showProblem(problem, '');
+    let dialog;
     try {
-      await read([]);
-      document.body.append(dialog);
-      dialog.showModal();
+      dialog = await openSheet(await look([]), input);
     } catch (failure) {
       showProblem(problem, failure.message, input);
       return;
     }
     dialog.addEventListener('change', async ({ target }) => {
       if (!target.matches('[data-column]')) return;
-      const { id } = target;
-      await read(new FormData(target.form)).catch((failure) => announce(failure.message));
-      dialog.querySelector(`#${id}`)?.focus();
+      try {
+        await show(dialog, await look(new FormData(target.form)));
+      } catch (failure) {
+        announce(failure.message);
+      }
+      dialog.querySelector(`#${target.id}`)?.focus();
     });
     dialog.addEventListener('submit', (event) => {
       event.preventDefault();
@@ -154,23 +148,7 @@ function start() {
       add(value);
     });
   }
-  fileInput.addEventListener('change', () => {
-    const [file] = fileInput.files;
-    fileInput.value = '';
-    if (file) open(file);
-  });
-  form.addEventListener('dragover', (event) => {
-    if (![...event.dataTransfer.types].includes('Files')) return;
-    event.preventDefault();
-    box.classList.add('is-over');
-  });
-  for (const name of ['dragleave', 'drop']) form.addEventListener(name, () => box.classList.remove('is-over'));
-  form.addEventListener('drop', (event) => {
-    const [file] = event.dataTransfer.files;
-    if (!file) return;
-    event.preventDefault();
-    open(file);
-  });
+  takeFile(form.querySelector('[data-file-input]'), form, open, box);
 
   form.addEventListener('submit', async (event) => {
     field.value = good().length ? [HEAD, ...good().map((chip) => chip.dataset.table)].join('\n') : '';

@@ -1,5 +1,6 @@
 // Decisions: each leaves the list at once, is sent in its turn, and comes back if it was refused.
 import { post, showProblem } from '../../post.js';
+import { readPage } from '../pages.js';
 import { showToast } from '../toast.js';
 import {
   anchor, changeTotal, current, inbox, list, rows, setAnchor, setCurrent, setUp, showSelection,
@@ -154,17 +155,11 @@ export function decide(row, action, reason = null) {
 
 /* --------------------------------------------------------------- reload */
 
-async function page() {
-  const response = await fetch(location.href, { headers: { Accept: 'text/html' } });
-  if (!response.ok || response.redirected) throw new Error(String(response.status));
-  return new DOMParser().parseFromString(await response.text(), 'text/html');
-}
-
 // Rows that stayed are exchanged one by one, so that the selection and the place are kept.
 async function refresh() {
   const ids = [...stale];
   stale.clear();
-  const fresh = await page().catch(() => null);
+  const fresh = await readPage(location.href);
   for (const id of ids) {
     const row = document.getElementById(id);
     if (!row) continue;
@@ -187,19 +182,16 @@ let round = 0;
 async function reload(focusId = '') {
   const mine = ++round;
   const at = current ? rows().indexOf(current) : 0;
-  let fresh;
-  try {
-    do {
-      await idle();
-      const next = await page();
-      // Undo may have begun another one meanwhile, and this page may be from before it.
-      if (mine !== round) return;
-      fresh = next.getElementById('inbox');
-      const pending = next.querySelector('[data-pending-number]');
-      if (pending) showCounts({ waiting: Number(pending.textContent) });
-    } while (jobs.length);
-  } catch { /* The whole page is the way out below. */ }
-  if (mine !== round) return;
+  let next;
+  do {
+    await idle();
+    next = await readPage(location.href);
+    // Undo may have begun another one meanwhile, and this page may be from before it.
+    if (mine !== round) return;
+    const pending = next?.querySelector('[data-pending-number]');
+    if (pending) showCounts({ waiting: Number(pending.textContent) });
+  } while (next && jobs.length);
+  const fresh = next?.getElementById('inbox');
   if (!fresh) { location.reload(); return; }
   inbox().replaceWith(fresh);
   setUp();

@@ -1,5 +1,6 @@
 // Filters apply at once: what they find takes the list's place, and the field keeps the focus.
 import { announce } from '../../post.js';
+import { readPage } from '../pages.js';
 import { idle } from './decisions.js';
 import { inbox, rows, setUp } from './rows.js';
 
@@ -16,10 +17,7 @@ async function apply(form) {
   const url = read(form);
   // What was decided and not yet answered must not come back.
   await idle();
-  const response = await fetch(url, { headers: { Accept: 'text/html' } }).catch(() => null);
-  if (mine !== round) return;
-  const page = response?.ok && !response.redirected
-    ? new DOMParser().parseFromString(await response.text(), 'text/html') : null;
+  const page = await readPage(url);
   if (mine !== round) return;
   const found = page?.getElementById('inbox');
   if (!found) { location.assign(url); return; }

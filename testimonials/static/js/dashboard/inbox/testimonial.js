@@ -37,10 +37,12 @@ function show(card) {
     const image = Object.assign(new Image(), { src: card.photo, alt: '' });
     portrait.append(image);
   }
-  if (form.elements.avatar) form.elements.avatar.value = '';
 }
-form.addEventListener('saved', ({ detail }) => show(detail));
-document.addEventListener('said', ({ detail }) => { text.value = detail.text; showWords(detail.text, []); });
+document.addEventListener('saved', ({ target, detail }) => {
+  if (target === form) show(detail);
+  // What is said in a recording may be the card's words.
+  if (target.matches('[data-transcript]')) show({ ...detail, highlights: [] });
+});
 
 // Escape gives a part back as it was.
 let before = '';

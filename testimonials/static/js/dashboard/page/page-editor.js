@@ -1,6 +1,8 @@
 // The page editor works without this file: its forms have a Save button. With it each change shows
 // at once in the preview and saves itself.
-import { catchUp, checkLength, showFieldProblem, startPanes, startSaving, startWidths } from './saving.js';
+import { fill, showProblem } from '../../post.js';
+import { describe, describedBy } from '../mended.js';
+import { listChanged, sayIn, startSaving } from '../saving.js';
 import { isComplete, startItems } from './items.js';
 import { startPictures } from './pictures.js';
 import { framePart, patch, refresh, showView, startPreview } from './preview.js';
@@ -34,6 +36,25 @@ function write(name, value) {
   }
 }
 
+// Say what is wrong with a field in a line below it, which comes and goes with its text.
+function showFieldProblem(field, text) {
+  const id = `${field.id}-problem`;
+  document.getElementById(id)?.remove();
+  const others = describedBy(field).filter((each) => each !== id);
+  const place = Object.assign(document.createElement('p'), { id, className: 'field-error' });
+  if (text) field.after(place);
+  showProblem(place, text, field);
+  describe(field, text ? [...others, id] : others);
+}
+
+// Tell whether a field holds no more than it may, as the server counts: by code points, after trimming.
+function checkLength(field) {
+  const limit = Number(field.dataset.limit);
+  const isLong = Boolean(limit) && [...field.value.trim()].length > limit;
+  showFieldProblem(field, isLong ? fill(form.dataset.sayLong, { limit }) : '');
+  return !isLong;
+}
+
 form.addEventListener('input', (event) => {
   const { name, type } = event.target;
   if (type === 'file') return;
@@ -63,7 +84,7 @@ function change(changes, delay) {
   for (const [name, value] of Object.entries(changes)) {
     if (value === undefined || config[name] === value) continue;
     config[name] = value;
-    saving.queue({ [name]: value }, delay);
+    saving.queue(name, delay);
   }
   patch(config);
 }
@@ -77,14 +98,14 @@ const isWaiting = () => [...form.querySelectorAll('[data-item]')].some((item) =>
 function changeLists(delay = 0) {
   isHeld = isWaiting();
   if (isHeld) saving.drop(LISTS);
-  else saving.queue({ [LISTS]: true }, delay);
+  else saving.queue(LISTS, delay);
 }
 
 form.addEventListener('focusout', (event) => {
   const item = event.target.closest('[data-item]');
   if (isHeld && item && !item.contains(event.relatedTarget)) {
     isHeld = false;
-    saving.queue({ [LISTS]: true });
+    saving.queue(LISTS);
   }
 });
 
@@ -93,10 +114,10 @@ const seen = new Set(Object.values(lists).flat().map((item) => item.id));
 const seenOf = (items) => items.filter((item) => typeof item === 'string' || seen.has(item.id));
 const shown = () => JSON.stringify(Object.fromEntries(Object.entries(lists).map(([name, items]) => [name, seenOf(items)])));
 
-function toBody(changes) {
+function toBody(names) {
   const body = new URLSearchParams();
-  for (const [name, value] of Object.entries(changes)) if (name !== LISTS) body.append(name, value);
-  if (!changes[LISTS]) return body;
+  for (const name of names) if (name !== LISTS) body.append(name, config[name]);
+  if (!names.has(LISTS)) return body;
   for (const [name, value] of new FormData(form)) {
     if (!(name in config) && typeof value === 'string') body.append(name, value);
   }
@@ -115,24 +136,38 @@ const fieldOf = (name) => {
   return place?.matches('input, textarea') ? place : place?.querySelector('input');
 };
 
-function onRefused(errors) {
-  refused = Object.entries(errors).map(([name, texts]) => [fieldOf(name), texts]).filter(([field]) => field);
+function onFailed({ errors }) {
+  refused = Object.entries(errors ?? {}).map(([name, texts]) => [fieldOf(name), texts]).filter(([field]) => field);
   for (const [field, texts] of refused) showFieldProblem(field, texts.join(' '));
 }
 
-const saving = startSaving(form.getAttribute('action'), (data, waiting) => {
+function onStored(data, waiting) {
   for (const [field] of refused.splice(0)) if (field.isConnected) showFieldProblem(field, '');
   const values = Object.entries(data.values ?? {});
   lists = { ...lists, ...Object.fromEntries(values.filter(([, value]) => Array.isArray(value))) };
   // What a colleague changed meanwhile is on the page already, so it shows here too.
   for (const [name, value] of values) {
-    if (Array.isArray(value) || name in waiting || config[name] === value || !controls(name).length) continue;
+    if (Array.isArray(value) || waiting.has(name) || config[name] === value || !controls(name).length) continue;
     config[name] = value;
     if (controls(name)[0] !== document.activeElement) write(name, value);
   }
   showValues(data.rows);
-  if (!Object.keys(waiting).length) refresh(config);
-}, { toBody, onRefused });
+  if (!waiting.size) refresh(config);
+}
+
+const state = document.querySelector('[data-save-state]');
+const say = sayIn(state);
+const saving = startSaving(form.getAttribute('action'), toBody, { onStored, onFailed, say });
+say('saved');
+state.querySelector('[data-save-retry]').addEventListener('click', () => {
+  // The button is about to go, and focus must not go with it.
+  document.querySelector('h1').focus({ preventScroll: true });
+  saving.save();
+});
+addEventListener('beforeunload', (event) => {
+  // Only what could not be saved is worth a question.
+  if (state.dataset.saveState === 'failed') event.preventDefault();
+});
 
 function showValues(rows = {}) {
   for (const [name, text] of Object.entries(rows)) {
@@ -187,9 +222,7 @@ startPictures({
   },
 });
 startPreview(config, openRow);
-startWidths(document.querySelector('[data-stage]'));
-startPanes(document.querySelector('[data-split]'));
 patch(config);
 const opened = document.querySelector('[data-row][open]');
 if (opened) showView(opened.dataset.shows, config);
-catchUp(form);
+for (const field of listChanged(form)) field.dispatchEvent(new Event('input', { bubbles: true }));

@@ -1,12 +1,11 @@
-// The pictures of the page: chosen or dropped, sent at once, shown, and removed; and the point of the
-// cover that must stay in view.
+// The pictures of the page: chosen or dropped, sent at once and shown; and the point of the cover that
+// must stay in view.
 import { fill, post, showProblem } from '../../post.js';
+import { takeFile } from '../dropping.js';
 
 function startPicture(field, onChange) {
   const [file, choose, remove, problem, now] = ['file', 'choose', 'remove', 'problem', 'now'].map((name) => field.querySelector(`[data-picture-${name}]`));
-  const name = field.dataset.picture;
   const most = Number(field.dataset.megabytes);
-  const empty = field.querySelector('img') ? null : now.firstElementChild;
 
   function refuse(text) {
     showProblem(problem, text);
@@ -15,60 +14,37 @@ function startPicture(field, onChange) {
   }
 
   function show({ url, rows }) {
-    const picture = document.createElement('img');
-    picture.alt = field.dataset.sayNow;
-    if (url) picture.src = url;
-    now.replaceChildren(...(url ? [picture] : [empty].filter(Boolean)));
-    now.closest('[data-drop]').classList.toggle('has-picture', Boolean(url));
-    choose.querySelector('[data-picture-choose-words]').textContent = url ? field.dataset.sayReplace : field.dataset.choose;
-    remove.hidden = !url;
+    now.replaceChildren(Object.assign(new Image(), { alt: field.dataset.sayNow, src: url }));
+    now.closest('[data-drop]').classList.add('has-picture');
+    choose.querySelector('[data-picture-choose-words]').textContent = field.dataset.sayReplace;
+    remove.hidden = false;
     field.dispatchEvent(new Event('picture'));
     onChange(rows);
   }
 
-  async function send(action, body) {
-    refuse('');
-    field.setAttribute('aria-busy', 'true');
-    try {
-      show(await post(action, body, { wait: 60000 }));
-    } catch (error) {
-      refuse(error.message);
-    } finally {
-      field.removeAttribute('aria-busy');
-      file.value = '';
-    }
-  }
-
-  function take(picture) {
-    if (!picture) return;
+  async function take(picture) {
     if (picture.size > most * 1024 * 1024) {
       refuse(fill(field.dataset.sayTooLarge, { size: (picture.size / 1024 / 1024).toFixed(1), limit: most }));
       return;
     }
     const body = new FormData();
-    body.append(name, picture);
-    send(field.dataset.action, body);
+    body.append(field.dataset.picture, picture);
+    refuse('');
+    field.setAttribute('aria-busy', 'true');
+    try {
+      show(await post(field.dataset.action, body, { wait: 60000 }));
+    } catch (failure) {
+      refuse(failure.message);
+    } finally {
+      field.removeAttribute('aria-busy');
+    }
   }
 
   file.hidden = true;
   field.querySelector('[data-picture-send]').hidden = true;
   choose.hidden = false;
   choose.addEventListener('click', () => file.click());
-  file.addEventListener('change', () => take(file.files[0]));
-
-  const drop = field.querySelector('[data-drop]');
-  for (const type of ['dragenter', 'dragover']) {
-    drop.addEventListener(type, (event) => {
-      event.preventDefault();
-      drop.classList.add('is-over');
-    });
-  }
-  drop.addEventListener('dragleave', (event) => { if (!drop.contains(event.relatedTarget)) drop.classList.remove('is-over'); });
-  drop.addEventListener('drop', (event) => {
-    event.preventDefault();
-    drop.classList.remove('is-over');
-    take(event.dataTransfer.files[0]);
-  });
+  takeFile(file, field.querySelector('[data-drop]'), take);
 }
 
 const within = (value) => Math.round(Math.min(100, Math.max(0, value)));

@@ -1,4 +1,5 @@
 // The page beside its settings: it shows what is changed, and frames what is being edited.
+import { readPage } from '../pages.js';
 
 const frame = document.querySelector('[data-preview]');
 const address = new URL(frame.getAttribute('src'), location.href);
@@ -80,19 +81,11 @@ let round = 0;
 // Take the page as the server makes it now, without the flash of a reload.
 export async function refresh(config) {
   const mine = ++round;
-  let text;
-  try {
-    address.searchParams.set('view', view);
-    const response = await fetch(address);
-    if (!response.ok || response.redirected) return;
-    text = await response.text();
-  } catch {
-    // The last picture stays; saving says that the server can't be reached.
-    return;
-  }
+  address.searchParams.set('view', view);
+  // Without one the last picture stays; saving says that the server can't be reached.
+  const fresh = await readPage(address);
   const inside = page();
-  if (mine !== round || !inside?.body) return;
-  const fresh = new DOMParser().parseFromString(text, 'text/html');
+  if (mine !== round || !fresh || !inside?.body) return;
   inside.body.className = fresh.body.className;
   // Questions and recordings bring styles along.
   for (const link of fresh.querySelectorAll('link[rel="stylesheet"]')) {
@@ -122,7 +115,35 @@ function hold(config, onTouch) {
   patch(config);
 }
 
+// The frame is as wide as the chosen device, and drawn smaller where there is less room.
+function startWidths(stage) {
+  function fit() {
+    const chosen = Number(stage.dataset.width);
+    stage.firstElementChild.style.setProperty('--scale', chosen ? Math.min(1, (stage.clientWidth - 38) / chosen) : 1);
+  }
+  for (const button of document.querySelectorAll('[data-width][type="radio"]')) {
+    button.addEventListener('change', () => {
+      stage.dataset.width = button.value;
+      fit();
+    });
+  }
+  new ResizeObserver(fit).observe(stage);
+}
+
+function startPanes(split) {
+  const buttons = document.querySelectorAll('[data-pane-button]');
+  for (const button of buttons) {
+    button.addEventListener('click', () => {
+      split.dataset.pane = button.dataset.paneButton;
+      for (const each of buttons) each.setAttribute('aria-pressed', String(each === button));
+      scrollTo(0, 0);
+    });
+  }
+}
+
 export function startPreview(config, onTouch) {
+  startWidths(document.querySelector('[data-stage]'));
+  startPanes(document.querySelector('[data-split]'));
   frame.addEventListener('load', () => hold(config, onTouch));
   if (page()?.readyState === 'complete' && page().body?.childElementCount) hold(config, onTouch);
 }

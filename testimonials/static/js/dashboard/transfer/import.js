@@ -1,6 +1,7 @@
 // Importing works without this file: the page of a running import reloads by itself. With it the bar
 // moves, and a file that is too large is refused before it is sent.
 import { send, showProblem } from '../../post.js';
+import { takeDropped } from '../dropping.js';
 
 const SECOND = 1000;
 const upload = document.querySelector('[data-upload]');
@@ -9,7 +10,6 @@ const watched = document.querySelector('[data-watch]');
 if (upload) {
   const file = upload.elements.file;
   const problem = upload.querySelector('[data-problem]');
-  const drop = file.parentElement;
   const check = () => {
     const isTooLarge = file.files[0]?.size > Number(upload.dataset.maxBytes);
     showProblem(problem, isTooLarge ? upload.dataset.tooLarge : '', file);
@@ -20,15 +20,10 @@ if (upload) {
   upload.addEventListener('submit', (event) => {
     if (check()) event.preventDefault();
   });
-  for (const name of ['dragenter', 'dragover', 'dragleave', 'drop']) {
-    drop.addEventListener(name, (event) => {
-      event.preventDefault();
-      drop.classList.toggle('is-over', name === 'dragenter' || name === 'dragover');
-      if (name !== 'drop' || !event.dataTransfer.files.length) return;
-      file.files = event.dataTransfer.files;
-      upload.requestSubmit();
-    });
-  }
+  takeDropped(file.parentElement, (files) => {
+    file.files = files;
+    upload.requestSubmit();
+  });
 }
 
 async function look() {

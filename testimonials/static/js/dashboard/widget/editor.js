@@ -3,6 +3,7 @@
 import '../../copy.js';
 import { fill, post } from '../../post.js';
 import { areKeysOn, isField, letterOf } from '../keys.js';
+import { listChanged, startSaving } from '../saving.js';
 import { showToast } from '../toast.js';
 import { startPicture } from './picture.js';
 
@@ -12,9 +13,8 @@ const frame = document.querySelector('[data-frame]');
 const stage = document.querySelector('[data-stage]');
 const note = document.querySelector('[data-note]');
 const find = (name) => document.querySelector(`[data-${name}]`);
-// What the server has, and the names of what was changed since it was told.
+// What the server has.
 let values = JSON.parse(form.elements.before.value);
-const changed = new Set();
 const TYPING_MS = 400;
 
 /* ---------------------------------------------------------------- controls */
@@ -43,10 +43,10 @@ function show({ color }) {
 }
 
 // What the server says: values that somebody or something else has changed, and the head's words.
-function take(data) {
+function take(data, waiting = new Set()) {
   for (const [name, value] of Object.entries(data.values)) {
     const isNew = JSON.stringify(value) !== JSON.stringify(values[name]);
-    if (isNew && !changed.has(name) && controls(name)[0] !== document.activeElement) write(name, value);
+    if (isNew && !waiting.has(name) && controls(name)[0] !== document.activeElement) write(name, value);
   }
   values = data.values;
   form.elements.before.value = JSON.stringify(values);
@@ -62,40 +62,17 @@ function take(data) {
 
 /* ------------------------------------------------------------------ saving */
 
-let timer = 0;
-let running = null;
-
-async function send(body, action = form.getAttribute('action')) {
-  try {
-    const data = await post(action, body);
-    take(data);
-    return data;
-  } catch (failure) {
-    for (const name of Object.keys(failure.errors ?? {})) controls(name)[0]?.setAttribute('aria-invalid', 'true');
-    showToast(fill(words.sayFailed, { reason: failure.message }));
-    return null;
-  }
+const readForm = (submitter = null) => new URLSearchParams(new FormData(form, submitter));
+function refuse(failure) {
+  for (const name of Object.keys(failure.errors ?? {})) controls(name)[0]?.setAttribute('aria-invalid', 'true');
+  showToast(fill(words.sayFailed, { reason: failure.message }));
 }
-
-// One request after the other, each with all that is changed by then.
-function save(extra = {}) {
-  clearTimeout(timer);
-  running = (running ?? Promise.resolve()).then(() => {
-    if (!changed.size && !extra.publish) return null;
-    changed.clear();
-    const body = new URLSearchParams(new FormData(form));
-    for (const [name, value] of Object.entries(extra)) body.set(name, value);
-    return send(body);
-  });
-  return running;
-}
+// All is sent, with what it was before.
+const saving = startSaving(form.getAttribute('action'), () => readForm(), { onStored: take, onFailed: refuse });
 
 function noteChange(name, delay = 0) {
-  changed.add(name);
   see('draft');
-  clearTimeout(timer);
-  if (delay) timer = setTimeout(save, delay);
-  else save();
+  saving.queue(name, delay);
 }
 
 form.addEventListener('input', ({ target }) => {
@@ -104,26 +81,34 @@ form.addEventListener('input', ({ target }) => {
   const isTyped = target.matches('[type="text"], [type="number"], [type="range"]');
   noteChange(target.name, isTyped ? TYPING_MS : 0);
 });
-form.addEventListener('change', () => { if (changed.size) save(); });
+form.addEventListener('change', saving.save);
+
+// Do what a button says, after what was changed before.
+async function act(action, readBody) {
+  await saving.save();
+  try {
+    const data = await post(action, readBody());
+    take(data);
+    if (data.message) showToast(data.message);
+    return true;
+  } catch (failure) {
+    refuse(failure);
+    return false;
+  }
+}
+
 form.addEventListener('submit', async (event) => {
   event.preventDefault();
-  if (event.submitter?.name !== 'publish') { save(); return; }
-  if (await save({ publish: '1' })) {
-    showToast(words.sayPublished);
-    tell({ round: performance.now() });
-  }
+  const { submitter } = event;
+  if (submitter?.name !== 'publish') saving.save();
+  else if (await act(form.getAttribute('action'), () => readForm(submitter))) tell({ round: performance.now() });
 });
-addEventListener('pagehide', () => {
-  if (changed.size) post(form.getAttribute('action'), new URLSearchParams(new FormData(form)), { keepalive: true }).catch(() => {});
-});
-for (const act of document.querySelectorAll('[data-act]')) {
-  act.addEventListener('submit', async (event) => {
+for (const each of document.querySelectorAll('[data-act]')) {
+  each.addEventListener('submit', (event) => {
     event.preventDefault();
-    const menu = act.closest('details[data-menu]');
+    const menu = each.closest('details[data-menu]');
     if (menu) menu.open = false;
-    await save();
-    const data = await send(new URLSearchParams(new FormData(act, event.submitter)), act.getAttribute('action'));
-    if (data?.message) showToast(data.message);
+    act(each.getAttribute('action'), () => new URLSearchParams(new FormData(each, event.submitter)));
   });
 }
 
@@ -201,7 +186,5 @@ addEventListener('message', (event) => {
 
 // What somebody changed before this file had come.
 show({});
-const before = (field) => (field.localName === 'select' ? [...field.options].some((each) => each.selected !== each.defaultSelected)
-  : field.type === 'radio' || field.type === 'checkbox' ? field.checked !== field.defaultChecked : field.value !== field.defaultValue);
-for (const field of form.elements) if (field.name && field.type !== 'hidden' && before(field)) noteChange(field.name);
+for (const field of listChanged(form)) noteChange(field.name);
 tell();

@@ -3,6 +3,7 @@
 import { announce, Failure, fill, post, send } from '../../post.js';
 import { showToast } from '../toast.js';
 import { drag, moveTo, placeOf } from '../dragging.js';
+import { parse } from '../pages.js';
 
 const SLIDE_MS = 200;
 const STEPS = { up: -1, down: 1, ArrowUp: -1, ArrowDown: 1 };
@@ -89,7 +90,7 @@ function start(root) {
 
   async function showOlder(link) {
     const answer = await send(link.href, undefined, { method: 'GET', accept: 'text/html' });
-    const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
+    const page = await parse(answer);
     const found = page.querySelectorAll('[data-others] > li');
     const isHere = ({ dataset }) => form.querySelector(`[data-id="${dataset.id}"]`);
     others.append(...[...found].filter((item) => !isHere(item)));

@@ -1,4 +1,6 @@
 // A picture of the owner's page around the preview. It stays in this browser.
+import { takeFile } from '../dropping.js';
+
 const WIDTH = 1280;
 const HEIGHT = 3200;
 
@@ -21,7 +23,6 @@ export function startPicture(stage, change, refuse) {
   const tell = () => change(picture ? { picture, place: place.valueAsNumber } : {});
 
   async function take(chosen) {
-    if (!chosen) return;
     try {
       picture = await read(chosen);
       tell();
@@ -34,15 +35,6 @@ export function startPicture(stage, change, refuse) {
     file.focus();
   });
   zone.querySelector('[data-zone-close]').addEventListener('click', () => { zone.hidden = true; });
-  file.addEventListener('change', () => { take(file.files[0]); file.value = ''; });
   place.addEventListener('input', tell);
-  for (const type of ['dragenter', 'dragover']) {
-    zone.addEventListener(type, (event) => { event.preventDefault(); stage.classList.add('is-over'); });
-  }
-  zone.addEventListener('dragleave', () => stage.classList.remove('is-over'));
-  zone.addEventListener('drop', (event) => {
-    event.preventDefault();
-    stage.classList.remove('is-over');
-    take(event.dataTransfer.files[0]);
-  });
+  takeFile(file, zone, take, stage);
 }
