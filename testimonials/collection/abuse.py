@@ -145,7 +145,7 @@ def send_report(slug: str) -> ResponseReturnValue:
 
 def _page(project: Project, sent: SentForm, **state: bool) -> str:
     return render_template(
-        "operator/report_form.html",
+        "collection/report.html",
         name=project.name,
         slug=project.slug,
         page=sent.values.get("page", ""),

@@ -57,7 +57,7 @@ VOLATILE = tuple(
 CODES = [language.code for language in LANGUAGES if language is not ENGLISH]
 # What only owners and their teams read, which not every language has.
 OWNERS_PLACES = (
-    "analytics/", "auth/", "core/event_texts.py", "dashboard/", "integrations/", "operations/",
+    "analytics/", "auth/", "core/event_lists.py", "dashboard/", "integrations/", "operations/",
     "templates/agents/", "templates/auth/", "templates/dashboard/", "templates/help/",
     "templates/operator/", "templates/projects/", "transfer/",
 )  # fmt: skip
