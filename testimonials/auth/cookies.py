@@ -8,12 +8,7 @@ from testimonials.auth.events import SESSION_STARTED
 from testimonials.auth.lockout import KNOWN_SECONDS, Visitor, find_known_browser, make_known_token
 from testimonials.auth.models import Account
 from testimonials.auth.sessions import LIFETIME, SignInMethod, find_chosen_language, start_session
-from testimonials.core.audit import (
-    ActorKind,
-    act_as,
-    current_network,
-    record,
-)
+from testimonials.core.audit import ActorKind, act_as, current_network, record
 from testimonials.core.event_lists import describe_browser
 from testimonials.core.http.errors import speaks_english
 from testimonials.core.http.i18n import use_language

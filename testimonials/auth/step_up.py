@@ -18,12 +18,7 @@ from testimonials.auth.lockout import CONFIRM_PER_SESSION, LINK_PER_MAILBOX
 from testimonials.auth.login import draft_purpose
 from testimonials.auth.models import Account, AuthenticatorApp, Passkey
 from testimonials.auth.oidc.accounts import find_identity, unlink_account
-from testimonials.auth.passkeys import (
-    PasskeyRefused,
-    Reason,
-    get_passkey,
-    use_passkey,
-)
+from testimonials.auth.passkeys import PasskeyRefused, Reason, get_passkey, use_passkey
 from testimonials.auth.sessions import SignedIn, SignInMethod, end_sessions, lock_owner, note_proof
 from testimonials.core import clock
 from testimonials.core.audit import record

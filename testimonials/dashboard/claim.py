@@ -16,12 +16,7 @@ from testimonials.auth import accounts, cookies, events, magic_links
 from testimonials.auth.credentials import judge_password
 from testimonials.auth.lockout import CLAIM_PER_ADDRESS
 from testimonials.auth.models import Account
-from testimonials.auth.oidc.accounts import (
-    claim_for,
-    lock_waiting,
-    read_claim_token,
-    signed_in,
-)
+from testimonials.auth.oidc.accounts import claim_for, lock_waiting, read_claim_token, signed_in
 from testimonials.auth.oidc.client import CompanyPerson
 from testimonials.auth.passkeys import add_passkey, has_passkeys, offer_passkey
 from testimonials.auth.schemas import NewLinkForm, PasskeyAnswerForm

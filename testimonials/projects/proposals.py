@@ -41,13 +41,7 @@ from testimonials.core.text import cut
 from testimonials.projects.access import Role, has_role
 from testimonials.projects.changes import CHANGES
 from testimonials.projects.events import PROPOSAL_DECIDED, PROPOSAL_MADE, PROPOSAL_WITHDRAWN
-from testimonials.projects.models import (
-    PROPOSED,
-    Member,
-    NotificationChoice,
-    Project,
-    Proposal,
-)
+from testimonials.projects.models import PROPOSED, Member, NotificationChoice, Project, Proposal
 from testimonials.projects.notifications import (
     DEFAULT_MODE,
     PROPOSALS,

@@ -14,12 +14,7 @@ from hypothesis import strategies as st
 from testimonials.auth.callers import Scope
 from testimonials.core.http.errors import ValidationFailed
 from testimonials.core.text import is_web_url
-from testimonials.projects.projects import (
-    complete_website,
-    make_slug,
-    random_slug,
-    reserved_slugs,
-)
+from testimonials.projects.projects import complete_website, make_slug, random_slug, reserved_slugs
 from tests.auth.tokens import give_token
 from tests.conftest import Caller, MakeApp, MakeCaller
 from tests.support.racing import at_once

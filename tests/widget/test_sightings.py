@@ -13,10 +13,7 @@ from testimonials.operations.expiry import sweep
 from testimonials.projects import models
 from testimonials.projects.settings import move_to_trash
 from testimonials.widget.cache import MAX_NOTED, MAX_ORIGINS, Sightings
-from testimonials.widget.sightings import (
-    find_newest_sighting,
-    write_sightings,
-)
+from testimonials.widget.sightings import find_newest_sighting, write_sightings
 from tests.conftest import Caller, MovableClock
 
 pytestmark = pytest.mark.postgres

@@ -4,15 +4,7 @@ import pytest
 from oidc_provider_mock import User, run_server_in_thread
 
 from tests.auth.browsers import is_signed_in
-from tests.auth.oidc.providers import (
-    CLIENT,
-    MIRA,
-    SECRET,
-    Person,
-    come_back,
-    leave,
-    settings_for,
-)
+from tests.auth.oidc.providers import CLIENT, MIRA, SECRET, Person, come_back, leave, settings_for
 from tests.conftest import MakeApp
 
 pytestmark = pytest.mark.thorough

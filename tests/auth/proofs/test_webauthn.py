@@ -11,15 +11,7 @@ from hypothesis import strategies as st
 from testimonials.auth.passkeys import Challenge, PasskeyInvalid, check_new_passkey, check_use
 from testimonials.core import clock
 from tests.auth.links import ORIGIN
-from tests.auth.proofs.authenticator import (
-    SYNCABLE,
-    SYNCED,
-    USED,
-    VERIFIED,
-    Device,
-    decode,
-    encode,
-)
+from tests.auth.proofs.authenticator import SYNCABLE, SYNCED, USED, VERIFIED, Device, decode, encode
 from tests.support.sampling import rounds
 
 CHALLENGE = encode(b"thirty-two bytes that are random")

@@ -11,11 +11,7 @@ from testimonials.auth.models import AccessToken
 from testimonials.core.audit import Event
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import begin_write, db
-from testimonials.projects.models import (
-    Member,
-    NotificationChoice,
-    TeamInvitation,
-)
+from testimonials.projects.models import Member, NotificationChoice, TeamInvitation
 from testimonials.projects.projects import lock_account
 from testimonials.projects.team import set_role
 from tests.auth.browsers import mailed_path, open_browser

@@ -30,11 +30,7 @@ from testimonials.testimonials.new_numbers import mark_overdue
 from testimonials.testimonials.record_heads import add_up
 from testimonials.transfer.archives.comparing import Differences
 from testimonials.transfer.archives.reading import open_archive
-from testimonials.transfer.archives.writing import (
-    finish_records,
-    reading_one_moment,
-    write_archive,
-)
+from testimonials.transfer.archives.writing import finish_records, reading_one_moment, write_archive
 from tests.auth.tokens import give_token
 from tests.conftest import Caller
 from tests.support.applications import change_settings
