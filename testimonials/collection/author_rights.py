@@ -10,7 +10,6 @@ from sqlalchemy import select
 from testimonials.collection.models import UnsubscribedAddress, hash_email
 from testimonials.collection.submission import consent_sentence
 from testimonials.core import clock
-from testimonials.core.audit import Event
 from testimonials.core.db.erasure import ADDRESS, is_erased
 from testimonials.core.db.identifiers import hash_secret
 from testimonials.core.db.transactions import write
@@ -412,11 +411,7 @@ def can_thank(project: Project, row: Testimonial) -> bool:
         return False
     if row.status not in ("pending", "approved", "rejected") or is_unwanted(project, email):
         return False
-    return find_thanks(row) is None
-
-
-def find_thanks(row: Testimonial) -> Event | None:
-    return next(iter(history.list_history(row.id, THANK)), None)
+    return not history.list_history(row.id, THANK)
 
 
 def thank_author(project: Project, row: Testimonial, words: str, actor: str) -> None:

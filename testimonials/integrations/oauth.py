@@ -7,13 +7,14 @@ import re
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from flask import Response, jsonify
 from marshmallow import fields
-from sqlalchemy import delete, select
+from sqlalchemy import JSON, String, delete, select
+from sqlalchemy.orm import Mapped, mapped_column
 
 from testimonials.auth.callers import DEFAULT_SCOPES, Scope
 from testimonials.auth.models import AccessToken, Account
@@ -21,6 +22,7 @@ from testimonials.auth.sessions import SignedIn, lock_owner
 from testimonials.auth.tokens import find_by_plain_text, make_token, revoke_token
 from testimonials.core import clock
 from testimonials.core.audit import ActorKind, act_as
+from testimonials.core.db.engine import Base, Timestamp, child_of
 from testimonials.core.db.identifiers import ID_LENGTH, hash_secret
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
@@ -32,8 +34,29 @@ from testimonials.core.http.resource import read_json_object
 from testimonials.core.http.signing import TokenPurpose
 from testimonials.core.http.urls import agent_guide_url, base_url, consent_url, mcp_url, oauth_url
 from testimonials.core.text import PORT
-from testimonials.integrations.models import OAuthCode
 from testimonials.projects.models import Project
+
+
+class OAuthCode(Base):
+    """What a person allowed a client, until the client fetches the token, once."""
+
+    __tablename__ = "oauth_code"
+
+    code_hash: Mapped[str] = mapped_column(primary_key=True)
+    # Of the client's id, which is signed and holds all that is known of it, so clients are no rows;
+    # and of the person's `browser_generation`, so that signing out everywhere ends the code.
+    client_hash: Mapped[str]
+    # Whose projects, and who allowed it.
+    account_id: Mapped[str] = child_of(Account.id, index=True)
+    made_by_id: Mapped[str] = child_of(Account.id, index=True)
+    project_id: Mapped[str | None] = child_of(Project.id, index=True)
+    scopes: Mapped[list[str]] = mapped_column(JSON)
+    redirect_uri: Mapped[str] = mapped_column(String(500))
+    code_challenge: Mapped[str] = mapped_column(String(128))
+    # Days after which the token ends; None: never.
+    token_days: Mapped[int | None]
+    expires_at: Mapped[datetime] = mapped_column(Timestamp, index=True)
+
 
 # Anybody may register, so a client's id is a signed text that holds its name and addresses: nothing
 # is stored, and a client is trusted with nothing but to be answered where it said.

@@ -4,11 +4,16 @@ The library is loaded only if metrics are switched on. What is counted belongs t
 (the label `process`); what is read from the database is the same whichever process is asked.
 """
 
+import contextlib
 import hmac
+import os
 import platform
+import secrets
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from flask import Flask, Response, abort, current_app, g, request
@@ -20,20 +25,19 @@ from testimonials import __version__
 from testimonials.core.extensions import db, limiter
 from testimonials.core.http.blueprints import site
 from testimonials.core.mail.outbox import count_mails, measure_waiting
-from testimonials.core.metrics import SharedPages, Ticker, merge
 from testimonials.core.settings.current import current_settings
 from testimonials.integrations.webhooks.log import count_by_state, list_failing
 from testimonials.operations.health import list_jobs, measure_free
 from testimonials.operations.server.supervisor import RESTARTS
 from testimonials.testimonials.counts import count_states
 from testimonials.testimonials.media.recordings import find_whole_share
+from testimonials.widget.cache import TICKER, Ticker
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
 
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 EXTENSION = "testimonials_metrics"
-TICKER = "testimonials_widget_answers"
 # The function that returns how many workers were restarted after they died.
 SIGN_IN = ("/login", "POST")
 BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
@@ -235,3 +239,81 @@ class _Given(NamedTuple):
 
     def collect(self) -> Iterable["Metric"]:
         return self.families
+
+
+# How the processes of one host share what they counted.
+#
+# Whichever worker a scrape reaches answers for all: each writes its own page into a folder of the
+# instance every few seconds, and the one that is asked reads the others'. The library's own multi-
+# process mode has neither the memory and time of each process nor counters kept elsewhere.
+
+WRITE_SECONDS = 5.0
+# A page this old was left by a process that died.
+OLD_SECONDS = 30
+ENDING = ".prom"
+
+
+class SharedPages:
+    """The pages of all processes; `write_own` returns this one's."""
+
+    def __init__(self, folder: Path, write_own: Callable[[], bytes]) -> None:
+        self.name = f"{os.getpid()}-{secrets.token_hex(3)}"
+        self._folder = folder
+        self._write_own = write_own
+        self._thread: threading.Thread | None = None
+        self._beginning = threading.Lock()
+        self._writing = threading.Lock()
+        self._ending = threading.Event()
+
+    def keep(self) -> None:
+        """Start writing this process's page every few seconds; called with each answer.
+
+        A command that only looks at something answers nothing, and writes none.
+        """
+        # The first to take the lock starts the thread, and never releases it.
+        if self._thread is None and self._beginning.acquire(blocking=False):
+            self._thread = threading.Thread(target=self._run, name="metrics", daemon=True)
+            self._thread.start()
+
+    def end(self) -> None:
+        self._ending.set()
+        if self._thread is not None:
+            self._thread.join()
+        with contextlib.suppress(OSError):
+            (self._folder / f"{self.name}{ENDING}").unlink()
+
+    def write(self) -> None:
+        """Write this process's page, whole or not at all; on a full disk it is left out."""
+        target = self._folder / f"{self.name}{ENDING}"
+        draft = target.with_suffix(".new")
+        with self._writing, contextlib.suppress(OSError):
+            self._folder.mkdir(mode=0o700, exist_ok=True)
+            draft.write_bytes(self._write_own())
+            draft.replace(target)
+
+    def read_others(self) -> Iterator["Metric"]:
+        from prometheus_client.parser import text_string_to_metric_families
+
+        for path in sorted(self._folder.glob(f"*{ENDING}")):
+            if path.stem == self.name:
+                continue
+            with contextlib.suppress(OSError, ValueError):
+                if time.time() - path.stat().st_mtime > OLD_SECONDS:
+                    path.unlink()
+                    continue
+                yield from text_string_to_metric_families(path.read_text(encoding="utf-8"))
+
+    def _run(self) -> None:
+        while not self._ending.is_set() and self._folder.parent.is_dir():
+            self.write()
+            self._ending.wait(WRITE_SECONDS)
+
+
+def merge(families: Iterable["Metric"]) -> Iterator["Metric"]:
+    """Put the samples of families of one name together, as the format wants them."""
+    found: dict[str, Metric] = {}
+    for family in families:
+        found.setdefault(family.name, family)
+        if found[family.name] is not family:
+            found[family.name].samples += family.samples
+    yield from found.values()

@@ -1,4 +1,4 @@
-"""A project's own host name: claiming, checking, serving it."""
+"""A project's own host name: claiming, checking, serving it; what proxies ask about one."""
 
 import hashlib
 import hmac
@@ -13,12 +13,15 @@ from datetime import timedelta
 from functools import partial
 from typing import Any
 
+from flask import Response, request
+from flask.typing import ResponseReturnValue
 from sqlalchemy import Row, func, select, update
 
 from testimonials.core import clock, http_client
 from testimonials.core.audit import record
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
+from testimonials.core.http.blueprints import site
 from testimonials.core.http.errors import NotFound, ServiceError, ValidationFailed
 from testimonials.core.http.hosts import own_hosts
 from testimonials.core.http.i18n import gettext, gettext_noop
@@ -376,3 +379,24 @@ def list_own_hosts() -> dict[str, str]:
     )
     with db.engine.connect() as connection:
         return {row.host: row.slug for row in connection.execute(query)}
+
+
+# What proxies and this service itself ask about host names.
+
+
+@site.get("/domains/ask")
+def answer_proxy() -> ResponseReturnValue:
+    """Answer 200 if a certificate may be asked for a host name, as Caddy's on-demand TLS wants."""
+    name = request.args.get("domain", "")
+    is_ours = name.lower() in own_names()
+    is_known = is_ours or is_served(name)
+    text = "yes\n" if is_known else "There is nothing at this host name.\n"
+    return Response(text, 200 if is_known else 404, mimetype="text/plain")
+
+
+@site.get("/domains/mark")
+def show_mark() -> Response:
+    """Say that this very service answers here, at whatever host name."""
+    response = Response(make_mark(), mimetype="text/plain")
+    response.headers["Cache-Control"] = "no-store"
+    return response

@@ -10,6 +10,8 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
+from flask import render_template
+from flask.typing import ResponseReturnValue
 from sqlalchemy import ColumnElement, Executable, String, and_, bindparam, func, or_, select, union
 
 from testimonials.auth.accounts import may_act
@@ -18,8 +20,10 @@ from testimonials.auth.models import Account
 from testimonials.core import clock
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
+from testimonials.core.http.blueprints import projects
 from testimonials.core.http.errors import NotFound, ValidationFailed
 from testimonials.core.http.i18n import gettext_noop
+from testimonials.core.http.security import answer_privately
 from testimonials.core.http.signing import TokenPurpose
 from testimonials.core.http.urls import link_url, project_url
 from testimonials.core.mail.look import Look, brand_look
@@ -297,4 +301,31 @@ def _send(invitation: TeamInvitation, link: str, subject: str, words: str) -> No
         button="Look at the invitation",
         # Lets a mail program decline it for its reader.
         list_unsubscribe=f"{link}/decline",
+    )
+
+
+# Unsubscribing from a project's notifications by the link in each mail (RFC 8058).
+#
+# A GET changes nothing, since mail scanners open links; mail programs send the POST themselves.
+
+
+@projects.get("/unsubscribe/<token>")
+def show_unsubscribe(token: str) -> ResponseReturnValue:
+    project, _ = read_unsubscribe_token(token)
+    return answer_privately(_unsubscribe_page(project, is_done=False))
+
+
+@projects.post("/unsubscribe/<token>")
+def end_mails(token: str) -> ResponseReturnValue:
+    with write(lambda: read_unsubscribe_token(token, for_update=True)) as (project, account_id):
+        set_mode(project, account_id, "never")
+    return answer_privately(_unsubscribe_page(project, is_done=True))
+
+
+def _unsubscribe_page(project: Project, *, is_done: bool) -> str:
+    return render_template(
+        "projects/notifications/unsubscribe.html",
+        project_name=project.name,
+        is_done=is_done,
+        choose_url=project_url(project.id, "settings/mail"),
     )

@@ -193,7 +193,8 @@ def read_page(page: str, url: str) -> Found:
     title = _TITLE.search(page)
     is_header, icons, in_header = False, [], []
     for match in _TAG.finditer(page):
-        tag, told = match[1].lower(), _read_attributes(match[2])
+        tag, pairs = match[1].lower(), _ATTRIBUTE.findall(match[2])
+        told = {name.lower(): unescape(one or other) for name, one, other in pairs}
         if tag in ("header", "/header"):
             is_header = tag == "header"
         elif tag == "meta":
@@ -301,10 +302,6 @@ def _read_color(text: str) -> str:
     if re.fullmatch("#[0-9a-f]{3}", text):
         text = "#" + "".join(digit * 2 for digit in text[1:])
     return text.upper() if re.fullmatch("#[0-9a-f]{6}", text) else ""
-
-
-def _read_attributes(text: str) -> dict[str, str]:
-    return {name.lower(): unescape(one or other) for name, one, other in _ATTRIBUTE.findall(text)}
 
 
 def _list_linked(text: str) -> Iterator[dict[str, Any]]:

@@ -217,9 +217,9 @@ LAZY = {
     "operations.metrics": {
         "prometheus_client",
         "prometheus_client.metrics_core",
+        "prometheus_client.parser",
         "prometheus_client.process_collector",
     },
-    "core.metrics": {"prometheus_client.parser"},
     "projects.projects": {"anyascii"},
     # Imports the driver of PostgreSQL.
     "core.extensions": {"testimonials.core.db.postgres_watch"},

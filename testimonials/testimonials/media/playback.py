@@ -1,4 +1,4 @@
-"""Playing a recording: byte ranges, captions."""
+"""Playing a recording: byte ranges, captions; and showing a stored picture."""
 
 import base64
 import hashlib
@@ -17,12 +17,15 @@ from werkzeug.wsgi import wrap_file
 from testimonials.auth.models import Account
 from testimonials.core import clock
 from testimonials.core.db.identifiers import is_identifier
+from testimonials.core.db.transactions import find_row
 from testimonials.core.extensions import db
 from testimonials.core.http.blueprints import media
 from testimonials.core.http.errors import NotFound, require_found
 from testimonials.core.http.i18n import gettext, gettext_noop
+from testimonials.core.http.security import DATA_POLICY
 from testimonials.core.http.signing import require_key
 from testimonials.core.http.urls import captions_url, image_url, recording_url
+from testimonials.core.images.uploads import CONTENT_TYPE, Image
 from testimonials.projects.models import Project
 from testimonials.projects.projects import is_shown
 from testimonials.testimonials.media import recordings
@@ -313,3 +316,18 @@ def get_captions(recording_id: str) -> Response:
     response.add_etag()
     response.make_conditional(request)
     return open_to_others(response, is_public=is_public)
+
+
+@media.get("/media/<image_id>.webp")
+def get_image(image_id: str) -> Response:
+    """Return a picture; it never changes, so it can be cached for ever."""
+    found = find_row(Image, image_id, ~Image.is_held)
+    image = require_found(found, gettext_noop("There is no picture at this address."))
+    response = Response(image.content, content_type=CONTENT_TYPE)
+    response.set_etag(image.id)
+    response.headers["Cache-Control"] = "public, max-age=31536000, immutable"
+    # Whatever a browser takes the bytes for, nothing in them runs.
+    response.headers["Content-Security-Policy"] = f"{DATA_POLICY}; sandbox"
+    response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
+    response.make_conditional(request)
+    return response

@@ -334,7 +334,8 @@ def work_through(import_id: str, found: Sequence[NewTestimonial]) -> None:
         batch = found[start : start + BATCH_ROWS]
         remaining = len(found) - start - len(batch)
         with write(lock) as (project, row):
-            count = write_batch(project, batch, remaining, row.actor, import_id, _actor_of(row))
+            by = Actor(ActorKind.PERSON, row.account_id) if row.account_id else current_actor()
+            count = write_batch(project, batch, remaining, row.actor, import_id, by)
             row.added += count
             row.done = row.total - remaining
     while True:
@@ -395,7 +396,3 @@ def _lock_project(row: TableImport) -> Project:
         return lock_project(row.project_id)
     who = SignedIn("", row.account_id, row.actor, None, method=SignInMethod.EARLIER)
     return find_access(who, row.project_id, Role.ADMIN, for_update=True).project
-
-
-def _actor_of(row: TableImport) -> Actor:
-    return Actor(ActorKind.PERSON, row.account_id) if row.account_id else current_actor()
