@@ -74,6 +74,8 @@ _servers: list[PostgresServer | RedisServer] = []
 NOT_PLAIN = {"browser", "deep", "thorough"}
 WHOLE_FILE = re.compile(rf"^pytestmark = .*\bmark\.({'|'.join(sorted(NOT_PLAIN))})\b", re.M)
 BROWSER = Path(__file__).parent / "browser"
+# Where a test goes to every door.
+LONG = ("attacks", "contracts")
 LEFT_OUT = (
     "This was SQLite without a browser. `./scripts/test --all` adds PostgreSQL, Redis, Chromium, "
     "Firefox and WebKit with axe, proxies, the one file, WordPress, and whatever takes long."
@@ -138,13 +140,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     elif config.option.all:
         is_wanted = _is_for_all
     left_out = [item for item in items if not is_wanted(item)]
-    # What takes long begins first, or one worker has it while the others have nothing left.
-    items[:] = sorted(filter(is_wanted, items), key=_is_short)
+    wanted = [item for item in items if is_wanted(item)]
+    # The last ones are short, or one worker is at a long one when the others have nothing left.
+    last = set([item for item in wanted if _is_short(item)][-len(wanted) // 10 :])
+    items[:] = sorted(wanted, key=last.__contains__)
     config.hook.pytest_deselected(items=left_out)
 
 
 def _is_short(item: pytest.Item) -> bool:
-    return not {"process", *NOT_PLAIN} & {mark.name for mark in item.iter_markers()}
+    marks = {mark.name for mark in item.iter_markers()}
+    return not (marks & {"process", *NOT_PLAIN} or item.path.parent.name in LONG)
 
 
 def _runs_on_postgres(item: pytest.Item) -> bool:
