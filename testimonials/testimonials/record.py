@@ -59,6 +59,8 @@ def write_entry(
         "stars": int(stars) if stars is not None and stars == int(stars) else stars,
         "proofs": sorted({*proofs, *(name for name, at in known.items() if at is not None)}),
     }
+    marks = {"insider": row.is_insider, "rewarded": row.is_rewarded}
+    entry |= {"marks": found} if (found := [name for name in marks if marks[name]]) else {}
     day = row.submitted_at.date()
     entry |= {"day": day.isoformat()} if day != row.created_at.date() else {}
     entry |= {"reason": row.set_aside} if row.set_aside else {}

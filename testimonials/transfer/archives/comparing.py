@@ -13,6 +13,7 @@ from typing import Any
 from testimonials.core import clock
 from testimonials.core.chain import Log
 from testimonials.testimonials.history import CONFIRM, CORRECT, OBJECT, OWN_WORDS
+from testimonials.testimonials.models import OVERDUE_DAYS
 from testimonials.testimonials.record import WORDS, group_entries, hash_told, is_kept
 from testimonials.transfer.archives.format import KEPT_RATING, Row
 
@@ -50,7 +51,9 @@ def settle_differences(
     asked = {row["testimonial_id"] for row in lists["invitations"]}
     there = {row["id"] for row in lists["testimonials"]}
     kept = Counter[tuple[int, float]]()
+    overdue = clock.now() - timedelta(days=OVERDUE_DAYS)
     for row in lists["testimonials"]:
+        row["is_overdue"] = row["is_overdue"] and row["created_at"] <= overdue
         own = entries.get(row["id"], [])
         if row["status"] == "demo" or _is_as_said(row, own, digests, asked):
             continue
@@ -73,6 +76,7 @@ def _is_as_said(
 ) -> bool:
     if not entries:
         return False
+    marks = {"insider": row["is_insider"], "rewarded": row["is_rewarded"]}
     newest, proofs = entries[-1], {each for entry in entries for each in entry["proofs"]}
     proved = {"order": row["purchase_verified_at"], "email": row["email_verified_at"]}
     says = {
@@ -85,6 +89,7 @@ def _is_as_said(
     return (
         all(newest.get(name) == value for name, value in says.items())
         and {name for name, at in proved.items() if at} <= set(newest["proofs"])
+        and all(marks[name] for name in newest.get("marks", ()))
         and ("request" not in proofs or row["id"] in asked)
         and _is_of_then(row, entries)
         and _has_words(row, entries, digests)

@@ -8,7 +8,17 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from flask import Flask
+from sqlalchemy import select
 
+from testimonials.collection.author_rights import (
+    correct,
+    find_own,
+    make_author_token,
+    mark_words,
+    sign,
+    verify_email,
+    withdraw,
+)
 from testimonials.core import clock
 from testimonials.core.chain import chain, hash_entry, read_log, write_canonical
 from testimonials.core.db.transactions import write
@@ -17,12 +27,16 @@ from testimonials.core.jobs import run_due
 from testimonials.projects.models import Project
 from testimonials.testimonials import models
 from testimonials.testimonials.counts import read_numbers
+from testimonials.testimonials.history import CONFIRM, OBJECT
 from testimonials.testimonials.record import note
 from testimonials.testimonials.record_heads import add_up
+from testimonials.transfer.archives.comparing import Differences
+from tests.auth.browsers import open_browser
 from tests.auth.tokens import give_token
 from tests.collection.authors.authors import Visitor
 from tests.conftest import Caller
 from tests.support.rows import read_testimonials
+from tests.testimonials.counts.test_histories import find_differences
 from tests.testimonials.moderation.test_setting_aside import decide
 from tests.transfer.archives.projects import change_json, run, run_well
 
@@ -42,6 +56,12 @@ def project(app: Flask, owner: Caller) -> str:
         words = f"{name} says: warm bread, a long queue, and a friendly face."
         visitor.write(name=name, text=words, rating=stars, email=f"{name.lower()}@example.com")
     agent = give_token(app, owner)
+    with app.app_context(), write():
+        (row,) = db.session.scalars(
+            select(models.Testimonial).where(models.Testimonial.author_name == "Mia")
+        )
+        row.is_rewarded = True
+        note(row.project, row, "proven")
     for row in read_testimonials(app, made["_id"]):
         decide(agent, made["_id"], row.id, decision="approve")
         path = f"/v1/projects/{made['_id']}/testimonials/{row.id}"
@@ -110,6 +130,46 @@ def test_what_is_as_the_record_says_comes_as_it_is(app, owner, client, archive):
     assert (told["differing"], told["missing"]) == ([], 0)
 
 
+def test_whatever_happens_to_it_a_testimonial_is_as_its_record_says(app, owner, project):
+    agent, browser = give_token(app, owner), open_browser(app, owner)
+    one = next(row.id for row in read_testimonials(app, project) if row.author_name == "Mia")
+    path, page = f"/v1/projects/{project}/testimonials/{one}", f"/dashboard/projects/{project}"
+
+    def author(do: Callable[..., object], *values: Any) -> None:
+        with app.app_context(), write():
+            token = make_author_token(db.session.get_one(models.Testimonial, one), is_mailed=True)
+            own = find_own(token, for_update=True)
+            do(own, *(each(own.row) if callable(each) else each for each in values))
+
+    def edit(**values: Any) -> str:
+        answer = agent.patch(path, values)
+        assert answer.status_code == 200, answer.text
+        return str(answer.json["data"]["text"])
+
+    def date() -> None:
+        form = {"author_name": "M.", "text": edit(reply="Thanks."), "submitted_on": "2020-01-02"}
+        assert browser.post(f"{page}/testimonials/{one}", data=form).status_code == 303
+
+    steps: list[Callable[[], object]] = [
+        lambda: author(verify_email),
+        lambda: edit(text="Warm bread."),
+        lambda: author(sign, OBJECT, mark_words),
+        lambda: edit(text="Warm."),
+        lambda: browser.post(f"{page}/undo"),
+        lambda: author(sign, CONFIRM, mark_words),
+        lambda: edit(authorName="M."),
+        lambda: author(correct, {"text": "Warm bread, long queue.", "rating": 3.0}),
+        lambda: edit(text="Pan caliente.", translatedFrom="en"),
+        date,
+        lambda: decide(agent, project, one, decision="reject"),
+        lambda: decide(agent, project, one, decision="set-aside", reason="off_topic"),
+        lambda: author(withdraw),
+    ]
+    for at, step in enumerate(steps):
+        step()
+        assert find_differences(app, project) == Differences(), at
+
+
 EDITS: dict[str, tuple[str, Callable[[Described], object]]] = {
     "one star is five": ("Ada", of("Ada", rating=5.0)),
     "no stars": ("Ada", of("Ada", rating=None)),
@@ -124,6 +184,7 @@ EDITS: dict[str, tuple[str, Callable[[Described], object]]] = {
     "other salts": ("Mia", of("Mia", salts=["0" * 32])),
     "not edited": ("Edit", of("Edit", originalText=None)),
     "no history": ("Edit", of("Edit", changes=[])),
+    "no thank-you": ("Mia", of("Mia", isRewarded=False)),
     "brought in before": ("Ada", of("Ada", source="import")),
 }
 
