@@ -49,7 +49,7 @@ def describe_tokens(access: Access) -> list[dict[str, Any]]:
     """
     project = access.project
     return [
-        _describe(each, access)
+        _describe(each)
         for each in list_tokens(project.account_id, project.id)
         if each.token.state != "revoked" and (each.token.project_id or access.role == Role.OWNER)
     ]
@@ -61,14 +61,14 @@ def find_newest_use(tokens: Iterable[dict[str, Any]]) -> dict[str, Any] | None:
     return max(used, key=lambda each: each["use"].at, default=None)
 
 
-def _describe(listed: ListedToken, access: Access) -> dict[str, Any]:
+def _describe(listed: ListedToken) -> dict[str, Any]:
     token, use = listed.token, listed.last_use
     is_used = use is not None and use.at > clock.now() - UNUSED
     return {
         "token": token,
         # The stored time of the last use is a minute late.
         "state": "active" if token.state == "unused" and is_used else token.state,
-        "made_by": _("you") if token.made_by_id == access.user.account_id else listed.made_by,
+        "made_by": listed.made_by,
         "scopes": [_(each.label) for each in Scope if each in token.scopes],
         "use": use,
         "used_for": _describe_use(use.operation, use.by) if use else "",

@@ -52,7 +52,7 @@ def test_a_token_works_until_it_is_revoked(app, browser, owner, project):
     assert me.status_code in (200, 403), me.text
     shown = browser.get(f"{base}/tokens").text
     assert "Shop assistant" in shown
-    assert "made by <bdi>you</bdi>" in shown
+    assert f"made by <bdi>{owner.email}</bdi>" in shown
     assert token not in shown
     assert "Publish</span>" not in shown
     # Settings, API: the account's id and the end of its key.
