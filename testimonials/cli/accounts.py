@@ -48,6 +48,7 @@ from testimonials.cli.output import (
 from testimonials.core.audit import record
 from testimonials.core.clock import iso
 from testimonials.core.db.transactions import next_batch, write
+from testimonials.operations.database import require_service_secret
 from testimonials.projects.models import Project
 from testimonials.projects.projects import count_projects, project_limit_of
 from testimonials.projects.settings import give_up_projects, restore_account, suspend_account
@@ -83,6 +84,7 @@ def create_account_command(email: str, no_mail: bool) -> Record:
 
     If the account exists but is unclaimed, its key and link are replaced, as by agent-init.
     """
+    require_service_secret()
     address = normalize_email(email)
     access = start_account(address)
     if access is None:
@@ -165,6 +167,7 @@ def reset_sign_in_command(account: Account) -> Record:
     Passkeys, the authenticator app and its codes are removed and every browser is signed out; a
     mail says so. The link works for an hour and once: it sets a password. Be sure who asks.
     """
+    require_service_secret()
     if not account.is_claimed:
         raise click.ClickException(f"The account of {account.email} is not claimed yet.")
     reset_ways_in(account)

@@ -264,6 +264,17 @@ def require_known_secret() -> None:
         row.mark = instance_mark()
 
 
+def require_service_secret() -> None:
+    """Refuse to make a link by a key that the service doesn't have, as commands may be run."""
+    row = db.session.get(SecretMark, 1)
+    if row is not None and row.mark != instance_mark():
+        raise click.ClickException(
+            "The secret key here differs from the service's, which would refuse the link. Set "
+            "TESTIMONIALS_SECRET_KEY and TESTIMONIALS_INSTANCE_PATH as `serve` has them. If you "
+            "changed the key on purpose, start the service with it first."
+        )
+
+
 def instance_mark() -> str:
     """Return a digest of the secret key that doesn't reveal it."""
     key = current_settings().secret_key.encode()

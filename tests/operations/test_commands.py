@@ -1,6 +1,8 @@
 """The admin commands: output for people and programs, and errors in one sentence."""
 
 import json
+import os
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ from flask.cli import FlaskGroup
 
 from testimonials.cli.main import main
 from testimonials.cli.testimonials import STATES
+from testimonials.core.settings.instance import AS_ITS_OWNER
 from tests.operations.instances import make_instance
 from tests.projects.proposals.agents import propose
 from tests.support.commands import COMMANDS as SINGLE
@@ -336,3 +339,22 @@ def test_streams_that_are_closed_are_read_as_empty(tmp_path):
         assert done.returncode == 1
         assert said in done.stderr
         assert "Traceback" not in done.stderr
+
+
+@pytest.mark.process
+def test_who_may_not_use_the_instance_is_told_who_may() -> None:
+    """As when the service's files were made by root, or a command is run by somebody else."""
+    # The tests' own folders are closed to others, and root may read everything.
+    others = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    command = [*(others if os.geteuid() == 0 else []), *COMMAND, "accounts", "list"]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        environment = clean_environment(folder, {})
+        assert run_command(["db", "upgrade"], environment).returncode == 0
+        for file in ("secret_key", "testimonials.db"):
+            (folder / "secret_key").chmod(0o644)
+            (folder / file).chmod(0)
+            told = run_program(command, env=environment).stderr
+            assert told.endswith(f". {AS_ITS_OWNER}\n"), told
+            assert told.count("\n") == 1

@@ -8,6 +8,7 @@ Before the first revision there were 21 others, of the same names. The last of t
 schema of the first, so a database of it gets the first's name; older ones are refused.
 """
 
+import os
 import shutil
 import sqlite3
 from collections.abc import Callable, Collection, Iterator
@@ -25,6 +26,7 @@ from testimonials.core.db.outages import MAKE_ROOM
 from testimonials.core.db.sqlite import describe_damage, is_damage, is_lost
 from testimonials.core.extensions import BUSY_TIMEOUT_MS
 from testimonials.core.late import load_all
+from testimonials.core.settings.instance import AS_ITS_OWNER
 
 FOLDER = Path(__file__).parents[2] / "migrations"
 SCHEMA = FOLDER / "schema.sql"
@@ -203,6 +205,8 @@ def open_connection(engine: Engine) -> Connection:
         reason = " ".join(str(error.orig).split())
         if file is not None and shutil.disk_usage(file.parent).free < LEAST_TO_OPEN:
             reason += f". The disk is full. {MAKE_ROOM}"
+        elif file is not None and not os.access(file, os.R_OK | os.W_OK):
+            reason += f". {AS_ITS_OWNER}"
         raise _unopened(reason) from None
 
 
@@ -218,7 +222,7 @@ def _make_file(engine: Engine) -> None:
         if file is not None:
             file.touch()
     except OSError as error:
-        raise _unopened(f"{file}: {error.strerror}") from None
+        raise _unopened(f"{file}: {error.strerror}. {AS_ITS_OWNER}") from None
 
 
 def _unopened(reason: str) -> SchemaError:

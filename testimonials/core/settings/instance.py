@@ -169,6 +169,12 @@ def _replace(place: Path, aside: Path, folder: Path) -> None:
     sync(place.parent)
 
 
+# Said where a file of the instance can't be used.
+AS_ITS_OWNER = (
+    "Run this as the user that the service runs as, or give the file to that user (chown)."
+)
+
+
 class SettingError(click.ClickException):
     """A setting is missing, of the wrong type or out of range; the message names it."""
 
@@ -196,8 +202,9 @@ def read_secret_key(path: Path) -> str:
                 draft.unlink()
         key = path.read_text(encoding="ascii").strip()
     except (OSError, UnicodeDecodeError) as error:
+        advice = f". {AS_ITS_OWNER}" if isinstance(error, PermissionError) else ""
         raise SettingError(
-            f"TESTIMONIALS_SECRET_KEY is not set, and {path} can't be used: {error}"
+            f"TESTIMONIALS_SECRET_KEY is not set, and {path} can't be used: {error}{advice}"
         ) from None
     if len(key) < 32:
         raise SettingError(

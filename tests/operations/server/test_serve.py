@@ -19,6 +19,7 @@ import pytest
 from click import ClickException
 from flask import Flask
 
+from testimonials.auth.models import Account
 from testimonials.operations.database import require_known_secret
 from tests.support.load import NEEDED
 from tests.support.process import (
@@ -30,6 +31,7 @@ from tests.support.process import (
     run_program,
     start_service,
 )
+from tests.support.rows import count_rows
 from tests.support.servers import PATIENCE, free_port, wait_for
 
 pytestmark = pytest.mark.process
@@ -119,7 +121,12 @@ def test_another_secret_on_the_same_database_is_refused(make_app, backend):
     for app in (make_app(), make_app()):
         with app.app_context():
             require_known_secret()
-    with make_app(secret_key="another" * 6).app_context():
+    other = make_app(secret_key="another" * 6)
+    # As when somebody runs a command without what only the service's environment has.
+    told = other.test_cli_runner().invoke(args=["accounts", "create", "mira@example.com"])
+    assert "The secret key here differs from the service's" in told.output
+    assert count_rows(other, Account) == 0
+    with other.app_context():
         if backend == "postgresql":
             with pytest.raises(ClickException, match="run: testimonials db forget-secret"):
                 require_known_secret()
