@@ -50,7 +50,7 @@ from testimonials.projects.projects import find_public_project
 from testimonials.testimonials.counts import count_where, read_numbers
 from testimonials.testimonials.models import OVERDUE_DAYS, REASONS, Testimonial, TestimonialCount
 from testimonials.testimonials.moderation import find_testimonial
-from testimonials.testimonials.record import find_gone
+from testimonials.testimonials.record import count_gone
 from testimonials.widget.container import WHOLE
 from testimonials.widget.render import page_styles
 from testimonials.widget.selection import read_content
@@ -302,5 +302,5 @@ def _count_received(project: Project, *, has_gone: bool) -> dict[str, str]:
     for standing, source, number in db.session.execute(query.group_by(of.standing, of.source)):
         found[source if standing == "genuine" else standing] += int(number)
     if has_gone:
-        found.update(entries[-1]["reason"] for entries in find_gone(project.id).values())
+        found.update(count_gone(project.id))
     return {name: format_number(number) for name, number in found.items() if number}

@@ -10,7 +10,7 @@ from datetime import timedelta
 from functools import partial
 from typing import Any
 
-from sqlalchemy import Select, exists, select, update
+from sqlalchemy import ColumnElement, Select, exists, func, select, update
 
 from testimonials.core import clock
 from testimonials.core.audit import Actor, Event, record_changes
@@ -22,7 +22,7 @@ from testimonials.core.images.uploads import Image
 from testimonials.core.jobs import enqueue, every, job
 from testimonials.projects.models import Project
 from testimonials.testimonials.media.recordings import path_of
-from testimonials.testimonials.models import Recording, Testimonial
+from testimonials.testimonials.models import REASONS, Recording, Testimonial
 
 # Entries. None has words or names, only their salted hash: the salt goes with the testimonial.
 
@@ -172,18 +172,33 @@ def is_kept(entry: Mapping[str, Any]) -> bool:
 
 def find_gone(project_id: str) -> dict[str, list[dict[str, Any]]]:
     """Return the entries of the record, oldest first, of what was set aside and is gone."""
+    query = select(Event.testimonial_id, Event.entry).where(*_are_gone(project_id))
+    found: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for id, entry in db.session.execute(query.order_by(Event.number)):
+        found[str(id)].append(json.loads(str(entry)))
+    return {id: entries for id, entries in found.items() if "reason" in entries[-1]}
+
+
+def count_gone(project_id: str) -> dict[str, int]:
+    """Return how many of these there are, by the reasons of their newest entries."""
+    of, gone = Event, _are_gone(project_id)
+    newest = select(func.max(of.number)).where(*gone).group_by(of.testimonial_id)
+    # Canonical JSON, in which nobody's words are.
+    named = (of.entry.contains(f'"reason":"{each}"', autoescape=True) for each in REASONS)
+    counts = (func.count().filter(each) for each in named)
+    query = select(*counts).where(of.project_id == project_id, of.number.in_(newest))
+    return dict(zip(REASONS, db.session.execute(query).one(), strict=True))
+
+
+def _are_gone(project_id: str) -> Sequence[ColumnElement[bool]]:
     of = Event
     aside = select(of.testimonial_id).where(of.project_id == project_id, of.reason.is_not(None))
-    query = select(of.testimonial_id, of.entry).where(
+    return (
         of.project_id == project_id,
         of.entry.is_not(None),
         of.testimonial_id.in_(aside),
         ~exists().where(Testimonial.id == of.testimonial_id),
     )
-    found: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for id, entry in db.session.execute(query.order_by(of.number)):
-        found[str(id)].append(json.loads(str(entry)))
-    return {id: entries for id, entries in found.items() if "reason" in entries[-1]}
 
 
 # What was there before there was a record, and what comes with an archive.
