@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from flask import Flask
-
 import testimonials
 from testimonials.dashboard.framework import AccountPage
 from testimonials.dashboard.moved import MOVED
@@ -124,19 +122,19 @@ def functions_of(tree: ast.AST, prefix: str) -> Iterator[tuple[str, ast.Function
             yield from functions_of(node, f"{prefix}.{node.name}")
 
 
-def test_rules_know_every_folder() -> None:
+def test_rules_know_every_folder():
     folders = {path.parent.name for path in ROOT.glob("*/__init__.py")}
     assert folders == {*PACKAGES, "migrations"}
 
 
-def test_scripts_and_style_sheets_can_be_read_at_one_sitting() -> None:
+def test_scripts_and_style_sheets_can_be_read_at_one_sitting():
     files = [path for kind in ("*.js", "*.css") for path in (ROOT / "static").rglob(kind)]
     lengths = {path.name: len(path.read_text(encoding="utf-8").splitlines()) for path in files}
     long = {name: lines for name, lines in lengths.items() if lines > MAX_FILE_LINES}
     assert long.keys() == LONG_STATIC_FILES.keys()
 
 
-def test_exceptions_are_still_needed() -> None:
+def test_exceptions_are_still_needed():
     named = UPWARD.keys() | COMMITTERS.keys() | LONG_FILES.keys()
     assert named <= modules().keys()
     lengths = {
@@ -148,7 +146,7 @@ def test_exceptions_are_still_needed() -> None:
     assert [name for name in LONG_FILES if modules()[name].lines <= MAX_FILE_LINES] == []
 
 
-def test_packages_import_only_downwards() -> None:
+def test_packages_import_only_downwards():
     upward: dict[str, set[str]] = {}
     for name, module in modules().items():
         if not module.package:
@@ -161,7 +159,7 @@ def test_packages_import_only_downwards() -> None:
     assert upward == {name: set(reasons) for name, reasons in UPWARD.items()}
 
 
-def test_no_module_level_circle() -> None:
+def test_no_module_level_circle():
     graph = {name: imports_of(module) for name, module in modules().items()}
     # Raises CycleError, which names the modules.
     graphlib.TopologicalSorter(graph).prepare()
@@ -228,7 +226,7 @@ LAZY = {
 }
 
 
-def test_no_import_inside_a_function() -> None:
+def test_no_import_inside_a_function():
     inside = [
         f"{function}: {ast.unparse(node)}"
         for name, module in modules().items()
@@ -249,7 +247,7 @@ STEEP = {
 }
 
 
-def test_what_takes_long_for_long_texts_is_used_where_it_is_bounded() -> None:
+def test_what_takes_long_for_long_texts_is_used_where_it_is_bounded():
     used = {
         words: {name for name, module in modules().items() if words in module.source}
         for words in STEEP
@@ -257,7 +255,7 @@ def test_what_takes_long_for_long_texts_is_used_where_it_is_bounded() -> None:
     assert used == STEEP
 
 
-def test_a_service_loads_what_declares() -> None:
+def test_a_service_loads_what_declares():
     """A job that only its command imports would never be done."""
     declares = re.compile(r"^@(?:every|every_process|job|change|\w+\.connect)\b", re.MULTILINE)
     declaring = {
@@ -271,7 +269,7 @@ def test_a_service_loads_what_declares() -> None:
     assert declaring <= {*loaded.stdout.split()}
 
 
-def test_files_and_functions_are_short() -> None:
+def test_files_and_functions_are_short():
     lengths = {name: module.lines for name, module in modules().items() if name not in LONG_FILES}
     assert {name: lines for name, lines in lengths.items() if lines > MAX_FILE_LINES} == {}
     assert {
@@ -282,7 +280,7 @@ def test_files_and_functions_are_short() -> None:
     } == {}
 
 
-def test_only_doors_commit() -> None:
+def test_only_doors_commit():
     assert [
         f"{name}:{node.lineno}"
         for name, module in modules().items()
@@ -292,7 +290,7 @@ def test_only_doors_commit() -> None:
     ] == []
 
 
-def test_forms_are_read_by_schemas() -> None:
+def test_forms_are_read_by_schemas():
     found = {
         name: count
         for name, module in modules().items()
@@ -301,7 +299,7 @@ def test_forms_are_read_by_schemas() -> None:
     assert found == RAW_FORMS
 
 
-def test_modules_say_what_is_inside() -> None:
+def test_modules_say_what_is_inside():
     assert [
         name
         for name, module in modules().items()
@@ -309,7 +307,7 @@ def test_modules_say_what_is_inside() -> None:
     ] == []
 
 
-def test_templates_trust_nothing_but_what_is_written_in_them() -> None:
+def test_templates_trust_nothing_but_what_is_written_in_them():
     """Behind `|safe` stands a text of the template's own, or what we drew ourselves."""
     texts = {
         str(path.relative_to(ROOT / "templates")): path.read_text(encoding="utf-8")
@@ -326,7 +324,7 @@ def test_templates_trust_nothing_but_what_is_written_in_them() -> None:
     assert not [name for name, text in texts.items() if "autoescape" in text]
 
 
-def test_each_purpose_of_tokens_has_a_name_of_its_own() -> None:
+def test_each_purpose_of_tokens_has_a_name_of_its_own():
     """Tokens of one name could be used for each other: the name is the salt."""
     names = [
         node.args[0].value
@@ -360,7 +358,7 @@ def _find_page(module: Module, name: str) -> AccountPage:
     return found
 
 
-def test_whole_path_stands_in_the_decorator(described_app: Flask) -> None:
+def test_whole_path_stands_in_the_decorator(described_app):
     written = {
         _route(decorator.func.attr, argument.value)
         for module in modules().values()
@@ -383,7 +381,7 @@ def test_whole_path_stands_in_the_decorator(described_app: Flask) -> None:
     assert served == written
 
 
-def test_blueprints_are_those_of_the_plan(described_app: Flask) -> None:
+def test_blueprints_are_those_of_the_plan(described_app):
     assert list(described_app.blueprints) == [
         *BLUEPRINTS[: BLUEPRINTS.index("dashboard") + 1],
         *(f"dashboard.{name}" for name in IN_DASHBOARD),
@@ -398,7 +396,7 @@ def _route(verb: str, argument: object) -> tuple[str, str]:
     return method.lower(), path
 
 
-def test_views_are_short() -> None:
+def test_views_are_short():
     long = {
         name: lines
         for module in modules().values()

@@ -342,7 +342,7 @@ def test_streams_that_are_closed_are_read_as_empty(tmp_path):
 
 
 @pytest.mark.process
-def test_who_may_not_use_the_instance_is_told_who_may() -> None:
+def test_who_may_not_use_the_instance_is_told_who_may():
     """As when the service's files were made by root, or a command is run by somebody else."""
     # The tests' own folders are closed to others, and root may read everything.
     others = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]

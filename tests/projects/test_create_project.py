@@ -16,7 +16,7 @@ from testimonials.core.http.errors import ValidationFailed
 from testimonials.core.text import is_web_url
 from testimonials.projects.projects import complete_website, make_slug, random_slug, reserved_slugs
 from tests.auth.tokens import give_token
-from tests.conftest import Caller, MakeApp, MakeCaller
+from tests.conftest import Caller
 from tests.support.racing import at_once
 from tests.support.rows import add_testimonial
 from tests.support.shapes import data_of, error_of
@@ -33,7 +33,7 @@ def demos_of(caller: Caller, project: dict[str, Any]) -> list[dict[str, Any]]:
     return items
 
 
-def test_the_whole_project_comes_back(agent: Caller) -> None:
+def test_the_whole_project_comes_back(agent):
     project = data_of(
         agent.post(
             PATH,
@@ -72,7 +72,7 @@ def test_the_whole_project_comes_back(agent: Caller) -> None:
     }  # fmt: skip
 
 
-def test_every_field_may_be_empty_or_left_out(agent: Caller) -> None:
+def test_every_field_may_be_empty_or_left_out(agent):
     body = {"businessName": "", "website": "", "headline": "", "description": " "}
     page = data_of(agent.post(PATH, body))["publicPageConfig"]
     assert (page["website"], page["headline"], page["description"]) == ("", "", "")
@@ -87,7 +87,7 @@ def filled(name: str, length: int) -> str:
 
 
 @pytest.mark.parametrize(("name", "length"), TEXTS.items())
-def test_a_text_past_its_limit_is_400_and_not_before(agent: Caller, name: str, length: int) -> None:
+def test_a_text_past_its_limit_is_400_and_not_before(agent, name, length):
     """Counted in code points."""
     data_of(agent.post(PATH, {name: f" \n{filled(name, length)}\t "}))
     body = {name: filled(name, length + 1)}
@@ -95,7 +95,7 @@ def test_a_text_past_its_limit_is_400_and_not_before(agent: Caller, name: str, l
     assert f"at most {length}" in error["message"]
 
 
-def test_control_characters_and_line_breaks_in_a_line_are_400(agent: Caller) -> None:
+def test_control_characters_and_line_breaks_in_a_line_are_400(agent):
     for name, code in itertools.product((*TEXTS, "slug"), (0, 7, 0x1F)):
         body = {name: f"a{chr(code)}b"}
         error = error_of(agent.post(PATH, body), 400, "VALIDATION_FAILED", name)
@@ -116,7 +116,7 @@ WEBSITES = [
 ]  # fmt: skip
 
 
-def test_https_is_put_before_a_website_without_scheme(make_caller: MakeCaller) -> None:
+def test_https_is_put_before_a_website_without_scheme(make_caller):
     for number, (sent, kept) in enumerate(WEBSITES):
         caller = make_caller(f"a{number}@example.com")
         page = data_of(caller.post(PATH, {"website": sent}))["publicPageConfig"]
@@ -133,7 +133,7 @@ NO_WEBSITES = [
 ]  # fmt: skip
 
 
-def test_a_website_that_is_no_http_address_is_400(agent: Caller) -> None:
+def test_a_website_that_is_no_http_address_is_400(agent):
     for website in NO_WEBSITES:
         body = {"website": website}
         error = error_of(agent.post(PATH, body), 400, "VALIDATION_FAILED", "website")
@@ -141,7 +141,7 @@ def test_a_website_that_is_no_http_address_is_400(agent: Caller) -> None:
 
 
 @given(st.text(alphabet="ab.:/[]@?#%-0é\u200b ／℀：٣", max_size=30))
-def test_whatever_website_is_kept_is_one_that_a_parser_takes(text: str) -> None:
+def test_whatever_website_is_kept_is_one_that_a_parser_takes(text):
     try:
         url = complete_website(text)
     except ValidationFailed:
@@ -149,7 +149,7 @@ def test_whatever_website_is_kept_is_one_that_a_parser_takes(text: str) -> None:
     assert url == "" or (is_web_url(url) and urlsplit(url).hostname)
 
 
-def test_the_first_project_starts_with_six_demos(agent: Caller) -> None:
+def test_the_first_project_starts_with_six_demos(agent):
     project = data_of(agent.post(PATH, {"businessName": "Fern & Fable"}))
     demos = demos_of(agent, project)
     assert len(demos) == 6
@@ -162,7 +162,7 @@ def test_the_first_project_starts_with_six_demos(agent: Caller) -> None:
     assert times == sorted(set(times), reverse=True)
 
 
-def test_demos_speak_of_the_business_or_of_your_product(agent: Caller, outsider: Caller) -> None:
+def test_demos_speak_of_the_business_or_of_your_product(agent, outsider):
     project = data_of(agent.post(PATH, {"businessName": "{name} {0} %s"}))
     assert all("{name} {0} %s" in demo["text"] for demo in demos_of(agent, project))
     for demo in demos_of(outsider, data_of(outsider.post(PATH, {"slug": "x"}))):
@@ -171,7 +171,7 @@ def test_demos_speak_of_the_business_or_of_your_product(agent: Caller, outsider:
 
 
 @pytest.mark.parametrize("skip", [{}, {"skipDemoTestimonials": False}])
-def test_later_projects_start_empty(app: Flask, agent: Caller, skip: dict[str, bool]) -> None:
+def test_later_projects_start_empty(app, agent, skip):
     assert demos_of(agent, data_of(agent.post(PATH, {"skipDemoTestimonials": True}))) == []
     assert demos_of(agent, data_of(agent.post(PATH, skip))) == []
     agent.create_project(slug="last")
@@ -179,7 +179,7 @@ def test_later_projects_start_empty(app: Flask, agent: Caller, skip: dict[str, b
     assert demos_of(agent, data_of(agent.post(PATH, skip))) == []
 
 
-def test_a_failed_creation_uses_nothing_up(agent: Caller, outsider: Caller) -> None:
+def test_a_failed_creation_uses_nothing_up(agent, outsider):
     outsider.create_project(slug="taken")
     for body in ({"slug": "taken"}, {"slug": "login"}, {"slug": "-"}, {"website": "ftp://x"}):
         assert agent.post(PATH, body).status_code == 400
@@ -187,7 +187,7 @@ def test_a_failed_creation_uses_nothing_up(agent: Caller, outsider: Caller) -> N
     assert len(demos_of(agent, data_of(agent.post(PATH, {})))) == 6
 
 
-def test_past_the_limit_it_is_402_with_its_code(make_app: MakeApp, make_caller: MakeCaller) -> None:
+def test_past_the_limit_it_is_402_with_its_code(make_app, make_caller):
     caller = make_caller("a@example.com", on=make_app(project_limit=2))
     for _ in range(2):
         caller.create_project()
@@ -200,7 +200,7 @@ def test_past_the_limit_it_is_402_with_its_code(make_app: MakeApp, make_caller: 
     error_of(caller.post(PATH, {"slug": 5}), 400, "VALIDATION_FAILED", "slug")
 
 
-def test_the_limit_is_each_accounts_own(app: Flask, agent: Caller, outsider: Caller) -> None:
+def test_the_limit_is_each_accounts_own(app, agent, outsider):
     runner = app.test_cli_runner()
     runner.invoke(args=["accounts", "set-limit", agent.email, "1"])
     agent.create_project()
@@ -222,7 +222,7 @@ def create_at_once(app: Flask, callers: list[Caller], bodies: list[dict[str, Any
 
 
 @pytest.mark.postgres
-def test_one_slug_wanted_by_many_has_one_winner(app: Flask, make_caller: MakeCaller) -> None:
+def test_one_slug_wanted_by_many_has_one_winner(app, make_caller):
     callers = [make_caller(f"a{number}@example.com") for number in range(6)]
     bodies = [{"slug": "wanted"}] * 3 + [{"businessName": "Wanted"}] * 3
     answers = create_at_once(app, callers, bodies)
@@ -233,7 +233,7 @@ def test_one_slug_wanted_by_many_has_one_winner(app: Flask, make_caller: MakeCal
 
 
 @pytest.mark.postgres
-def test_many_at_once_get_the_last_places_and_the_demos_once(app: Flask, agent: Caller) -> None:
+def test_many_at_once_get_the_last_places_and_the_demos_once(app, agent):
     app.test_cli_runner().invoke(args=["accounts", "set-limit", agent.email, "2"])
     answers = create_at_once(app, [agent] * 6, [{}] * 6)
     assert sorted(answer.status_code for answer in answers) == [200] * 2 + [402] * 4
@@ -241,7 +241,7 @@ def test_many_at_once_get_the_last_places_and_the_demos_once(app: Flask, agent: 
     assert sorted(len(demos_of(agent, project)) for project in projects) == [0, 6]
 
 
-def test_at_most_50_are_listed(make_app: MakeApp, make_caller: MakeCaller) -> None:
+def test_at_most_50_are_listed(make_app, make_caller):
     caller = make_caller("many@example.com", on=make_app(project_limit=60))
     created = [caller.create_project()["_id"] for _ in range(52)]
     answer = caller.get("/v1/projects")
@@ -253,7 +253,7 @@ def test_at_most_50_are_listed(make_app: MakeApp, make_caller: MakeCaller) -> No
     assert "Link" not in answer.headers
 
 
-def test_says_what_an_agent_tells_its_owner(app: Flask, owner: Caller) -> None:
+def test_says_what_an_agent_tells_its_owner(app, owner):
     project = str(owner.create_project()["_id"])
     reader = give_token(app, owner, Scope.READ)
     empty = reader.get(f"/v1/projects/{project}/summary").json["data"]
@@ -275,7 +275,7 @@ def test_says_what_an_agent_tells_its_owner(app: Flask, owner: Caller) -> None:
     assert owner.get(f"/v1/projects/{project}/summary").status_code == 403
 
 
-def test_text_becomes_ascii_lower_case_with_dashes() -> None:
+def test_text_becomes_ascii_lower_case_with_dashes():
     for text, slug in (
         ("Fern & Fable Salon", "fern-fable-salon"), ("UPPER", "upper"),
         ("already-fine-1", "already-fine-1"), ("--a---b__c--", "a-b-c"),
@@ -291,7 +291,7 @@ def test_text_becomes_ascii_lower_case_with_dashes() -> None:
 
 
 @given(st.text(max_size=200))
-def test_a_slug_is_made_of_letters_digits_and_single_dashes(text: str) -> None:
+def test_a_slug_is_made_of_letters_digits_and_single_dashes(text):
     slug = make_slug(text)
     assert len(slug) <= 60
     assert slug == "" or re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", slug)
@@ -303,7 +303,7 @@ def slug_of(agent: Caller, **body: object) -> str:
     return slug
 
 
-def test_a_slug_is_the_one_that_was_sent_or_made_of_the_name_or_random(agent: Caller) -> None:
+def test_a_slug_is_the_one_that_was_sent_or_made_of_the_name_or_random(agent):
     for body, slug in (
         ({"slug": "  My Café! "}, "my-cafe"),
         ({"slug": "chosen", "businessName": "Fern & Fable"}, "chosen"),
@@ -317,7 +317,7 @@ def test_a_slug_is_the_one_that_was_sent_or_made_of_the_name_or_random(agent: Ca
         assert re.fullmatch(r"project-[a-z0-9]{6}", slug_of(agent, **body))
 
 
-def test_a_slug_that_is_too_long_as_sent_or_normalizes_to_nothing_is_400(agent: Caller) -> None:
+def test_a_slug_that_is_too_long_as_sent_or_normalizes_to_nothing_is_400(agent):
     def refuse(slug: str) -> str:
         answer = agent.post("/v1/projects", {"slug": slug, "businessName": "Fern"})
         return str(error_of(answer, 400, "VALIDATION_FAILED", "slug")["message"])
@@ -331,7 +331,7 @@ def test_a_slug_that_is_too_long_as_sent_or_normalizes_to_nothing_is_400(agent: 
 TAKEN = "This slug is already taken. Please choose a different one."
 
 
-def test_a_slug_of_another_is_400_as_specified(agent: Caller, outsider: Caller) -> None:
+def test_a_slug_of_another_is_400_as_specified(agent, outsider):
     outsider.create_project(slug="taken")
     agent.create_project(slug="mine")
     for body in (
@@ -347,14 +347,14 @@ DECIDED = [
 ]  # fmt: skip
 
 
-def test_paths_of_the_service_are_reserved(agent: Caller) -> None:
+def test_paths_of_the_service_are_reserved(agent):
     for slug in DECIDED:
         for body in ({"slug": slug}, {"slug": f" {slug.upper()} "}, {"businessName": slug}):
             error = error_of(agent.post("/v1/projects", body), 400, "SLUG_RESERVED", "slug")
             assert "reserved" in error["message"]
 
 
-def test_every_first_segment_of_the_url_map_is_reserved(app: Flask, agent: Caller) -> None:
+def test_every_first_segment_of_the_url_map_is_reserved(app, agent):
     segments = {rule.rule.split("/")[1] for rule in app.url_map.iter_rules()} - {"", "<slug>"}
     assert {"v1", "claim", "widget", "static"} <= segments
     with app.app_context():

@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -35,7 +34,7 @@ from testimonials.transfer.erasure import NAME, read_list
 from tests.auth.browsers import open_browser
 from tests.auth.tokens import give_token
 from tests.collection.authors.authors import Visitor
-from tests.conftest import Caller, MakeApp, MakeCaller, MovableClock
+from tests.conftest import Caller, MakeApp, MakeCaller
 from tests.core.events import make_change
 from tests.operations.instances import back_up, query, refused_here, restore_here
 from tests.support.rows import add_recording, add_testimonial, count_rows
@@ -97,7 +96,7 @@ def names_in(value: Any) -> set[str]:
 
 
 @pytest.mark.postgres
-def test_the_command_finds_all(app: Flask, owner: Caller, outsider: Caller, tmp_path: Path) -> None:
+def test_the_command_finds_all(app, owner, outsider, tmp_path):
     fill(app, owner, outsider, EMAIL)
     file = tmp_path / "person.json"
     told = run_well(app, "privacy", "export", "Noor@Example.com", str(file))
@@ -125,9 +124,7 @@ def test_the_command_finds_all(app: Flask, owner: Caller, outsider: Caller, tmp_
 
 
 @pytest.mark.postgres
-def test_an_account_is_in_it_with_its_sessions_and_activity(
-    app: Flask, owner: Caller, outsider: Caller, tmp_path: Path
-) -> None:
+def test_an_account_is_in_it_with_its_sessions_and_activity(app, owner, outsider, tmp_path):
     fill(app, owner, outsider, owner.email)
     run_well(app, "privacy", "export", owner.email, str(tmp_path / "person.json"))
     found = json.loads((tmp_path / "person.json").read_text())
@@ -144,7 +141,7 @@ def test_an_account_is_in_it_with_its_sessions_and_activity(
 
 
 @pytest.mark.postgres
-def test_an_author_downloads_what_is_stored(app: Flask, owner: Caller, outsider: Caller) -> None:
+def test_an_author_downloads_what_is_stored(app, owner, outsider):
     written = fill(app, owner, outsider, EMAIL)
     with app.app_context():
         token = make_author_token(db.session.get_one(models.Testimonial, written))
@@ -228,9 +225,7 @@ SALTS = (
         (delete_account, []),
     ],
 )  # fmt: skip
-def test_no_older_backup_brings_it_back(
-    kept: Kept, tmp_path: Path, erase: Callable[[Kept], None], left: list[str]
-) -> None:
+def test_no_older_backup_brings_it_back(kept, tmp_path, erase, left):
     """Neither where the data still is, nor on a new machine that has the backups alone."""
     erase(kept)
     here = tmp_path / "here"
@@ -257,9 +252,7 @@ def test_no_older_backup_brings_it_back(
         assert find_damage(folder / "testimonials.db") == []
 
 
-def test_no_older_backup_brings_back_what_quotes_it(
-    kept: Kept, make_caller: MakeCaller, tmp_path: Path
-) -> None:
+def test_no_older_backup_brings_back_what_quotes_it(kept, make_caller, tmp_path):
     """Mails that still wait, kept answers, proposals and messages to endpoints; the log says it."""
     app, words = kept.app, ("zanzibar", "xerxes", "quimby")
     owner = make_caller("second@example.com", is_claimed=True, on=app)
@@ -302,7 +295,7 @@ def author_posts(kept: Kept, page: str, *, is_mailed: bool = False) -> None:
 
 
 @pytest.mark.parametrize("has_words", [True, False])
-def test_a_removed_recording_stays_so(kept: Kept, tmp_path: Path, has_words: bool) -> None:
+def test_a_removed_recording_stays_so(kept, tmp_path, has_words):
     if not has_words:
         change(kept, "UPDATE testimonial SET text = '' WHERE id = :id")
         kept.backup = kept.folder / "wordless.tar.gz"
@@ -319,7 +312,7 @@ def test_a_removed_recording_stays_so(kept: Kept, tmp_path: Path, has_words: boo
     assert list((restored / "media").iterdir()) == []
 
 
-def test_an_address_that_was_disowned_stays_so(kept: Kept, tmp_path: Path) -> None:
+def test_an_address_that_was_disowned_stays_so(kept, tmp_path):
     archive = tmp_path / "fern.zip"
     (kept.instance / "media" / kept.recording).write_bytes(VIDEO)
     run_well(kept.app, "projects", "export", "fern", str(archive))
@@ -337,9 +330,7 @@ def test_an_address_that_was_disowned_stays_so(kept: Kept, tmp_path: Path) -> No
     assert query(kept.instance, select) == expected
 
 
-def test_what_a_person_writes_later_stays(
-    moved_clock: MovableClock, kept: Kept, tmp_path: Path
-) -> None:
+def test_what_a_person_writes_later_stays(moved_clock, kept, tmp_path):
     moved_clock.move(days=1)
     erase_by_command(kept)
     moved_clock.move(days=1)
@@ -351,7 +342,7 @@ def test_what_a_person_writes_later_stays(
     assert texts(tmp_path / "restored") == ["Anew", "Words of Li"]
 
 
-def test_a_dry_run_changes_nothing_and_others_history_forgets(kept: Kept, tmp_path: Path) -> None:
+def test_a_dry_run_changes_nothing_and_others_history_forgets(kept, tmp_path):
     erase_by_command(kept)
     run_well(kept.app, "prune")
     restored = tmp_path / "restored"
@@ -363,14 +354,14 @@ def test_a_dry_run_changes_nothing_and_others_history_forgets(kept: Kept, tmp_pa
     assert found == [('{"rating": 4}',)]
 
 
-def test_a_damaged_list_is_refused_and_never_passed_over(kept: Kept, tmp_path: Path) -> None:
+def test_a_damaged_list_is_refused_and_never_passed_over(kept, tmp_path):
     (kept.folder / NAME).write_text('{"format": "testimonials-erased", "erased": [1]}')
     said = refused_here("restore", tmp_path / "restored", kept.backup)
     assert f"{kept.folder / NAME} is damaged. Nothing was changed." in said
     assert not (tmp_path / "restored" / "testimonials.db").exists()
 
 
-def test_a_database_from_before_the_table_learns_it_from_the_file(kept: Kept) -> None:
+def test_a_database_from_before_the_table_learns_it_from_the_file(kept):
     erase_by_command(kept)
     run_well(kept.app, "prune")
     # Of a person it keeps a salted hash alone.
@@ -385,8 +376,8 @@ def test_a_database_from_before_the_table_learns_it_from_the_file(kept: Kept) ->
 
 
 def test_an_archive_brings_back_a_deleted_project_but_nothing_that_its_author_erased(
-    kept: Kept, tmp_path: Path
-) -> None:
+    kept, tmp_path
+):
     archive = tmp_path / "fern.zip"
     (kept.instance / "media" / kept.recording).write_bytes(VIDEO)
     run_well(kept.app, "projects", "export", "fern", str(archive))
@@ -407,13 +398,13 @@ def test_an_archive_brings_back_a_deleted_project_but_nothing_that_its_author_er
 TEXT = (Path(__file__).parents[2] / "docs/privacy.md").read_text(encoding="utf-8")
 
 
-def test_every_table_is_named(app: Flask) -> None:
+def test_every_table_is_named(app):
     """A new one can't be forgotten where people ask what is kept about them."""
     named = re.findall(r"`([a-z_]+)`", TEXT)
     assert sorted(named) == sorted(Base.metadata.tables)
 
 
-def test_its_settings_exist() -> None:
+def test_its_settings_exist():
     named = set(re.findall(r"`([A-Z]+(?:_[A-Z]+)+)`", TEXT))
     assert named <= {name.upper() for name in Settings.__dataclass_fields__}
     days = {name.upper() for name in Settings.__dataclass_fields__ if name.endswith("_days")}

@@ -14,7 +14,6 @@ from testimonials.projects import models
 from testimonials.projects.settings import move_to_trash
 from testimonials.widget.cache import MAX_NOTED, MAX_ORIGINS, Sightings
 from testimonials.widget.sightings import find_newest_sighting, write_sightings
-from tests.conftest import Caller, MovableClock
 
 pytestmark = pytest.mark.postgres
 
@@ -37,7 +36,7 @@ def run_sweep(app: Flask) -> None:
         write_sightings()
 
 
-def test_what_is_no_website_of_others_is_not(app: Flask, client: FlaskClient, project: str) -> None:
+def test_what_is_no_website_of_others_is_not(app, client, project):
     for origin in (
         "null", "file://", "https://testimonials.example.com", "https://fern.example/path",
         "https://fern.example?query", "https://user@fern.example", "chrome-extension://abcdefgh",
@@ -60,9 +59,7 @@ def test_what_is_no_website_of_others_is_not(app: Flask, client: FlaskClient, pr
     assert stored(app) == {project: {"https://fern.example", "http://localhost:3000"}}
 
 
-def test_the_newest_one_is_found_at_once_and_later(
-    app: Flask, client: FlaskClient, project: str, moved_clock: MovableClock
-) -> None:
+def test_the_newest_one_is_found_at_once_and_later(app, client, project, moved_clock):
     def newest() -> str | None:
         with app.app_context():
             found = find_newest_sighting(project)
@@ -84,9 +81,7 @@ def test_the_newest_one_is_found_at_once_and_later(
     assert newest() is None
 
 
-def test_they_are_forgotten_after_ninety_days(
-    app: Flask, client: FlaskClient, project: str, moved_clock: MovableClock
-) -> None:
+def test_they_are_forgotten_after_ninety_days(app, client, project, moved_clock):
     see(client, project, "https://old.example")
     see(client, project, "https://kept.example")
     run_sweep(app)
@@ -105,7 +100,7 @@ def test_they_are_forgotten_after_ninety_days(
         assert db.session.scalar(select(func.count()).select_from(models.WidgetSighting)) == 0
 
 
-def test_no_flood(app: Flask, client: FlaskClient, project: str, moved_clock: MovableClock) -> None:
+def test_no_flood(app, client, project, moved_clock):
     see(client, project, "https://true.example")
     run_sweep(app)
     for round_number in range(3):
@@ -118,9 +113,7 @@ def test_no_flood(app: Flask, client: FlaskClient, project: str, moved_clock: Mo
         assert "https://true.example" in kept
 
 
-def test_a_full_list_makes_room_for_a_new_website_after_a_day(
-    app: Flask, client: FlaskClient, project: str, moved_clock: MovableClock
-) -> None:
+def test_a_full_list_makes_room_for_a_new_website_after_a_day(app, client, project, moved_clock):
     for number in range(MAX_ORIGINS):
         see(client, project, f"https://{number}.example")
     run_sweep(app)
@@ -136,7 +129,7 @@ def test_a_full_list_makes_room_for_a_new_website_after_a_day(
     assert {"https://new.example", "https://0.example"} <= kept
 
 
-def test_memory_is_bounded() -> None:
+def test_memory_is_bounded():
     sightings = Sightings()
     for number in range(MAX_NOTED + 500):
         sightings.note(f"project {number // 15}", f"https://{number}.example")
@@ -148,7 +141,7 @@ def test_memory_is_bounded() -> None:
     assert list(sightings.take()) == ["after"]
 
 
-def test_deleted_hinders_none(app: Flask, client: FlaskClient, owner: Caller, project: str) -> None:
+def test_deleted_hinders_none(app, client, owner, project):
     gone = owner.create_project()["_id"]
     see(client, gone, "https://gone.example")
     see(client, project, "https://fern.example")
@@ -158,9 +151,7 @@ def test_deleted_hinders_none(app: Flask, client: FlaskClient, owner: Caller, pr
     assert stored(app) == {project: {"https://fern.example"}}
 
 
-def test_the_owner_is_told_where(
-    app: Flask, browser: FlaskClient, client: FlaskClient, project: str, moved_clock: MovableClock
-) -> None:
+def test_the_owner_is_told_where(app, browser, client, project, moved_clock):
 
     def seen() -> str:
         path = f"/dashboard/projects/{project}/widget/add-to-site/seen"

@@ -5,14 +5,13 @@ from oidc_provider_mock import User, run_server_in_thread
 
 from tests.auth.browsers import is_signed_in
 from tests.auth.oidc.providers import CLIENT, MIRA, SECRET, Person, come_back, leave, settings_for
-from tests.conftest import MakeApp
 
 pytestmark = pytest.mark.thorough
 
 
 # The provider itself uses what its library advises against.
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_signing_in_at_a_provider_of_another_make(make_app: MakeApp) -> None:
+def test_signing_in_at_a_provider_of_another_make(make_app):
     person = User(sub="mira", claims=dict(MIRA))
     with run_server_in_thread(user_claims=[person]) as server:
         issuer = f"http://localhost:{server.server_port}"

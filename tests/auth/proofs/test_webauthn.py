@@ -55,7 +55,7 @@ DEVICES: dict[str, tuple[dict[str, Any], bool]] = {
 
 
 @pytest.mark.parametrize("name", DEVICES)
-def test_devices(name: str) -> None:
+def test_devices(name):
     bent, is_good = DEVICES[name]
     device = Device(**bent)
     made, used = device.make(CHALLENGE), device.use(CHALLENGE)
@@ -65,7 +65,7 @@ def test_devices(name: str) -> None:
 
 
 @pytest.mark.parametrize("algorithm", [-8, -35, -36, -37, -38, -39, -258, 0, "ES256", None])
-def test_other_kinds_of_keys_are_refused(algorithm: object) -> None:
+def test_other_kinds_of_keys_are_refused(algorithm):
     device = Device()
     cose = device.cose() | {3: algorithm}
     device.cose = lambda: cose  # type: ignore[method-assign]
@@ -73,7 +73,7 @@ def test_other_kinds_of_keys_are_refused(algorithm: object) -> None:
     assert not accepts_use(device.use(CHALLENGE), cbor2.dumps(cose))
 
 
-def test_a_signature_of_another_key_or_text_is_refused() -> None:
+def test_a_signature_of_another_key_or_text_is_refused():
     device, other = Device(), Device()
     used, key = device.use(CHALLENGE), cbor2.dumps(device.cose())
     assert not accepts_use(used, cbor2.dumps(other.cose()))
@@ -86,7 +86,7 @@ def test_a_signature_of_another_key_or_text_is_refused() -> None:
     assert not accepts_use(longer, key)
 
 
-def test_answers_that_are_nothing_are_refused() -> None:
+def test_answers_that_are_nothing_are_refused():
     made = Device().make(CHALLENGE)
     for part in ("clientDataJSON", "attestationObject"):
         for bad in ("", "!", "é", "A" * 30_000, None, 5, [], encode(b"\xff"), encode(b"{}")):
@@ -100,14 +100,14 @@ def test_answers_that_are_nothing_are_refused() -> None:
     assert not accepts_new(Device(more={"crossOrigin": True}).make(CHALLENGE))
 
 
-def test_no_certificates_of_who_made_it_are_read() -> None:
+def test_no_certificates_of_who_made_it_are_read():
     made = Device().make(CHALLENGE)
     whole = cbor2.loads(decode(made["attestationObject"]))
     whole |= {"fmt": "packed", "attStmt": {"alg": -7, "sig": b"", "x5c": [b"no certificate"]}}
     assert accepts_new(made | {"attestationObject": encode(cbor2.dumps(whole))})
 
 
-def test_weak_keys_are_refused() -> None:
+def test_weak_keys_are_refused():
     device = Device(is_rsa=True)
     good = device.cose()
     for bad in ({-1: good[-1][128:]}, {-1: good[-1] * 5}, {-2: bytes([1]) + bytes(7) + b"\x01"}):
@@ -126,7 +126,7 @@ def test_weak_keys_are_refused() -> None:
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(st.binary(max_size=200))
-def test_no_bytes_break_the_reader(data: bytes) -> None:
+def test_no_bytes_break_the_reader(data):
     for answer in ({"attestationObject": encode(data)}, {"clientDataJSON": encode(data)}):
         assert not accepts_new(Device.make(DEVICE, CHALLENGE) | answer)
 

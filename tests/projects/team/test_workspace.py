@@ -63,7 +63,7 @@ def events(app: Flask, owner: Caller) -> list[str]:
         return list(db.session.scalars(query.order_by(Event.id)))
 
 
-def test_accepting(app: Flask, mine: FlaskClient, owner: Caller, noor: Caller, fern: str) -> None:
+def test_accepting(app, mine, owner, noor, fern):
     assert invite(mine) == 303
     assert "all of their projects" in mails(app)[-1].text
     theirs, link = open_browser(app, noor), mailed_path(app, "invitation")
@@ -84,9 +84,7 @@ def test_accepting(app: Flask, mine: FlaskClient, owner: Caller, noor: Caller, f
     assert events(app, owner) == ["invitation.sent", "invitation.accepted"]
 
 
-def test_somebody_new_joins_chosen_projects_with_a_password(
-    app: Flask, client: FlaskClient, mine: FlaskClient, owner: Caller, fern: str
-) -> None:
+def test_somebody_new_joins_chosen_projects_with_a_password(app, client, mine, owner, fern):
     other = owner.create_project(slug="other")["_id"]
     assert invite(mine, "reader", reach="some", projects=[fern, "0" * 24]) == 303
     link = mailed_path(app, "invitation")
@@ -100,7 +98,7 @@ def test_somebody_new_joins_chosen_projects_with_a_password(
     assert roles(app) == []
 
 
-def test_what_cannot_be_invited_is_said(app: Flask, mine: FlaskClient, owner: Caller) -> None:
+def test_what_cannot_be_invited_is_said(app, mine, owner):
     for more, words in (
         ({"email": "nonsense"}, "valid"),
         ({"email": owner.email}, "is already in all of your projects"),
@@ -117,9 +115,7 @@ def test_what_cannot_be_invited_is_said(app: Flask, mine: FlaskClient, owner: Ca
     assert count_rows(app, TeamInvitation) == 1
 
 
-def test_invitations_are_sent_anew_or_end(
-    app: Flask, client: FlaskClient, mine: FlaskClient
-) -> None:
+def test_invitations_are_sent_anew_or_end(app, client, mine):
     invite(mine)
     first = mailed_path(app, "invitation")
     assert mine.post(f"{TEAM}/invitations/resend", data={"email": NOOR}).status_code == 303
@@ -134,9 +130,7 @@ def test_invitations_are_sent_anew_or_end(
     assert mine.post(f"{TEAM}/invitations/withdraw", data={"email": "a\0"}).status_code == 404
 
 
-def test_the_higher_of_both_roles_counts(
-    app: Flask, mine: FlaskClient, owner: Caller, noor: Caller, fern: str
-) -> None:
+def test_the_higher_of_both_roles_counts(app, mine, owner, noor, fern):
     add_member(app, fern, noor, "admin")
     add_workspace_member(app, owner, noor, "reader")
     later = owner.create_project(slug="later")["_id"]
@@ -148,9 +142,7 @@ def test_the_higher_of_both_roles_counts(
 
 
 @pytest.mark.parametrize("way", ["remove", "lower", "leave", "company", "account"])
-def test_what_hung_on_a_role_ends_with_it(
-    app: Flask, mine: FlaskClient, owner: Caller, noor: Caller, fern: str, way: str
-) -> None:
+def test_what_hung_on_a_role_ends_with_it(app, mine, owner, noor, fern, way):
     with app.app_context(), write():
         source = "company" if way == "company" else "owner"
         assert set_role(lock_account(owner.account_id), noor.account_id, "admin", source)
@@ -193,7 +185,7 @@ def test_what_hung_on_a_role_ends_with_it(
         assert sees(app, noor, fern) == (200 if way == "lower" else 404)
 
 
-def test_company_groups_take_back_what_they_gave(app: Flask, owner: Caller, noor: Caller) -> None:
+def test_company_groups_take_back_what_they_gave(app, owner, noor):
     def give(role: str | None, source: str) -> bool:
         with app.app_context():
             begin_write()
@@ -213,8 +205,8 @@ def test_company_groups_take_back_what_they_gave(app: Flask, owner: Caller, noor
 
 
 def test_a_reader_in_all_projects_gets_no_mail_and_is_not_ended_in_one(
-    app: Flask, mine: FlaskClient, owner: Caller, noor: Caller, fern: str
-) -> None:
+    app, mine, owner, noor, fern
+):
     add_workspace_member(app, owner, noor, "reader")
     Visitor(app.test_client(), fern, "fern").write(text="A fine shop.")
     told = [mail.recipient for mail in mails(app) if mail.purpose == "submissions"]
@@ -229,9 +221,7 @@ def test_a_reader_in_all_projects_gets_no_mail_and_is_not_ended_in_one(
     assert sees(app, noor, fern) == 200
 
 
-def test_the_owner_manages_it_alone(
-    app: Flask, owner: Caller, noor: Caller, make_caller: MakeCaller
-) -> None:
+def test_the_owner_manages_it_alone(app, owner, noor, make_caller):
     add_workspace_member(app, owner, noor, "admin")
     third = make_caller("third@example.com", is_claimed=True)
     add_workspace_member(app, owner, third, "reader")
