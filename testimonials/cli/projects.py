@@ -36,7 +36,6 @@ from testimonials.projects import domains as services
 from testimonials.projects import events
 from testimonials.projects.access import ROLES
 from testimonials.projects.brand import find_brand
-from testimonials.projects.domains import describe_state, look_at
 from testimonials.projects.invitations import list_invitations
 from testimonials.projects.models import Project
 from testimonials.projects.projects import (
@@ -407,7 +406,7 @@ def list_domains_command() -> Rows:
         {
             "host": domain.host,
             "project": project.slug,
-            "state": describe_state(domain),
+            "state": services.describe_state(domain),
             "pointsTo": ", ".join(domain.points_to),
             "problem": domain.problem,
         }
@@ -428,7 +427,7 @@ def set_domain_command(project: Project, host: str) -> Record:
 def check_command(project: Project) -> Record:
     """Look a project's own host name up now."""
     host = services.get_domain(project).host
-    finding = look_at(host)
+    finding = services.look_at(host)
     with write(lambda: lock_project(project.id)) as found:
         services.note_finding(found, host, finding)
         return dict(DomainSchema().dump(services.get_domain(found)))

@@ -15,7 +15,6 @@ from testimonials.collection.author_rights import (
 )
 from testimonials.collection.context import Context, resolve
 from testimonials.collection.images import pictures
-from testimonials.collection.images.pictures import PictureRefused
 from testimonials.collection.models import MailedRequest
 from testimonials.collection.page_data import (
     describe_form,
@@ -196,7 +195,7 @@ def get_shared_picture(slug: str, testimonial_id: str) -> ResponseReturnValue:
     wanted = pictures.describe_picture(project, row)
     try:
         content = pictures.fetch_picture(wanted, pictures.DRAWINGS)
-    except (PictureRefused, RateLimited):
+    except (pictures.PictureRefused, RateLimited):
         return redirect(url_for(".get_share_picture", slug=slug))
     return pictures.send_picture(wanted.fingerprint, content, max_age=300)
 

@@ -13,7 +13,6 @@ from testimonials.core.http.fields import Choice, Count, StrictSchema, Switch, T
 from testimonials.core.http.i18n import LANGUAGES
 from testimonials.core.text import TAG_LENGTH, TAG_PATTERN
 from testimonials.projects import defaults, page_design
-from testimonials.projects.defaults import SLUG_LENGTH
 from testimonials.projects.page_design import (
     QuestionSchema,
     prompt_list,
@@ -206,7 +205,7 @@ class PurchaseLinkCreateSchema(StrictSchema):
     email = Email(is_lasting=False, description="Of the customer; fills in the form.")
     company = AuthorLine(load_default="")
     form = Text(
-        SLUG_LENGTH,
+        defaults.SLUG_LENGTH,
         one_line=True,
         load_default="",
         description="The name of the form to open; left out: the project’s own page.",

@@ -13,11 +13,6 @@ from testimonials.projects.api import get_project
 from testimonials.projects.changes import Values
 from testimonials.projects.defaults import PALETTES, CtaSchema
 from testimonials.projects.models import Project
-from testimonials.projects.schemas import (
-    ProjectSchema,
-    WidgetConfigSchema,
-    WidgetConfigUpdateSchema,
-)
 from testimonials.projects.widget_design import WidgetDesignSchema
 from testimonials.widget.changes import DesignUpdateSchema
 from testimonials.widget.container import Selection
@@ -39,7 +34,7 @@ WIDGET_NAME = Text(
 )
 
 
-class DraftConfigSchema(WidgetConfigUpdateSchema):
+class DraftConfigSchema(schemas.WidgetConfigUpdateSchema):
     palette = Choice(*PALETTES, allow_none=True)
 
 
@@ -72,7 +67,7 @@ class WidgetSchema(Schema):
         allow_none=True,
         metadata={"description": "Value of `data-testimonials-widget`; null: the project's own."},
     )
-    widgetConfig = fields.Nested(WidgetConfigSchema, attribute="config", required=True)
+    widgetConfig = fields.Nested(schemas.WidgetConfigSchema, attribute="config", required=True)
     widgetDesign = fields.Nested(schemas.WidgetDesignSchema, attribute="design", required=True)
     createdAt = Time(attribute="created_at", required=True)
     updatedAt = Time(attribute="updated_at", required=True)
@@ -111,9 +106,9 @@ class EmbedSnippetSchema(Schema):
     by_key=True,
     change="widget",
     match=get_project,
-    body=WidgetConfigUpdateSchema,
+    body=schemas.WidgetConfigUpdateSchema,
     example={"layout": "carousel", "palette": "indigo", "initialCount": 6},
-    data=ProjectSchema,
+    data=schemas.ProjectSchema,
 )
 def update_widget_config(body: Values) -> Values:
     """Change the widget.
@@ -131,7 +126,7 @@ def update_widget_config(body: Values) -> Values:
     match=get_project,
     body=DesignUpdateSchema,
     example={"brandColor": "#0F766E", "font": "serif", "order": "best", "minRating": 4},
-    data=ProjectSchema,
+    data=schemas.ProjectSchema,
 )
 def update_widget_design(body: Values) -> Values:
     """Change the widget’s design.

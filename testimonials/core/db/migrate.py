@@ -20,10 +20,9 @@ import click
 from sqlalchemy import Connection, Engine, create_engine, inspect, text
 from sqlalchemy.exc import DatabaseError
 
-from testimonials.core.db import sqlite
 from testimonials.core.db.engine import Base
 from testimonials.core.db.outages import MAKE_ROOM
-from testimonials.core.db.sqlite import describe_damage, is_damage, is_lost
+from testimonials.core.db.sqlite import describe_damage, find_damage, is_damage, is_lost
 from testimonials.core.extensions import BUSY_TIMEOUT_MS
 from testimonials.core.late import load_all
 from testimonials.core.settings.instance import AS_ITS_OWNER
@@ -307,7 +306,7 @@ def check_database(engine: Engine, describe: Callable[[str], str] = str) -> list
     try:
         differences = find_differences(engine)
         file = find_file(engine)
-        damage = sqlite.find_damage(file) if file is not None else []
+        damage = find_damage(file) if file is not None else []
         return [*map(describe, damage), *differences]
     except (DatabaseError, sqlite3.Error) as error:
         reason = " ".join(str(getattr(error, "orig", error)).split())

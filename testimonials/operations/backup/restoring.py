@@ -45,7 +45,7 @@ from testimonials.core.settings.instance import (
     sync,
 )
 from testimonials.core.settings.table import Settings, load_settings
-from testimonials.operations.backup import archive, creating, offsite
+from testimonials.operations.backup import creating, offsite
 from testimonials.operations.backup.archive import (
     DATABASE,
     RECORDING,
@@ -61,7 +61,6 @@ from testimonials.testimonials.counts import find_wrong_counts
 from testimonials.testimonials.media.recordings import FOLDER
 from testimonials.testimonials.search import find_wrong_words
 from testimonials.transfer import erasure
-from testimonials.transfer.erasure import ListDamaged, erase_again
 
 WORK = ".unfinished-restore-"
 
@@ -374,7 +373,7 @@ class Verified:
     """A backup that was restored on trial."""
 
     source: Path
-    manifest: archive.Manifest
+    manifest: Manifest
     # How much of it was erased after it was made, and was again.
     erased_again: int
 
@@ -417,14 +416,14 @@ def verify(settings: Settings, source: Path) -> Verified:
     checksums and not kept. Raises `VerifyFailed`.
     """
     try:
-        with archive.working_folder(settings.instance_path, VERIFY_WORK) as work:
+        with working_folder(settings.instance_path, VERIFY_WORK) as work:
             with source.open("rb") as stream:
-                manifest = archive.read_archive(stream, work, keeps_recordings=False)
+                manifest = read_archive(stream, work, keeps_recordings=False)
             check_backup(manifest, work)
-            erased = list_erased(source, settings, settings.database_file, work / archive.DATABASE)
-            erased_again = erase_again(work, work / archive.DATABASE, erased)
-            findings = _check_whole(work / archive.DATABASE)
-    except (archive.RestoreRefused, ListDamaged, migrate.SchemaError) as error:
+            erased = list_erased(source, settings, settings.database_file, work / DATABASE)
+            erased_again = erasure.erase_again(work, work / DATABASE, erased)
+            findings = _check_whole(work / DATABASE)
+    except (RestoreRefused, erasure.ListDamaged, migrate.SchemaError) as error:
         raise VerifyFailed(f"{source}: {error}") from None
     except (DatabaseError, sqlite3.Error) as error:
         reason = " ".join(str(getattr(error, "orig", error)).split())

@@ -22,7 +22,6 @@ from testimonials.projects.models import Project
 from testimonials.projects.projects import find_public_project, lock_project
 from testimonials.testimonials.media import recordings as store
 from testimonials.testimonials.media import uploads
-from testimonials.testimonials.media.recordings import NoRoom, RecordingRefused
 from testimonials.testimonials.media.removal import give_way
 from testimonials.testimonials.media.uploads import UploadSchema
 from testimonials.testimonials.models import Recording
@@ -100,7 +99,7 @@ def answer_error(error: ServiceError) -> ResponseReturnValue:
 def _begin(project: Project, kind: str, size: int, **_unused: str) -> Recording:
     try:
         return uploads.begin_upload(project, kind, size)
-    except NoRoom:
+    except store.NoRoom:
         if not give_way():
             raise
         return uploads.begin_upload(project, kind, size)
@@ -112,7 +111,7 @@ def _finish_if_whole(project: Project, recording: Recording, offset: int) -> Non
         return
     try:
         found = uploads.check_upload(project, recording)
-    except RecordingRefused:
+    except store.RecordingRefused:
         _discard(project, recording.id)
         raise
     with _writing(project, recording.id) as locked:

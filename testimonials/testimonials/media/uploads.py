@@ -19,14 +19,6 @@ from testimonials.core.settings.current import current_settings
 from testimonials.projects.models import Project
 from testimonials.testimonials.media import recordings
 from testimonials.testimonials.media.containers import Contents, check_recording
-from testimonials.testimonials.media.recordings import (
-    NOT_TAKEN,
-    TOO_LARGE,
-    RecordingGone,
-    RecordingRefused,
-    RecordingTooLarge,
-    require_share,
-)
 from testimonials.testimonials.models import Recording
 
 PIECE_BYTES = 512 * 1024
@@ -42,13 +34,13 @@ def require_taken(project: Project, kind: str) -> None:
     """Raise `RecordingRefused` unless the project's page takes recordings of this kind."""
     require_open(project)
     if not project.whole_page_design[kind]:
-        raise RecordingRefused(_(NOT_TAKEN))
+        raise recordings.RecordingRefused(_(recordings.NOT_TAKEN))
 
 
 def require_open(project: Project) -> None:
     """Raise `RecordingRefused` while the project's page takes nothing."""
     if not project.is_open:
-        raise RecordingRefused(_(NOT_TAKEN))
+        raise recordings.RecordingRefused(_(recordings.NOT_TAKEN))
 
 
 def begin_upload(project: Project, kind: str, size: int) -> Recording:
@@ -67,8 +59,8 @@ def _require_room(project: Project, kind: str, size: int) -> None:
     require_taken(project, kind)
     limit = current_settings().recording_megabytes
     if size > limit * MEGABYTE:
-        raise RecordingTooLarge(_(TOO_LARGE, limit=limit))
-    require_share(project, size)
+        raise recordings.RecordingTooLarge(_(recordings.TOO_LARGE, limit=limit))
+    recordings.require_share(project, size)
     recordings.require_room(size)
 
 
@@ -89,7 +81,7 @@ def _find(
     is_own = Recording.project_id == project.id
     found = find_row(Recording, recording_id, is_own, is_wanted, for_update=for_update)
     if found is None:
-        raise RecordingGone
+        raise recordings.RecordingGone
     return found
 
 
@@ -106,7 +98,7 @@ def receive_piece(recording: Recording, offset: int, piece: bytes) -> int:
     Raises `OffsetWrong`, `NoRoom`, and `RecordingTooLarge` past what was announced.
     """
     if offset + len(piece) > recording.size:
-        raise RecordingTooLarge("There is more than was announced.")
+        raise recordings.RecordingTooLarge("There is more than was announced.")
     return recordings.append_piece(recording.id, offset, piece)
 
 
