@@ -2,6 +2,7 @@
 
 import io
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from flask import Response, request, send_file, url_for
@@ -71,7 +72,7 @@ def show_asked(access: Access) -> Values:
         ],
         "state": state or "all",
         "asked": [describe_person(each) for each in people],
-        **describe_pager(page, counts[state or "all"]),
+        "pager": describe_pager(state, page, counts[state or "all"]),
     }
 
 
@@ -123,10 +124,14 @@ def download_requests(access: Access) -> Response:
 # What the list says.
 
 
-def describe_pager(page: int, total: int) -> Values:
+def describe_pager(state: str | None, page: int, total: int) -> Values:
     first, last = (page - 1) * requests.PAGE_SIZE + 1, min(page * requests.PAGE_SIZE, total)
-    said = _("%(first)s to %(last)s of %(total)s", first=first, last=last, total=total)
-    return {"page": page, "has_more": last < total, "shown": said}
+    here = partial(url_for, ".show_asked", state=state)
+    return {
+        "prev_url": here(page=page - 1) if page > 1 else None,
+        "next_url": here(page=page + 1) if last < total else None,
+        "label": _("%(first)s to %(last)s of %(total)s", first=first, last=last, total=total),
+    }
 
 
 def describe_person(person: requests.AskedPerson) -> dict[str, Any]:

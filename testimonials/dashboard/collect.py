@@ -3,12 +3,11 @@
 import io
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from typing import Any
+from typing import Any, ClassVar
 
 from flask import g, jsonify, request, url_for
 from flask.typing import ResponseReturnValue
 from marshmallow import ValidationError
-from werkzeug.exceptions import RequestEntityTooLarge
 
 from testimonials.analytics.reports import count_visitors
 from testimonials.auth.models import Account
@@ -32,7 +31,7 @@ from testimonials.core.extensions import db
 from testimonials.core.http.blueprints import collect
 from testimonials.core.http.errors import ValidationFailed, answer_errors
 from testimonials.core.http.fields import Choice, QueryCount, RuleField, Text
-from testimonials.core.http.forms import FormSchema, SentForm
+from testimonials.core.http.forms import FormSchema
 from testimonials.core.http.i18n import (
     ENGLISH,
     LANGUAGES,
@@ -95,13 +94,8 @@ class ListForm(FormSchema):
     """Whom to ask, in a form that may be larger than others."""
 
     people = PastedList(load_default=AddressList)
-
-    def read(self, form: Mapping[str, str] | None = None, *, is_partial: bool = False) -> SentForm:
-        request.max_content_length = request.max_form_memory_size = FORM_BYTES
-        try:
-            return super().read(form, is_partial=is_partial)
-        except RequestEntityTooLarge:
-            return SentForm({}, {}, {"people": [TOO_LARGE]})
+    max_bytes = FORM_BYTES
+    too_large: ClassVar = {"people": TOO_LARGE}
 
 
 class AskForm(ListForm):

@@ -1,6 +1,6 @@
 """Importing: choosing a file, mapping its columns, watching, undoing."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, ClassVar, NamedTuple
@@ -8,13 +8,12 @@ from typing import Any, ClassVar, NamedTuple
 from flask import jsonify, request, url_for
 from marshmallow import fields
 from werkzeug import Response
-from werkzeug.exceptions import RequestEntityTooLarge
 
 from testimonials.core.extensions import limiter
 from testimonials.core.http.blueprints import settings
 from testimonials.core.http.errors import Errors, ServiceError, ValidationFailed, is_from_script
 from testimonials.core.http.fields import Choice, Text
-from testimonials.core.http.forms import Choices, FormSchema, SentForm
+from testimonials.core.http.forms import Choices, FormSchema
 from testimonials.core.http.i18n import format_figure, gettext_noop, ngettext, translate
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.rate_limits import Limit
@@ -225,14 +224,8 @@ class SourceForm(FormSchema):
     """A file, or lines that were copied from a table."""
 
     lines = Text(MAX_FILE_BYTES, load_default="")
-
-    def read(self, form: Mapping[str, str] | None = None, *, is_partial: bool = False) -> SentForm:
-        """Allow a file as large as an import may be."""
-        request.max_content_length = request.max_form_memory_size = FORM_BYTES
-        try:
-            return super().read(form, is_partial=is_partial)
-        except RequestEntityTooLarge:
-            return SentForm({}, {}, {"file": [TOO_LARGE]})
+    max_bytes = FORM_BYTES
+    too_large: ClassVar = {"file": TOO_LARGE}
 
 
 class Source(NamedTuple):

@@ -40,7 +40,7 @@ def show_hand_over(access: Access) -> Values:
     members, offer = list_members(access.project), ownership.find_offer(access.project)
     names = {each.account_id: each.name for each in members}
     return {
-        "admins": [each for each in members if each.role == Role.ADMIN],
+        "admins": [(each.account_id, each.name) for each in members if each.role == Role.ADMIN],
         "offer": offer,
         "receiver": names.get(offer.receiver_id, "") if offer else "",
     }

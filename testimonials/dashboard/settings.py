@@ -179,7 +179,7 @@ def show_stars(access: Access) -> Values:
     project = access.project
     return {
         "typed": read_rated(project) or {"kind": "", "name": ""},
-        "kinds": RATED_LABELS,
+        "kinds": [(kind, _(label)) for kind, label in RATED_LABELS.items()],
         "count": rate(project)[1],
         "wall_url": wall_url(project.slug, project.own_host),
     }

@@ -119,7 +119,7 @@ new_token = ProjectPage(
 def show_token_form(access: Access) -> Values:
     return {
         "all_scopes": list(Scope),
-        "all_ends": ENDS,
+        "all_ends": [(days, _(label)) for days, label in ENDS.items()],
         "never": NEVER,
         "once": new_identifier(),
         "projects": _list_choices(access),

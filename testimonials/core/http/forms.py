@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import urlencode
 
 from flask import request, url_for
@@ -111,6 +111,10 @@ class FormSchema(Schema):
     class Meta:
         unknown: UnknownOption = EXCLUDE
 
+    # How large it may be, where that is more than usual; and what is wrong with a larger one.
+    max_bytes: ClassVar[int] = 0
+    too_large: ClassVar[Mapping[str, str]] = {}
+
     def on_bind_field(self, field_name: str, field_obj: fields.Field[Any]) -> None:
         """Give the field its messages for people, and make it optional unless it is required."""
         if isinstance(field_obj, RuleField):
@@ -122,7 +126,14 @@ class FormSchema(Schema):
 
     def read(self, form: Mapping[str, str] | None = None, *, is_partial: bool = False) -> SentForm:
         """Return what this request sent, or `form`; with `is_partial`, only fields that it has."""
-        form = request.form if form is None else form
+        if self.max_bytes:
+            request.max_content_length = request.max_form_memory_size = self.max_bytes
+        try:
+            form = request.form if form is None else form
+        except RequestEntityTooLarge:
+            if not self.too_large:
+                raise
+            return SentForm({}, {}, {name: [text] for name, text in self.too_large.items()})
         typed: dict[str, Any] = {
             name: self._read(form, name) for name in self.fields if not is_partial or name in form
         }
