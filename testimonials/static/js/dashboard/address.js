@@ -1,18 +1,20 @@
 // Where the page of a new project will be, while its name is typed: the next free address.
 let timer = 0;
 
-async function follow(form, name) {
+export async function follow(form, name) {
+  if (!form.dataset.nextAddress) return;
   const url = `${form.dataset.nextAddress}?${new URLSearchParams({ name: name.value })}`;
   const answer = await fetch(url).catch(() => null);
-  const { address } = answer?.ok ? await answer.json() : {};
+  const detail = answer?.ok ? await answer.json() : {};
   const line = form.querySelector('[data-address-line]');
-  line.hidden = !address;
-  line.querySelector('strong').textContent = address ?? '';
+  line.hidden = !detail.address;
+  line.querySelector('strong').textContent = detail.address ?? '';
+  form.dispatchEvent(new CustomEvent('named', { detail }));
 }
 
 document.addEventListener('input', ({ target }) => {
   const form = target.closest('[data-next-address]');
-  if (!form || target.name !== 'business_name') return;
+  if (!form || !target.matches('[name="business_name"], [name="businessName"]')) return;
   clearTimeout(timer);
   timer = setTimeout(follow, 300, form, target);
 });

@@ -1,5 +1,6 @@
 // The stage of the Brand screen follows the form: names as they are typed, words of the trade, colours
 // and fonts as the server derives them.
+import { follow } from './address.js';
 import { readPage } from './pages.js';
 
 const form = document.querySelector('[data-brand]');
@@ -58,29 +59,17 @@ function showTrade() {
   showColors();
 }
 
-// The address and the trade that the server makes of a name.
-let timer = 0;
-async function follow() {
-  const query = new URLSearchParams({ name: elements.businessName.value });
-  const answer = await fetch(`${form.dataset.address}?${query}`).catch(() => null);
-  if (!answer?.ok) return;
-  const { address, trade } = await answer.json();
-  const line = form.querySelector('[data-address-line]');
-  line.hidden = !address;
-  line.querySelector('strong').textContent = address;
-  if (touched.has('trade') || trade === elements.trade.value) return;
+// The trade that the server makes of a name, as the address.
+form.addEventListener('named', ({ detail: { trade } }) => {
+  if (!trade || touched.has('trade') || trade === elements.trade.value) return;
   elements.trade.value = trade;
   showTrade();
-}
+});
 
 form.addEventListener('input', ({ target }) => {
   touched.add(target.name === 'another' ? 'color' : target.name);
   if (target.name === 'businessName') {
     showNames();
-    if (form.dataset.address) {
-      clearTimeout(timer);
-      timer = setTimeout(follow, 300);
-    }
   } else if (target.name === 'website') {
     document.querySelector('[data-brand-site]').textContent = bare(target.value);
   } else if (target.name === 'trade') {
@@ -113,7 +102,7 @@ function fill(page) {
   if (logo) showLogo(logo.nextElementSibling.src);
   showTrade();
   showColors();
-  follow();
+  follow(form, elements.businessName);
 }
 async function wait(left) {
   const page = await readPage(window.location.href);
