@@ -1,15 +1,18 @@
-"""The dashboard's first pages: projects, a new one, and the theme."""
+"""The dashboard's first pages: projects, a new one and its first steps, and the theme."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from flask import Response, jsonify, redirect, request, url_for
 from flask.typing import ResponseReturnValue
+from sqlalchemy import case, exists, func, select
 
 from testimonials.auth.accounts import get_account
 from testimonials.auth.cookies import THEME, set_cookie
 from testimonials.auth.sessions import SignedIn
+from testimonials.collection.models import MailedRequest
 from testimonials.core.audit import record
+from testimonials.core.extensions import db
 from testimonials.core.http.blueprints import home
 from testimonials.core.http.fields import Choice, Text
 from testimonials.core.http.forms import FormSchema
@@ -18,10 +21,15 @@ from testimonials.core.http.i18n import gettext as _
 from testimonials.dashboard import shell
 from testimonials.dashboard.brand import next_address
 from testimonials.dashboard.formatting import describe_plan
-from testimonials.dashboard.framework import AccountPage, Done, Values, require_session
+from testimonials.dashboard.framework import AccountPage, Done, ProjectPage, Values, require_session
 from testimonials.dashboard.inbox_data import read_page
-from testimonials.projects.access import search_shared
-from testimonials.projects.defaults import BUSINESS_NAME_LENGTH, WEBSITE_LENGTH
+from testimonials.projects.access import Access, search_shared
+from testimonials.projects.defaults import (
+    BUSINESS_NAME_LENGTH,
+    IS_HIDDEN,
+    KEEPS_SAMPLES,
+    WEBSITE_LENGTH,
+)
 from testimonials.projects.events import PROJECT_RESTORED
 from testimonials.projects.models import Project
 from testimonials.projects.projects import create_project
@@ -29,6 +37,8 @@ from testimonials.projects.settings import GRACE, list_deleted, take_back
 from testimonials.projects.team import list_memberships
 from testimonials.projects.website import read_later
 from testimonials.testimonials.inbox import count_tabs
+from testimonials.testimonials.models import Testimonial
+from testimonials.widget.sightings import find_newest_sighting
 
 PAGE_SIZE = 24
 MAX_SEARCH = 100
@@ -151,3 +161,74 @@ theme = AccountPage(home, "/dashboard/theme", "", part_of="dashboard.account.sho
 @theme.save({"theme": Choice(*shell.THEMES, required=True)})
 def choose_theme(owner: SignedIn, theme: str) -> Done:
     return Done(finish=lambda answer: set_cookie(answer, THEME, theme, shell.YEAR_SECONDS))
+
+
+# The three steps of a new project, in the pill at the head of its inbox.
+
+INBOX = "dashboard.inbox.show_inbox"
+# Enough to see whether somebody has begun, even after a large import.
+NEWEST = 500
+
+
+def note(project: Project, flag: str) -> None:
+    """Set a flag of the locked project."""
+    if not project.dashboard_config.get(flag):
+        project.dashboard_config = project.dashboard_config | {flag: True}
+
+
+def describe_first_steps(access: Access, approved: int) -> dict[str, Any]:
+    """Return which steps are done, and whether to ask about the samples, with so many approved."""
+    return {
+        "first_steps": _describe_steps(access),
+        "offers_samples": bool(approved) and access.may_decide and _has_samples(access.project),
+    }
+
+
+def _describe_steps(access: Access) -> dict[str, Any] | None:
+    """Return the steps; None if all are done, if they are hidden, or for others to do."""
+    project = access.project
+    if not access.is_admin or project.dashboard_config.get(IS_HIDDEN):
+        return None
+    done = _find_done(project)
+    count = sum(done.values())
+    return {"done": done, "count": count, "left": len(done) - count} if count < len(done) else None
+
+
+def _has_samples(project: Project) -> bool:
+    """Return whether there are samples about which nothing was said yet."""
+    if project.dashboard_config.get(KEEPS_SAMPLES):
+        return False
+    is_sample = (Testimonial.project_id == project.id, Testimonial.status == "demo")
+    found = exists().where(*is_sample, Testimonial.deleted_at.is_(None))
+    return bool(db.session.scalar(select(found)))
+
+
+def _find_done(project: Project) -> dict[str, bool]:
+    newest = (
+        select(Testimonial.source, Testimonial.reviewed_at)
+        .where(Testimonial.project_id == project.id)
+        .order_by(Testimonial.created_at.desc(), Testimonial.id.desc())
+        .limit(NEWEST)
+        .subquery()
+    )
+    arrived, reviewed, asked = db.session.execute(
+        select(
+            func.count(case((newest.c.source == "public_page", 1))),
+            func.count(newest.c.reviewed_at),
+            exists().where(MailedRequest.project_id == project.id),
+        )
+    ).one()
+    return {
+        "ask": asked or arrived > 0,
+        "approve": reviewed > 0,
+        "embed": find_newest_sighting(project.id) is not None,
+    }
+
+
+steps = ProjectPage(home, "first-steps", "", part_of=INBOX)
+
+
+@steps.save(at="/hide")
+def hide_steps(access: Access) -> Done:
+    note(access.project, IS_HIDDEN)
+    return Done()

@@ -15,9 +15,9 @@ from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.i18n import gettext_noop, ngettext
 from testimonials.core.http.resource import REASON_LENGTH
 from testimonials.core.images.uploads import CONTENT_TYPE, Image
-from testimonials.dashboard.first_steps import describe_first_steps, note
 from testimonials.dashboard.formatting import list_reasons
 from testimonials.dashboard.framework import Done, ProjectPage, Values, lock_account_first
+from testimonials.dashboard.home import describe_first_steps, note
 from testimonials.dashboard.inbox_data import (
     MAX_LINE,
     ActionForm,

@@ -1,4 +1,4 @@
-"""The widget editor: a draft of a widget's settings, its preview, and publishing it.
+"""The widget editor: a draft of a widget's settings and order, its preview, and publishing it.
 
 ``?widget=`` names a saved widget; without it the project's own is edited. A script sends the whole
 form after each change, and gets what is stored and what the preview shows then.
@@ -10,22 +10,29 @@ from flask import g, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 
 from testimonials.core.audit import record
+from testimonials.core.db.identifiers import ID_LENGTH
 from testimonials.core.http.blueprints import widget_pages
 from testimonials.core.http.errors import is_from_script
+from testimonials.core.http.fields import Text
+from testimonials.core.http.forms import FormSchema, Identifiers
 from testimonials.core.http.i18n import ENGLISH, format_number, ngettext, translate
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.urls import collection_page_url, wall_url, widget_page_url
 from testimonials.core.mail.look import FONTS
 from testimonials.core.text import TAG_LENGTH
 from testimonials.dashboard import widget_controls as controls
+from testimonials.dashboard.formatting import describe_testimonial
 from testimonials.dashboard.framework import Done, ProjectPage, Values, require_role
 from testimonials.projects import defaults
 from testimonials.projects.access import Access, Role
 from testimonials.projects.brand import find_brand
 from testimonials.projects.models import Project
 from testimonials.projects.widget_design import choose_brand
+from testimonials.testimonials.models import Testimonial
+from testimonials.testimonials.moderation import find_testimonial
 from testimonials.testimonials.tags import list_project_tags
 from testimonials.widget import drafts
+from testimonials.widget.drafts import read_draft
 from testimonials.widget.events import WIDGET_CHANGED
 from testimonials.widget.models import SavedWidget
 from testimonials.widget.script import choose_draw
@@ -228,3 +235,63 @@ def describe_preview(project: Project, widget: drafts.Widget, settings: drafts.S
         }
         | ({"cta": feed["cta"] | {k: v for k, v in cta.items() if v}} if "cta" in feed else {})
     )
+
+
+# The sheet that orders a widget's testimonials by hand, in its draft.
+
+ON_A_PAGE = 20
+
+order = ProjectPage(widget_pages, "widget/order", "widget/order.html")
+
+
+class OrderForm(FormSchema):
+    """The testimonial whose button was pressed, or all as a script has arranged them."""
+
+    up = Text(ID_LENGTH)
+    down = Text(ID_LENGTH)
+    add = Text(ID_LENGTH)
+    remove = Text(ID_LENGTH)
+    ids = Identifiers()
+
+
+@order.show
+def show_order(access: Access) -> Values:
+    """Describe those that come first, and a page of the others."""
+    project, widget = access.project, find_named(access.project)
+    after = request.args.get("after")
+    first, shown = drafts.list_first(project, widget)
+    others, cursor = drafts.list_others(project, first, after, ON_A_PAGE)
+    return {
+        "widget": name_in_address() or None,
+        "first": [_describe_row(row, row.id in shown) for row in first],
+        "is_only": read_draft(widget)["design"]["onlyChosen"],
+        "others": [_describe_row(row) for row in others],
+        "after": after,
+        "next": cursor,
+    }
+
+
+@order.save(OrderForm)
+def change_order(access: Access, ids: list[str], **pressed: str | None) -> Done:
+    """Move, add or take out one in the draft, or arrange all."""
+    project, widget = access.project, find_named(access.project)
+    if added := pressed["add"]:
+        drafts.add_to_order(project, widget, find_testimonial(project, added))
+    elif removed := pressed["remove"]:
+        drafts.take_out(project, widget, removed)
+    elif moved := pressed["up"] or pressed["down"]:
+        drafts.move(project, widget, moved, -1 if pressed["up"] else 1)
+    elif ids:
+        drafts.arrange(project, widget, ids)
+    name, after = name_in_address() or None, request.args.get("after")
+    here = url_for("dashboard.widget.show_order", widget=name, after=after)
+    return answer_draft(project, widget, to=here)
+
+
+def _describe_row(row: Testimonial, is_shown: bool = True) -> dict[str, Any]:
+    hidden = ""
+    if not is_shown:
+        hidden = _("Left out by this widget’s selection") if row.is_visible else _("Not approved")
+    # Where it is among the others: pinned first, then by time.
+    rank = f"{int(row.is_pinned)} {row.submitted_at.isoformat()}" if row.is_visible else ""
+    return describe_testimonial(row) | {"hidden": hidden, "rank": rank}
