@@ -273,6 +273,8 @@ def test_the_preview_has_the_real_script_and_the_draft(app, client, browser, pro
     data = json.loads(page.text.partition('id="feed">')[2].partition("</script>")[0])
     assert (data["config"]["theme"], len(data["items"])) == ("dark", 1)
     assert page.text.count("</script>") == 3
+    # Without a script it leads to what is published.
+    assert f'<noscript><p class="stage"><a href="/widget/{project}" target="_top">' in page.text
     public = client.get(f"/widget/{project}/feed").json
     assert public["config"]["theme"] == "light"  # type: ignore[index]
 
