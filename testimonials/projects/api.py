@@ -44,8 +44,8 @@ def list_projects(caller: Caller, query: Values) -> Page:
     by_key=True,
     body=schemas.ProjectCreateSchema,
     example={
-        "businessName": "Fern & Fable Salon",
-        "website": "fernandfable.example",
+        "businessName": "Juniper Street Salon",
+        "website": "juniper-street.example",
         "headline": "How was your visit?",
     },
     prepare=require_all_projects,
