@@ -49,7 +49,7 @@ from testimonials.projects.projects import find_public_project
 from testimonials.testimonials.counts import count_where, read_numbers
 from testimonials.testimonials.models import OVERDUE_DAYS, REASONS, Testimonial, TestimonialCount
 from testimonials.testimonials.moderation import find_testimonial
-from testimonials.testimonials.record import count_gone
+from testimonials.testimonials.record import count_gone, read_brought
 from testimonials.widget.container import WHOLE
 from testimonials.widget.render import page_styles
 from testimonials.widget.selection import read_content
@@ -302,4 +302,5 @@ def _count_received(project: Project, *, has_gone: bool) -> dict[str, str]:
         found[source if standing == "genuine" else standing] += int(number)
     if has_gone:
         found.update(count_gone(project.id))
+    found.update(read_brought(project.id))
     return {name: format_number(number) for name, number in found.items() if number}

@@ -190,6 +190,14 @@ def count_gone(project_id: str) -> dict[str, int]:
     return dict(zip(REASONS, db.session.execute(query).one(), strict=True))
 
 
+def read_brought(project_id: str) -> dict[str, int]:
+    """Return the same of those that were gone where the project came from, as its log says."""
+    query = select(Event.entry).where(Event.project_id == project_id, Event.entry.is_not(None))
+    first = db.session.scalar(query.order_by(Event.number).limit(1))
+    brought: dict[str, int] = json.loads(str(first)).get("aside", {}) if first else {}
+    return brought
+
+
 def _are_gone(project_id: str) -> Sequence[ColumnElement[bool]]:
     of = Event
     aside = select(of.testimonial_id).where(of.project_id == project_id, of.reason.is_not(None))

@@ -13,7 +13,7 @@ from typing import Any
 from testimonials.core import clock
 from testimonials.core.chain import Log
 from testimonials.testimonials.history import CONFIRM, CORRECT, OBJECT, OWN_WORDS
-from testimonials.testimonials.models import OVERDUE_DAYS
+from testimonials.testimonials.models import OVERDUE_DAYS, REASONS
 from testimonials.testimonials.record import WORDS, group_entries, hash_told, is_kept
 from testimonials.transfer.archives.format import KEPT_RATING, Row
 
@@ -35,6 +35,8 @@ class Differences:
     rows: list[Row] = field(default_factory=list)
     # How many ratings the record has and the archive lacks.
     missing: int = 0
+    # How many were set aside and are gone, by reason.
+    aside: Counter[str] = field(default_factory=Counter)
     # Ids of those that their authors had erased.
     erased: set[str] = field(default_factory=set)
 
@@ -66,6 +68,7 @@ def settle_differences(
         if own and is_kept(own[-1]):
             kept[_find_day(own[0]), own[-1]["stars"]] += 1
             row["rating"] = None
+    found.aside = _count_aside(log, entries, there)
     gone = _count_gone(log, entries, there)
     found.missing = _settle_kept(lists["keptRatings"], gone, kept)
     return found
@@ -146,6 +149,20 @@ def _is_marked(row: Row) -> bool:
         if not WORDS.keys().isdisjoint(change["before"]):
             break
     return row["original_text"] not in (None, row["text"])
+
+
+def _count_aside(
+    log: Log, entries: Mapping[str, list[dict[str, Any]]], there: set[str]
+) -> Counter[str]:
+    found = Counter[str]()
+    for id, own in entries.items():
+        is_gone = id not in there and "reason" in own[-1]
+        # Its author erased what nobody had set aside.
+        if is_gone and any("reason" in each for each in own if each["kind"] != "erased"):
+            found[own[-1]["reason"]] += 1
+    for entry in log.entries:
+        found.update(entry.get("aside", {}))
+    return +Counter({reason: found[reason] for reason in REASONS})
 
 
 def _count_gone(

@@ -125,6 +125,7 @@ def _continue_record(project: Project, archive: Archive) -> None:
         project,
         log,
         kept=dict(kept),
+        aside=dict(differences.aside),
         differing=len(differences.rows),
         missing=differences.missing,
         replaced=describe_head(head) if head and is_later else None,

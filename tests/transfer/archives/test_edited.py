@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from flask import Flask
-from sqlalchemy import select
+from sqlalchemy import select, update
 
 from testimonials.collection.author_rights import (
     correct,
@@ -28,6 +29,7 @@ from testimonials.projects.models import Project
 from testimonials.testimonials import models
 from testimonials.testimonials.counts import read_numbers
 from testimonials.testimonials.history import CONFIRM, OBJECT
+from testimonials.testimonials.moderation import empty_trash
 from testimonials.testimonials.record import note
 from testimonials.testimonials.record_heads import add_up
 from testimonials.transfer.archives.comparing import Differences
@@ -222,6 +224,29 @@ def test_a_rating_that_was_taken_out_of_the_file_counts(app, owner, client, arch
     told = bring(app, owner, without)
     assert told["missing"] == 1
     assert count(app, told["_id"]) == [1, 1, 0, 1, 1]
+
+
+def test_what_was_set_aside_and_is_gone_counts_elsewhere_too(app, owner, client, project, tmp_path):
+    agent = give_token(app, owner)
+    for row in read_testimonials(app, project):
+        if row.author_name in ("Ada", "Mia"):
+            decide(agent, project, row.id, decision="set-aside", reason="off_topic")
+            decide(agent, project, row.id, decision="delete")
+    with app.app_context(), write():
+        trash = update(models.Testimonial).where(models.Testimonial.deleted_at.is_not(None))
+        db.session.execute(trash.values(deleted_at=clock.now() - timedelta(days=40)))
+        empty_trash(100)
+    said = "Set aside because they are off topic: 2."
+    assert said in client.get("/oat/how-we-collect").text
+    path, slug = tmp_path / "oat.zip", "oat"
+    # Twice, as only the log of the last place comes along.
+    for _ in range(2):
+        run_well(app, "projects", "export", slug, str(path), "--force")
+        run_well(app, "projects", "delete", slug, "--yes")
+        told, slug = bring(app, owner, path), "oat-2"
+        assert (told["differing"], told["missing"]) == ([], 0)
+        assert said in client.get("/oat-2/how-we-collect").text
+        assert count(app, told["_id"]) == [0, 0, 0, 1, 1]
 
 
 def test_made_up_ones_are_brought_in_and_made_up_ratings_are_left_out(app, owner, archive):
