@@ -398,8 +398,8 @@ def _column_rules(card_width: str, total: int, page: str = "") -> str:
 
 @cache
 def _read_styles(kind: str, has_extras: bool) -> str:
-    sheets = ["core", "face", "heading", "head", "cards", "looks"]
-    sheets += [*MORE_SHEETS.get(kind, ()), "extras"]
+    sheets, more = ["core", "face", "heading", "head"], MORE_SHEETS.get(kind, ())
+    sheets += more if kind in BADGES else ["cards", "looks", *more, "extras"]
     sheets += ["player"] if has_extras else []
     styles = "".join(read_styles(name) for name in [*sheets, "later"])
     return styles + squeeze((FOLDER / "still.css").read_text(encoding="utf-8"))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.browser.conftest import OpenPage, Project
 from tests.browser.widget.conftest import HostPage, host
@@ -150,8 +150,13 @@ def test_what_is_opened_or_played_is_read(site, host, open_page):
     put_on(host, project)
     page = open_page("about:blank")
     listen(page, TIMELESS)
+    waiting: list[Route] = []
+    page.route(re.compile("later.js$"), lambda route: waiting.append(route))
     page.goto(host.url)
+    # Also before the code has come that tells.
     page.get_by_role("button", name=re.compile("Read more")).click()
+    wait_for(lambda: bool(waiting))
+    waiting[0].continue_()
     assert wait_until_told(page, lambda all: bool(all["read"]))["read"] == {long}
     page.get_by_role("button", name="Play the recording of Theo voice, 0:58").click()
     assert len(wait_until_told(page, lambda all: len(all["read"]) == 2)["read"]) == 2

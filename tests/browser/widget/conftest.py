@@ -268,6 +268,17 @@ def settle(page: Page, state: str = "ready", count: int = 1) -> None:
     )
 
 
+def settle_later(page: Page) -> None:
+    """Wait until what comes after the first paint works in each widget that stands: it prints,
+    takes back what was reserved, and tells."""
+    came = "host.shadowRoot.adoptedStyleSheets.some((s) => [...s.cssRules].some(isLast))"
+    page.wait_for_function(f"""() => {{
+      const isLast = (rule) => rule.selectorText === '#hole';
+      const hosts = [...document.querySelectorAll('[data-testimonials-state=ready]')];
+      return hosts.length && hosts.every((host) => {came});
+    }}""")
+
+
 def look(page: Page, script: str, n: int = 0) -> Any:
     """The value of an expression in which `host` is the div and `root` its shadow root."""
     names = f"const host = {CONTAINERS}[{n}], root = host.shadowRoot"

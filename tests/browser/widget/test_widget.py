@@ -23,6 +23,7 @@ from tests.browser.widget.conftest import (
     look,
     open_widgets,
     settle,
+    settle_later,
     styles,
     widget,
 )
@@ -462,6 +463,7 @@ def test_no_layout_shift_whatever_was_reserved(page, pages, case):
         before = f'<p style="height:{above}px">Above</p>'
         page.goto(pages.host_page(before + pages.snippet(attributes=style) + below + pages.tag()))
         settle(page)
+        settle_later(page)
         real = look(page, "root.querySelector('.tm').getBoundingClientRect().height")
         with case(reserved, width, above):
             if reserved < real:
@@ -744,6 +746,7 @@ def test_contrast_of_all_sixty(page, pages, case, theme):
 def test_forced_colours_keep_borders_and_stars(page, pages):
     page.emulate_media(forced_colors="active")
     open_widgets(page, pages, feed(2, cardStyle="quote"))
+    settle_later(page)
     assert styles(page, ".card", "borderTopColor") != ["rgba(0, 0, 0, 0)"]
     assert styles(page, ".stars svg", "fill") == styles(page, "blockquote", "color")
 
@@ -753,6 +756,7 @@ def test_print_shows_everything_still(page, pages, case):
     kinds = [("masonry", "none"), ("carousel", "vertical"), ("carousel", "horizontal")]
     feeds = [feed(items=long, layout=layout, animation=animation) for layout, animation in kinds]
     open_widgets(page, pages, *feeds)
+    settle_later(page)
     page.emulate_media(media="print")
     whole = "[...root.querySelectorAll('li:not([inert]) blockquote')].every(q => q.scrollHeight === q.clientHeight && q.clientHeight >= 312)"
     fits = "(view => view.scrollWidth <= view.clientWidth)(root.querySelector('.view'))"

@@ -76,7 +76,7 @@ const find = pieces.find = (host) => {
 
 const start = async (host) => {
   const stop = new AbortController();
-  const { signal } = stop;
+  const signal = stop.signal;
   const data = host.dataset;
   const url = find(host);
   let event = 'ready';
@@ -92,7 +92,7 @@ const start = async (host) => {
     url.searchParams.set('lang', locale.split('-')[0]);
     const feed = await load(url);
     signal.throwIfAborted();
-    const { colours: { light, dark } } = feed;
+    const { light, dark } = feed.colours;
     const [kind, ...names] = feed.draw.split(' ');
     const shadow = host.shadowRoot || host.attachShadow({ mode: 'open' });
     // What stands in the host stays until all of this is in its place.
@@ -145,7 +145,7 @@ const start = async (host) => {
     data.testimonialsState = event = 'error';
   }
   host.dispatchEvent(new CustomEvent('testimonials:' + event, { bubbles: true, detail: { projectId: data.testimonialsProject, count: +data.testimonialsCount, total } }));
-  if (event === 'ready') widget.use('later').then(([made]) => made.settle()).catch(() => {});
+  if (event === 'ready') widget.use('later').then((made) => made[0].settle()).catch(() => {});
 };
 
 const scan = pieces.scan = () => {

@@ -22,6 +22,8 @@ export const watchSeen = ({ cards = [], root, signal, surface = 'widget', url })
     if (ids.has(figure)) return;
     ids.set(figure, item.id);
     observer.observe(figure);
+    // Opened or played before this code came.
+    if (figure.querySelector('[aria-expanded=true],video,audio')) read.add(item.id);
   });
   const growth = new MutationObserver(watch);
   growth.observe(root, { childList: true, subtree: true });
