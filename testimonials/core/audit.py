@@ -1,12 +1,11 @@
 """The record of events: their types, who acts and from where, writing, reading and cleaning it."""
 
-import ipaddress
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import click
@@ -47,6 +46,7 @@ from testimonials.core.db.engine import (
 from testimonials.core.db.identifiers import first_identifier, new_identifier, whole_of
 from testimonials.core.db.prepared import Prepared
 from testimonials.core.extensions import db
+from testimonials.core.http.rate_limits import find_network
 from testimonials.core.late import Declared
 
 # Types of events: each is declared once, in `events` of the package that it is about.
@@ -128,19 +128,7 @@ def current_actor() -> Actor:
 
 def current_network() -> str | None:
     """Return the network that this request comes from: IPv4 as a /24, IPv6 as a /48."""
-    return _find_network(request.remote_addr or "") if has_request_context() else None
-
-
-@lru_cache(maxsize=256)
-def _find_network(text: str) -> str | None:
-    try:
-        address = ipaddress.ip_address(text)
-    except ValueError:
-        return None
-    if isinstance(address, ipaddress.IPv6Address):
-        address = address.ipv4_mapped or address
-    bits = 24 if address.version == 4 else 48
-    return str(ipaddress.ip_network((address, bits), strict=False))
+    return find_network(request.remote_addr or "", 24, 48) if has_request_context() else None
 
 
 # Those of deleted testimonials of which only the entry is still needed.
@@ -366,7 +354,7 @@ def _begin(place: Owned | Place, actor: Actor | None) -> dict[str, Any]:
         # taken: whoever has locked it may wait for the record.
         if place.id and not isinstance(place, Turn):
             LOCK_PROJECT.one(connection, {"id": place.id})
-        LOCK_RECORD.one(connection, {"account": place.account_id or ""})
+        LOCK_RECORD.run(connection, {"account": place.account_id or ""})
     return {
         "account_id": place.account_id,
         "project_id": place.id,
@@ -436,9 +424,6 @@ def _take_numbers(parameters: Sequence[str]) -> Prepared:
     Nobody else writes to the record now, so the next number and id are known.
     """
     project = Base.metadata.tables["project"]
-    is_of_account = Event.account_id == bindparam("of_account")
-    newest = select(func.max(Event.id)).where(is_of_account).scalar_subquery()
-    entry = find_newest_entry(bindparam("of_project")).scalar_subquery()
     return Prepared(
         update(project)
         .where(project.c.id == bindparam("of_project"))
@@ -446,7 +431,9 @@ def _take_numbers(parameters: Sequence[str]) -> Prepared:
             {"event_number": project.c.event_number + bindparam("count")}
             | {name.removeprefix("new_"): bindparam(name) for name in parameters}
         )
-        .returning(project.c.event_number, newest, entry)
+        .returning(
+            project.c.event_number, *_select_last(Event.account_id == bindparam("of_account"))
+        )
     )
 
 
@@ -457,9 +444,19 @@ def find_newest_entry(project_id: Any) -> Select[str | None]:
 
 def _find_last(account_id: str | None, project_id: str | None = None) -> Any:
     """Return the greatest id in a record, and the newest entry of a project."""
-    newest = select(func.max(Event.id)).where(Event.account_id == account_id).scalar_subquery()
-    entry = find_newest_entry(project_id).scalar_subquery()
-    return db.session.connection().execute(select(newest, entry)).one()
+    find = _plan_find_last(account_id is None)
+    return find.one(db.session().connection(), {"of_account": account_id, "of_project": project_id})
+
+
+@cache
+def _plan_find_last(is_of_operator: bool) -> Prepared:
+    account: Any = None if is_of_operator else bindparam("of_account")
+    return Prepared(select(*_select_last(Event.account_id == account)))
+
+
+def _select_last(is_of_account: Any) -> tuple[Any, Any]:
+    newest = select(func.max(Event.id)).where(is_of_account).scalar_subquery()
+    return newest, find_newest_entry(bindparam("of_project")).scalar_subquery()
 
 
 def _follow(last: str | None) -> int:

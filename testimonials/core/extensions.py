@@ -22,6 +22,8 @@ T = TypeVar("T")
 BUSY_TIMEOUT_MS = 5000
 # Whoever waits for SQLite's lock looks again after 100 ms at most, so nobody misses a pause.
 PAUSE_SECONDS = 0.11
+# An option of the connection on which a request's reads began the transaction that writes.
+_MAY_WRITE = "may_write"
 
 db = SQLAlchemy(model_class=Base, session_options={"expire_on_commit": False})
 limiter = RateLimiter()
@@ -68,14 +70,17 @@ def begin_write() -> None:
     lock_for_writing()
 
 
-def read_apart() -> None:
+def read_apart(*, is_long: bool) -> None:
     """Let what is read now be no transaction: the one that writes begins later.
 
-    To begin and end another takes as long as a statement each.
+    To begin and end another takes as long as a statement each. PostgreSQL begins the one that
+    writes at once, since it sees what others commit meanwhile; unless it would be open for `long`.
     """
     session = db.session()
-    is_sqlite = session.get_bind().dialect.name == "sqlite"
-    options = {"sqlite_begin": ""} if is_sqlite else {"isolation_level": "AUTOCOMMIT"}
+    if session.get_bind().dialect.name == "sqlite":
+        options: dict[str, Any] = {"sqlite_begin": ""}
+    else:
+        options = {"isolation_level": "AUTOCOMMIT"} if is_long else {_MAY_WRITE: True}
     session.connection(execution_options=options)
 
 
@@ -85,14 +90,15 @@ def lock_for_writing() -> None:
     To give that back for another would take as long as two statements.
     """
     session = db.session()
+    connection = session.connection() if session.in_transaction() else None
     if session.get_bind().dialect.name != "sqlite":
-        session.rollback()
-    elif session.in_transaction():
-        connection = session.connection()
+        if connection is None or _MAY_WRITE not in connection.get_execution_options():
+            session.rollback()
+    elif connection is not None:
         connection.connection.rollback()
         _lock_sqlite(connection)
-        return
-    session.connection(execution_options={"sqlite_begin": "IMMEDIATE"})
+    else:
+        session.connection(execution_options={"sqlite_begin": "IMMEDIATE"})
 
 
 def let_others_write() -> None:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any, ClassVar
 
 from marshmallow import Schema, ValidationError, fields
@@ -11,6 +12,7 @@ from testimonials.auth.callers import Caller, Scope
 from testimonials.auth.email_addresses import Email
 from testimonials.core import clock
 from testimonials.core.audit import Turn
+from testimonials.core.db.prepared import in_one_trip
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import NotFound, ServiceError
 from testimonials.core.http.fields import Choice, Identifier, RuleField, StrictSchema, Switch
@@ -72,8 +74,9 @@ def add_testimonial(
     if name and isinstance(project, Project):
         for row in find_by_external_ids(project, [name]).values():
             return Outcome({"testimonialId": row.id}, row)
-    row = add_approved_testimonial(project, values)
-    record_additions(project, [row], actor)
+    with in_one_trip(db.session().connection()) if isinstance(project, Turn) else nullcontext():
+        row = add_approved_testimonial(project, values)
+        record_additions(project, [row], actor)
     return Outcome({"testimonialId": row.id}, row)
 
 

@@ -6,7 +6,8 @@ waited longer for that than for the database. So what almost every call asks is 
 rest goes the usual way, which can do more.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from sqlalchemy import BindParameter, Connection, Dialect
@@ -73,6 +74,26 @@ class Prepared:
         if found is None:
             found = self._plans[dialect.name] = _make_plan(self._statement, dialect)
         return found
+
+
+@contextmanager
+def in_one_trip(connection: Connection) -> Iterator[None]:
+    """Send PostgreSQL the prepared statements of the block without waiting for each one's answer.
+
+    Only where a row is read are those before it waited for, and at the end. Nothing but prepared
+    statements may run in the block. SQLite is no trip away.
+    """
+    driver: Any = connection.connection.driver_connection
+    if connection.dialect.name == "sqlite":
+        yield
+        return
+    try:
+        with driver.pipeline():
+            yield
+    except connection.dialect.loaded_dbapi.Error as error:
+        # Of a statement whose answer nobody had waited for.
+        inner: Any = connection
+        inner._handle_dbapi_exception(error, None, None, None, None)
 
 
 def _make_plan(statement: ClauseElement, dialect: Dialect) -> _Plan:

@@ -304,12 +304,17 @@ def client_key(*, ipv6_bits: int = 64) -> str:
     A customer has at least a /64, and many have a /48.
     """
     address = request.remote_addr or "unknown"
+    return (find_network(address, 32, ipv6_bits) or address[:64]).removesuffix("/32")
+
+
+@functools.lru_cache(maxsize=256)
+def find_network(address: str, ipv4_bits: int, ipv6_bits: int) -> str | None:
+    """Return the network of that many bits that an address is in, None for what is no address."""
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:
-        return address[:64]
+        return None
     if isinstance(parsed, ipaddress.IPv6Address):
-        if parsed.ipv4_mapped:
-            return str(parsed.ipv4_mapped)
-        return str(ipaddress.ip_network((parsed, ipv6_bits), strict=False))
-    return str(parsed)
+        parsed = parsed.ipv4_mapped or parsed
+    bits = ipv4_bits if parsed.version == 4 else ipv6_bits
+    return str(ipaddress.ip_network((parsed, bits), strict=False))

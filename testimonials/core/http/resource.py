@@ -231,7 +231,7 @@ class Operation:
         )
         if not self.is_public:
             if self.method != "GET":
-                read_apart()
+                read_apart(is_long=bool(self.upload or self.prepare))
             call.given["caller"] = call["caller"]
         self._read(call.given)
         if self.method == "GET":

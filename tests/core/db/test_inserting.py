@@ -1,5 +1,6 @@
 """`insert_row`: a model inserted by one plain statement, as if it had been added and flushed."""
 
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from sqlalchemy.exc import IntegrityError
 
 from testimonials.core import clock
 from testimonials.core.db.engine import insert_row, insert_values
+from testimonials.core.db.prepared import in_one_trip
 from testimonials.core.extensions import begin_write, db
 from testimonials.testimonials import models
 
@@ -61,14 +63,18 @@ def test_an_id_is_made_and_defaults_are_known_without_reading(app, owner):
         db.session.rollback()
 
 
-def test_an_error_is_sqlalchemys_and_the_session_goes_on(app, owner):
+@pytest.mark.parametrize("together", [nullcontext, in_one_trip])
+def test_an_error_is_sqlalchemys_and_the_session_goes_on(app, owner, together):
     project_id, now = str(owner.create_project()["_id"]), clock.now()
     values = {"id": "a" * 24, "project_id": project_id, "status": "approved", "source": "manual"}
     values |= {"author_name": "Maya", "text": "Fine", "submitted_at": now, "created_at": now}
     with app.app_context():
         begin_write()
         insert_values(db.session(), models.Testimonial, values)
-        with pytest.raises(IntegrityError, match="id"):
+        with (
+            pytest.raises(IntegrityError, match="id"),
+            together(db.session().connection()),
+        ):
             insert_values(db.session(), models.Testimonial, values)
         db.session.rollback()
         assert db.session.get(models.Testimonial, "a" * 24) is None
