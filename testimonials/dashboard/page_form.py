@@ -69,8 +69,12 @@ SWITCHES = ("isRequired", "isPublic", "several", "copies")
 class Lines(Choices):
     """A list of short texts; empty ones are none."""
 
+    def collect(self, form: MultiDict[str, str], name: str) -> list[Any]:
+        # A refused form shows what it had.
+        return form.getlist(name)[:MOST_READ]
+
     def _deserialize(self, value: list[Any], attr: Any, data: Any, **_: Any) -> list[Any]:
-        return [text.strip() for text in value[:MOST_READ] if text.strip()]
+        return [text.strip() for text in value if text.strip()]
 
 
 class Cards(Choices):
