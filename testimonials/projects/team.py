@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, TypeVar
 
-from sqlalchemy import ColumnElement, Row, delete, func, or_, select
+from sqlalchemy import ColumnElement, CompoundSelect, Row, delete, func, or_, select, union_all
 
 from testimonials.auth.accounts import called
-from testimonials.auth.credentials import find_claimed_account
+from testimonials.auth.credentials import find_claimed_account, known_names
 from testimonials.auth.events import COMPANY_ROLE_CHANGED
 from testimonials.auth.models import AccessToken, Account
 from testimonials.auth.oidc.accounts import awaited, signed_in
@@ -39,6 +39,8 @@ from testimonials.projects.projects import lock_account
 
 # One project, or the owner of all of them.
 Place = Project | Account
+# Of how many projects a new password is compared with the names.
+MOST_NAMED = 50
 # Who gave a role.
 OWNER, COMPANY = "owner", "company"
 
@@ -372,6 +374,27 @@ def list_workspaces(account_id: str) -> Sequence[Row[*tuple[Any, ...]]]:
 
 def find_workspace(account_id: str, owner_id: str) -> Row[*tuple[Any, ...]]:
     return _first(each for each in list_workspaces(account_id) if each.owner_id == owner_id)
+
+
+@known_names.connect
+def list_names(email: str) -> list[str]:
+    """Return what the projects are called that somebody owns, is in, or is invited to."""
+    own = select(Account.id).where(Account.email == email)
+    asked, member = TeamInvitation.email == email, Member.account_id == own.scalar_subquery()
+    owners: CompoundSelect[Any] = union_all(
+        own,
+        select(TeamInvitation.owner_id).where(asked),
+        select(Member.owner_id).where(member),
+    )
+    here: CompoundSelect[Any] = union_all(
+        select(TeamInvitation.project_id).where(asked), select(Member.project_id).where(member)
+    )
+    is_theirs = or_(Project.account_id.in_(owners), Project.id.in_(here))
+    query = select(Project).where(Project.deleted_at.is_(None), is_theirs)
+    names = []
+    for project in db.session.scalars(query.order_by(Project.id.desc()).limit(MOST_NAMED)):
+        names += [project.name, project.slug, project.page_config["website"]]
+    return names
 
 
 # Roles by the groups that somebody has in the company, which are looked at when they sign in.

@@ -124,9 +124,12 @@ def test_a_new_key_is_shown_once(client, key, link):
 
 
 def test_a_weak_password_ends_no_link(client, key, link):
+    business = {"businessName": "Larkspur Salon", "website": "https://thistledown.example"}
+    client.post("/v1/projects", json=business, headers=key)
     for password, problem in (
         ("", "at least 10 characters"), ("short one", "at least 10 characters"),
-        ("password123", "easy to guess"), (f"{EMAIL.upper()}!!", "not your e-mail address"),
+        ("password123", "easy to guess"), ("larkspur salon", "easy to guess"),
+        ("thistledown24", "easy to guess"), (f"{EMAIL.upper()}!!", "not your e-mail address"),
         ("x" * 1025, "at most 1024"),
     ):  # fmt: skip
         answer = redeem(client, link, password=password, key="replace")

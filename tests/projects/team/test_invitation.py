@@ -63,6 +63,7 @@ def test_a_password_has_the_rules_of_claiming(team, client, link):
     for password, message in (
         ("short", "Use at least 10 characters"),
         ("passwordpassword", "easy to guess"),
+        ("fern & fable 24", "easy to guess"),
         (NOOR, "not your e-mail address"),
     ):
         answer = accept(client, link, password=password)
