@@ -130,8 +130,10 @@ def _export(
     kind: str,
 ) -> Response:
     if fill is write_archive:
-        found = find_access(owner, project_id, Role.ADMIN).project
-        finish_records(Project.id == found.id)
+        # For who was removed meanwhile nothing is signed.
+        with write(partial(find_access, owner, project_id, Role.ADMIN)) as access:
+            of = Project.id == access.project.id
+        finish_records(of)
     with reading_one_moment():
         read = find_access(owner, project_id, Role.ADMIN).project
         slug, file = read.slug, spool(partial(fill, read))
