@@ -285,11 +285,8 @@ def _import(owner: SignedIn, content: bytes, slug: str, resume: str | None) -> t
 
 
 def _tell(archive: reading.Archive) -> str:
-    if archive.differences.rows or archive.differences.missing:
-        return _(
-            "The project was imported. What isn’t as its record says counts as imported, and "
-            "ratings that were missing still count"
-        )
+    if archive.differences.rows:
+        return _("The project was imported. What isn’t as its record says counts as imported")
     return _("The project was imported")
 
 
