@@ -74,7 +74,7 @@ def read_apart(*, is_long: bool) -> None:
     """Let what is read now be no transaction: the one that writes begins later.
 
     To begin and end another takes as long as a statement each. PostgreSQL begins the one that
-    writes at once, since it sees what others commit meanwhile; unless it would be open for `long`.
+    writes at once, since it sees what others commit meanwhile, unless it would be open long.
     """
     session = db.session()
     if session.get_bind().dialect.name == "sqlite":
