@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from itertools import groupby
 from typing import Any, ClassVar
 
-from marshmallow import Schema, fields
+from marshmallow import fields
 from sqlalchemy import ColumnElement, case, func, select, text, union_all
 
 from testimonials.analytics.models import (
@@ -22,7 +22,15 @@ from testimonials.collection.models import MailedRequest
 from testimonials.core import clock
 from testimonials.core.extensions import db
 from testimonials.core.http.blueprints import analytics
-from testimonials.core.http.fields import RuleField, StrictSchema, Time
+from testimonials.core.http.fields import (
+    List,
+    Number,
+    RuleField,
+    StrictSchema,
+    String,
+    Time,
+    WholeSchema,
+)
 from testimonials.core.settings.current import current_settings
 from testimonials.projects.models import Project
 from testimonials.testimonials.counts import DayOf, average, count_days
@@ -287,29 +295,20 @@ class Date(fields.String):
     """A day in UTC, as YYYY-MM-DD."""
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(required=True, metadata={"format": "date"}, **options)
-
-
-class Number(fields.Integer):
-    """How many there are."""
-
-    def __init__(self, description: str = "") -> None:
-        super().__init__(required=True, metadata={"description": description})
+        super().__init__(metadata={"format": "date"}, **options)
 
 
 class Average(fields.Float):
     """Of ratings, to one decimal; null where there are none, which services say as 0."""
 
     def __init__(self) -> None:
-        super().__init__(
-            required=True, allow_none=True, metadata={"description": "To one decimal; null: none."}
-        )
+        super().__init__(allow_none=True, metadata={"description": "To one decimal; null: none."})
 
     def _serialize(self, value: Any, attr: Any, obj: Any, **kwargs: Any) -> Any:
         return super()._serialize(value or None, attr, obj, **kwargs)
 
 
-class PeriodSchema(Schema):
+class PeriodSchema(WholeSchema):
     """The days that the figures cover; the last one is today."""
 
     days = Number()
@@ -317,34 +316,34 @@ class PeriodSchema(Schema):
     to = Date()
 
 
-class ViewsSchema(Schema):
+class ViewsSchema(WholeSchema):
     """Views of the widget and of the wall."""
 
     widget = Number()
     wall = Number()
     total = Number()
-    previous = Number("In as many days before.")
+    previous = Number(description="In as many days before.")
 
 
-class DaySchema(Schema):
+class DaySchema(WholeSchema):
     """Views and clicks of one day."""
 
     day = Date()
-    widget = Number("Views of the widget.")
-    wall = Number("Views of the wall.")
-    clicks = Number("Clicks on the button, on both.")
+    widget = Number(description="Views of the widget.")
+    wall = Number(description="Views of the wall.")
+    clicks = Number(description="Clicks on the button, on both.")
 
 
-class FunnelSchema(Schema):
+class FunnelSchema(WholeSchema):
     """How far the visits to the collection pages came that opened in these days."""
 
     opened = Number()
     started = Number()
-    sent = Number("Without spam; what was deleted since counts.")
-    approved = Number("What these visits sent and is approved now.")
+    sent = Number(description="Without spam; what was deleted since counts.")
+    approved = Number(description="What these visits sent and is approved now.")
 
 
-class RequestCountsSchema(Schema):
+class RequestCountsSchema(WholeSchema):
     """Requests by mail of these days, and what has come of them since."""
 
     sent = Number()
@@ -352,34 +351,31 @@ class RequestCountsSchema(Schema):
     answered = Number()
 
 
-class ReadSchema(Schema):
+class ReadSchema(WholeSchema):
     """How often a testimonial was seen and read."""
 
-    testimonialId = fields.String(attribute="id", required=True)
-    seen = Number("Half of it was on a screen.")
-    read = Number("For 5 seconds, or more of it was opened, or it was played.")
+    testimonialId = String(attribute="id")
+    seen = Number(description="Half of it was on a screen.")
+    read = Number(description="For 5 seconds, or more of it was opened, or it was played.")
 
 
-class ViewedWebsiteSchema(Schema):
+class ViewedWebsiteSchema(WholeSchema):
     """A website that showed the widget."""
 
-    website = fields.String(
-        required=True,
-        metadata={"description": "Its host; empty for the wall; `*` for all beyond 50 of a day."},
-    )
+    website = String(description="Its host; empty for the wall; `*` for all beyond 50 of a day.")
     views = Number()
     clicks = Number()
-    lastSeenAt = Time(attribute="last_seen_at", required=True)
+    lastSeenAt = Time(attribute="last_seen_at")
 
 
-class QuietWebsiteSchema(Schema):
+class QuietWebsiteSchema(WholeSchema):
     """A website that showed the widget in the last 30 days, but not in the last 3."""
 
-    website = fields.String(required=True)
-    lastSeenAt = Time(attribute="last_seen_at", required=True)
+    website = String()
+    lastSeenAt = Time(attribute="last_seen_at")
 
 
-class WeekSchema(Schema):
+class WeekSchema(WholeSchema):
     """The ratings of one week."""
 
     first = Date(data_key="from", attribute="from")
@@ -387,44 +383,32 @@ class WeekSchema(Schema):
     count = Number()
 
 
-class RatingsSchema(Schema):
+class RatingsSchema(WholeSchema):
     """Ratings of what is shown, by when it was said; samples left out."""
 
     average = Average()
     count = Number()
-    stars = fields.List(
-        fields.Integer(),
-        required=True,
-        metadata={"description": "How many have 5, 4, 3, 2 and 1 stars."},
-    )
-    weeks = fields.List(
-        fields.Nested(WeekSchema),
-        required=True,
-        metadata={"description": "Weeks with ratings, from Monday."},
-    )
+    stars = List(fields.Integer(), description="How many have 5, 4, 3, 2 and 1 stars.")
+    weeks = List(fields.Nested(WeekSchema), description="Weeks with ratings, from Monday.")
 
 
-class InsightsSchema(Schema):
+class InsightsSchema(WholeSchema):
     """What happened in a period, in days of UTC."""
 
-    period = fields.Nested(PeriodSchema, required=True)
-    views = fields.Nested(ViewsSchema, required=True)
+    period = fields.Nested(PeriodSchema)
+    views = fields.Nested(ViewsSchema)
     clicks = Number()
-    days = fields.List(fields.Nested(DaySchema), required=True)
-    funnel = fields.Nested(FunnelSchema, required=True)
-    requests = fields.Nested(RequestCountsSchema, required=True)
-    testimonials = fields.List(
-        fields.Nested(ReadSchema),
-        required=True,
-        metadata={"description": f"What was read most, at most {MOST_LISTED}."},
+    days = List(fields.Nested(DaySchema))
+    funnel = fields.Nested(FunnelSchema)
+    requests = fields.Nested(RequestCountsSchema)
+    testimonials = List(
+        fields.Nested(ReadSchema), description=f"What was read most, at most {MOST_LISTED}."
     )
-    websites = fields.List(
-        fields.Nested(ViewedWebsiteSchema),
-        required=True,
-        metadata={"description": f"Most views first, at most {MOST_LISTED}."},
+    websites = List(
+        fields.Nested(ViewedWebsiteSchema), description=f"Most views first, at most {MOST_LISTED}."
     )
-    quiet = fields.List(fields.Nested(QuietWebsiteSchema), required=True)
-    ratings = fields.Nested(RatingsSchema, required=True)
+    quiet = List(fields.Nested(QuietWebsiteSchema))
+    ratings = fields.Nested(RatingsSchema)
 
 
 # The API's door to what was counted.

@@ -5,7 +5,7 @@ from typing import Any
 from marshmallow import Schema, ValidationError, fields, post_dump, validates
 
 from testimonials.auth.email_addresses import Email, SignupClosed, require_open_signup
-from testimonials.core.http.fields import Choice, StrictSchema, Text, Time
+from testimonials.core.http.fields import Choice, List, StrictSchema, String, Text, Time
 from testimonials.core.http.forms import FormSchema, Secret
 from testimonials.core.http.security import safe_target
 
@@ -18,33 +18,31 @@ class SignUpSchema(Schema):
     """The answer of agent-init: the first four fields; for a claimed account, the others and
     ``claimRequired``."""
 
-    accountId = fields.String(metadata={"description": "Send as x-service-account-id."})
-    apiKey = fields.String(metadata={"description": "Send as x-api-key. Shown only here."})
+    accountId = String(description="Send as x-service-account-id.")
+    apiKey = String(description="Send as x-api-key. Shown only here.")
     claimRequired = fields.Boolean(required=True)
     # A whole number as one: without ".0".
     expiresInDays = fields.Raw(
         metadata={"type": "number", "description": "Days in which the owner must claim."}
     )
     accountExists = fields.Boolean()
-    message = fields.String()
+    message = String()
 
 
 class AccountSchema(Schema):
-    accountId = fields.String(attribute="id", required=True)
-    email = fields.String(required=True)
+    accountId = String(attribute="id", required=True)
+    email = String(required=True)
     credential = Choice("key", "token", required=True)
     # Of a token.
-    name = fields.String(metadata={"description": "The access token's name."})
-    scopes = fields.List(fields.String(), metadata={"description": "What the token may do."})
-    projectId = fields.String(
+    name = String(description="The access token's name.")
+    scopes = List(String(), description="What the token may do.")
+    projectId = String(
         attribute="project_id",
         allow_none=True,
-        metadata={"description": "The only project that the token reaches; null: all."},
+        description="The only project that the token reaches; null: all.",
     )
     expiresAt = Time(
-        attribute="expires_at",
-        allow_none=True,
-        metadata={"description": "When the token ends; null: never."},
+        attribute="expires_at", allow_none=True, description="When the token ends; null: never."
     )
 
     @post_dump

@@ -1,15 +1,25 @@
 """Forms, requests, purchase links and share pictures in the API."""
 
-from typing import Any
-
-from marshmallow import Schema, fields, post_dump
+from marshmallow import fields
 
 from testimonials.auth.email_addresses import Email
 from testimonials.collection.address_lists import REFERENCE_LENGTH
 from testimonials.collection.images.draw import LOOKS, SIZES
 from testimonials.collection.models import REQUEST_STATES
 from testimonials.core.http.answers import CursorQuerySchema
-from testimonials.core.http.fields import Choice, Count, StrictSchema, Switch, Text, Time
+from testimonials.core.http.fields import (
+    Choice,
+    Count,
+    List,
+    Number,
+    SparseSchema,
+    StrictSchema,
+    String,
+    Switch,
+    Text,
+    Time,
+    WholeSchema,
+)
 from testimonials.core.http.i18n import LANGUAGES
 from testimonials.core.text import TAG_LENGTH, TAG_PATTERN
 from testimonials.projects import defaults, page_design
@@ -29,13 +39,6 @@ FORM_NAME = Text(
     blank=False,
     description="In its address, `/<slug>/f/<name>`: becomes lower case with dashes.",
 )
-
-
-class WholeSchema(StrictSchema):
-    """What the API answers of something that bodies may send in part."""
-
-    def on_bind_field(self, field_name: str, field_obj: fields.Field[Any]) -> None:
-        field_obj.required = True
 
 
 class WholeQuestionSchema(WholeSchema, QuestionSchema):
@@ -59,10 +62,9 @@ class WholePageDesignSchema(WholeSchema, page_design.PageDesignSchema):
     questions = question_list(WholeQuestionSchema)
     steps = page_design.step_list(WholeStepSchema)
     translations = page_design.page_translations("WholePage")
-    coverUrl = fields.String(allow_none=True, metadata={"description": "Changed by `PUT cover`."})
-    portraitUrl = fields.String(
-        allow_none=True,
-        metadata={"description": "The face beside the signature; changed by `PUT portrait`."},
+    coverUrl = String(allow_none=True, description="Changed by `PUT cover`.")
+    portraitUrl = String(
+        allow_none=True, description="The face beside the signature; changed by `PUT portrait`."
     )
 
 
@@ -118,16 +120,16 @@ class FormSchema(WholeSchema, FormDesignSchema):
 # Shapes of the API's answers about requests by mail.
 
 
-class AskedPersonSchema(Schema):
+class AskedPersonSchema(SparseSchema):
     """Somebody who was asked for a testimonial by mail, and what came of it."""
 
-    _id = fields.String(attribute="id", required=True)
-    email = fields.String(attribute="request.email", required=True)
-    name = fields.String(attribute="request.name", required=True)
-    company = fields.String(attribute="request.company")
-    order = fields.String(
+    _id = String(attribute="id", required=True)
+    email = String(attribute="request.email", required=True)
+    name = String(attribute="request.name", required=True)
+    company = String(attribute="request.company")
+    order = String(
         attribute="request.purchase_reference",
-        metadata={"description": "The purchase that the link in the mail proves."},
+        description="The purchase that the link in the mail proves.",
     )
     state = Choice(
         *REQUEST_STATES,
@@ -136,10 +138,8 @@ class AskedPersonSchema(Schema):
         "service has no mail server; `started`: they began to write; `failed`: it was not "
         "delivered.",
     )
-    problem = fields.String(metadata={"description": "Why the mail was not delivered."})
-    testimonialId = fields.String(
-        attribute="request.testimonial_id", metadata={"description": "What they answered."}
-    )
+    problem = String(description="Why the mail was not delivered.")
+    testimonialId = String(attribute="request.testimonial_id", description="What they answered.")
     createdAt = Time(attribute="created_at", required=True)
     sentAt = Time(attribute="request.sent_at")
     remindedAt = Time(attribute="request.reminded_at")
@@ -148,11 +148,6 @@ class AskedPersonSchema(Schema):
     answeredAt = Time(attribute="request.answered_at")
     declinedAt = Time(attribute="request.declined_at")
     unsubscribedAt = Time(attribute="unsubscribed_at")
-
-    @post_dump
-    def _omit_unset(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
-        required = ("_id", "email", "name", "state", "createdAt")
-        return {name: each for name, each in data.items() if name in required or each is not None}
 
 
 class AskedQuerySchema(CursorQuerySchema):
@@ -163,26 +158,24 @@ class AskedQuerySchema(CursorQuerySchema):
     )
 
 
-class LeftOutSchema(Schema):
+class LeftOutSchema(WholeSchema):
     """Somebody who was not asked, and why."""
 
-    email = fields.String(required=True)
-    reason = fields.String(required=True)
+    email = String()
+    reason = String()
 
 
-class AskedSchema(Schema):
+class AskedSchema(WholeSchema):
     """Who is asked by mail."""
 
-    count = fields.Integer(required=True, metadata={"description": "How many people are asked."})
-    leftOut = fields.List(
+    count = Number(description="How many people are asked.")
+    leftOut = List(
         fields.Nested(LeftOutSchema),
-        required=True,
-        metadata={"description": "Who is not: asked already, unsubscribed, or listed twice."},
+        description="Who is not: asked already, unsubscribed, or listed twice.",
     )
     hasMailServer = Switch(
-        required=True,
         description="false: this service has no mail server, so no mail leaves it; its "
-        "operator sees the mails in the log.",
+        "operator sees the mails in the log."
     )
 
 
@@ -218,15 +211,13 @@ class PurchaseLinkCreateSchema(StrictSchema):
     )
 
 
-class PurchaseLinkSchema(Schema):
+class PurchaseLinkSchema(WholeSchema):
     """A link that proves a purchase."""
 
-    url = fields.String(required=True)
-    order = fields.String(required=True)
-    isUsed = Switch(
-        required=True, description="Whether a testimonial is marked for this purchase already."
-    )
-    expiresAt = Time(required=True)
+    url = String()
+    order = String()
+    isUsed = Switch(description="Whether a testimonial is marked for this purchase already.")
+    expiresAt = Time()
 
 
 # The query of a testimonial's picture.

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from marshmallow import Schema, fields
+from marshmallow import fields
 from sqlalchemy import select
 
 from testimonials.auth.callers import Caller, Scope
@@ -16,7 +16,7 @@ from testimonials.core.extensions import db, limiter
 from testimonials.core.http.answers import Answer
 from testimonials.core.http.blueprints import agents
 from testimonials.core.http.errors import ServiceError
-from testimonials.core.http.fields import Choice, Time
+from testimonials.core.http.fields import Choice, List, Number, String, Time, WholeSchema
 from testimonials.core.http.rate_limits import Limit
 from testimonials.core.http.urls import collection_page_url, project_url, wall_url, widget_page_url
 from testimonials.integrations.setup_projects import find_or_create
@@ -397,48 +397,45 @@ def summarize(project: Project) -> dict[str, Any]:
 # Shapes of what agents tell their owners.
 
 
-class TestimonialCountsSchema(Schema):
+class TestimonialCountsSchema(WholeSchema):
     """How many testimonials are in each state; `rejected` has those that authors withdrew."""
 
-    pending = fields.Integer(required=True)
-    approved = fields.Integer(required=True)
-    rejected = fields.Integer(required=True)
-    spam = fields.Integer(required=True)
-    trash = fields.Integer(required=True)
-    samples = fields.Integer(required=True)
+    pending = Number()
+    approved = Number()
+    rejected = Number()
+    spam = Number()
+    trash = Number()
+    samples = Number()
 
 
-class WebsiteSchema(Schema):
+class WebsiteSchema(WholeSchema):
     """A website that shows the widget."""
 
-    origin = fields.String(required=True)
-    seenAt = Time(attribute="seen_at", required=True)
+    origin = String()
+    seenAt = Time(attribute="seen_at")
 
 
-class SummarySchema(Schema):
+class SummarySchema(WholeSchema):
     """How a project stands."""
 
-    status = Choice("active", "inactive", required=True)
-    testimonials = fields.Nested(TestimonialCountsSchema, required=True)
+    status = Choice("active", "inactive")
+    testimonials = fields.Nested(TestimonialCountsSchema)
     averageRating = fields.Float(
-        required=True,
         allow_none=True,
         metadata={
             "description": "Of all genuine ratings, shown or not, to one decimal; null: none."
         },
     )
-    ratingCount = fields.Integer(required=True)
-    proposalsWaiting = fields.Integer(required=True)
+    ratingCount = Number()
+    proposalsWaiting = Number()
     requests = fields.Dict(
-        keys=fields.String(),
-        values=fields.Integer(),
-        required=True,
+        keys=String(),
+        values=Number(),
         metadata={"description": "How many requests by mail are in each state."},
     )
-    websites = fields.List(
+    websites = List(
         fields.Nested(WebsiteSchema),
-        required=True,
-        metadata={"description": "Where the widget was seen within 90 days, last seen first."},
+        description="Where the widget was seen within 90 days, last seen first.",
     )
 
 

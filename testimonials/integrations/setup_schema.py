@@ -6,10 +6,13 @@ from testimonials.collection.changes import FormChangeSchema
 from testimonials.collection.forms import MAX_FORMS
 from testimonials.core.http.fields import (
     Choice,
+    List,
     StrictSchema,
+    String,
     Switch,
     Text,
     Time,
+    WholeSchema,
     make_part,
     make_parts,
 )
@@ -100,49 +103,43 @@ class SetupStepSchema(Schema):
         "samples",
         required=True,
     )
-    says = fields.String(required=True, metadata={"description": "The same in words."})
-    fields_ = fields.List(
-        fields.String(),
+    says = String(required=True, description="The same in words.")
+    fields_ = List(
+        String(),
         data_key="fields",
         attribute="fields",
-        metadata={"description": "Names of fields, where only some are concerned."},
+        description="Names of fields, where only some are concerned.",
     )
-    externalId = fields.String(metadata={"description": "Of a testimonial."})
-    testimonialId = fields.String(metadata={"description": "Of a testimonial."})
-    proposalId = fields.String(
-        metadata={"description": "What became of it: GET .../proposals/:proposal_id."}
-    )
+    externalId = String(description="Of a testimonial.")
+    testimonialId = String(description="Of a testimonial.")
+    proposalId = String(description="What became of it: GET .../proposals/:proposal_id.")
 
 
-class SetupLinksSchema(Schema):
+class SetupLinksSchema(WholeSchema):
     """Addresses to tell the owner."""
 
-    collectionPage = fields.String(required=True, metadata={"description": "Customers write here."})
-    wall = fields.String(required=True, metadata={"description": "All testimonials, in public."})
-    widgetPage = fields.String(required=True, metadata={"description": "The widget by itself."})
-    dashboard = fields.String(required=True, metadata={"description": "For the owner."})
-    proposals = fields.String(required=True, metadata={"description": "For the owner."})
+    collectionPage = String(description="Customers write here.")
+    wall = String(description="All testimonials, in public.")
+    widgetPage = String(description="The widget by itself.")
+    dashboard = String(description="For the owner.")
+    proposals = String(description="For the owner.")
 
 
-class ClaimStateSchema(Schema):
+class ClaimStateSchema(WholeSchema):
     """Whether a person has claimed the account."""
 
-    isClaimed = fields.Boolean(required=True)
-    expiresAt = Time(
-        allow_none=True,
-        required=True,
-        metadata={"description": "Unclaimed until then, the account is removed."},
-    )
+    isClaimed = fields.Boolean()
+    expiresAt = Time(allow_none=True, description="Unclaimed until then, the account is removed.")
 
 
-class SetupResultSchema(Schema):
+class SetupResultSchema(WholeSchema):
     """What became of everything that was asked for."""
 
-    project = fields.Nested(schemas.ProjectSchema, required=True)
-    changed = fields.List(fields.Nested(SetupStepSchema), required=True)
-    already = fields.List(fields.Nested(SetupStepSchema), required=True)
-    proposed = fields.List(fields.Nested(SetupStepSchema), required=True)
-    refused = fields.List(fields.Nested(SetupStepSchema), required=True)
-    snippet = fields.Nested(EmbedSnippetSchema, required=True)
-    links = fields.Nested(SetupLinksSchema, required=True)
-    claim = fields.Nested(ClaimStateSchema, required=True)
+    project = fields.Nested(schemas.ProjectSchema)
+    changed = List(fields.Nested(SetupStepSchema))
+    already = List(fields.Nested(SetupStepSchema))
+    proposed = List(fields.Nested(SetupStepSchema))
+    refused = List(fields.Nested(SetupStepSchema))
+    snippet = fields.Nested(EmbedSnippetSchema)
+    links = fields.Nested(SetupLinksSchema)
+    claim = fields.Nested(ClaimStateSchema)

@@ -3,14 +3,14 @@
 from collections.abc import Mapping
 from typing import Any
 
-from marshmallow import Schema, ValidationError, fields
+from marshmallow import ValidationError, fields
 
 from testimonials.auth.callers import Caller, Scope
 from testimonials.auth.models import Account
 from testimonials.core.extensions import db
 from testimonials.core.http.answers import Answer, CursorQuerySchema, Page
 from testimonials.core.http.blueprints import projects
-from testimonials.core.http.fields import Choice, StrictSchema, Time
+from testimonials.core.http.fields import Choice, StrictSchema, String, Time, WholeSchema
 from testimonials.core.http.resource import Operation
 from testimonials.core.http.urls import project_url
 from testimonials.core.images.uploads import Image
@@ -40,27 +40,24 @@ class ProposalQuerySchema(CursorQuerySchema):
     )
 
 
-class ProposalSchema(Schema):
+class ProposalSchema(WholeSchema):
     """A change that waits for the owner, or what became of it."""
 
-    _id = fields.String(attribute="id", required=True)
-    projectId = fields.String(attribute="project_id", required=True)
+    _id = String(attribute="id")
+    projectId = String(attribute="project_id")
     # Known once all kinds are declared.
-    kind = fields.String(required=True, metadata={"enum": KINDS})
-    targetId = fields.String(attribute="target_id", allow_none=True, required=True)
-    values = fields.Dict(required=True)
-    reason = fields.String(required=True)
-    status = Choice(*STATUSES, required=True)
+    kind = String(metadata={"enum": KINDS})
+    targetId = String(attribute="target_id", allow_none=True)
+    values = fields.Dict()
+    reason = String()
+    status = Choice(*STATUSES)
     result = fields.Dict(
         allow_none=True,
-        required=True,
         metadata={"description": "What accepting it made, such as `testimonialId`."},
     )
-    note = fields.String(
-        allow_none=True, required=True, metadata={"description": "The owner’s words to you."}
-    )
-    createdAt = Time(attribute="created_at", required=True)
-    decidedAt = Time(attribute="decided_at", allow_none=True, required=True)
+    note = String(allow_none=True, description="The owner’s words to you.")
+    createdAt = Time(attribute="created_at")
+    decidedAt = Time(attribute="decided_at", allow_none=True)
     url = fields.Function(
         lambda proposal: project_url(proposal.project_id, "proposals"),
         metadata={"type": "string", "description": "Where the owner decides."},

@@ -2,10 +2,21 @@
 
 from typing import Any
 
-from marshmallow import Schema, fields
+from marshmallow import fields
 
 from testimonials.core.http.answers import After
-from testimonials.core.http.fields import Choice, Colour, Count, StrictSchema, Switch, Text, Time
+from testimonials.core.http.fields import (
+    Choice,
+    Colour,
+    Count,
+    List,
+    StrictSchema,
+    String,
+    Switch,
+    Text,
+    Time,
+    WholeSchema,
+)
 from testimonials.core.text import WEBSITE_PATTERN
 from testimonials.projects import defaults, widget_design
 from testimonials.projects.brand import FONTS, TRADES, find_brand
@@ -37,13 +48,10 @@ class ProjectCreateSchema(StrictSchema):
         metadata={"pattern": WEBSITE_PATTERN},
     )
     headline = Text(
-        defaults.HEADLINE_LENGTH,
-        one_line=True,
-        description="Headline on the collection page.",
+        defaults.HEADLINE_LENGTH, one_line=True, description="Headline on the collection page."
     )
     description = Text(
-        defaults.DESCRIPTION_LENGTH,
-        description="Sub-headline on the collection page.",
+        defaults.DESCRIPTION_LENGTH, description="Sub-headline on the collection page."
     )
     skipDemoTestimonials = Switch(
         description="true: no samples, should this be the account's first project."
@@ -61,8 +69,7 @@ class WidgetConfigUpdateSchema(StrictSchema):
     palette = Choice(*defaults.PALETTES, description="Accent color for card decorations.")
     cardStyle = Choice(*defaults.CARD_STYLES, description="Visual treatment per card.")
     initialCount = Count(
-        *defaults.INITIAL_COUNT_RANGE,
-        description="Testimonials shown before a load-more control.",
+        *defaults.INITIAL_COUNT_RANGE, description="Testimonials shown before a load-more control."
     )
     showStars = Switch(description="Star rating on each card.")
     showDates = Switch(description="Submission date on each card.")
@@ -70,14 +77,12 @@ class WidgetConfigUpdateSchema(StrictSchema):
     showCtaButton = Switch(description="Call-to-action button below the widget.")
 
 
-class WidgetConfigSchema(WidgetConfigUpdateSchema):
-    def on_bind_field(self, field_name: str, field_obj: fields.Field[Any]) -> None:
-        field_obj.required = True
+class WidgetConfigSchema(WholeSchema, WidgetConfigUpdateSchema):
+    pass
 
 
-class WidgetDesignSchema(widget_design.WidgetDesignSchema):
-    def on_bind_field(self, field_name: str, field_obj: fields.Field[Any]) -> None:
-        field_obj.required = True
+class WidgetDesignSchema(WholeSchema, widget_design.WidgetDesignSchema):
+    pass
 
 
 class CollectFieldsUpdateSchema(StrictSchema):
@@ -103,97 +108,89 @@ class PageConfigUpdateSchema(StrictSchema):
     collectFields = fields.Nested(CollectFieldsUpdateSchema)
 
 
-class CollectFieldsSchema(Schema):
-    name = fields.Boolean(required=True)
-    email = fields.Boolean(required=True)
-    role = fields.Boolean(required=True)
-    company = fields.Boolean(required=True)
-    avatar = fields.Boolean(required=True)
-    rating = fields.Boolean(required=True)
+class CollectFieldsSchema(WholeSchema):
+    name = fields.Boolean()
+    email = fields.Boolean()
+    role = fields.Boolean()
+    company = fields.Boolean()
+    avatar = fields.Boolean()
+    rating = fields.Boolean()
 
 
-class PublicPageConfigSchema(Schema):
-    slug = fields.String(required=True)
-    website = fields.String(required=True)
-    headline = fields.String(required=True)
-    description = fields.String(required=True)
-    thankYouMessage = fields.String(required=True)
-    theme = fields.String(required=True)
-    buttonColor = fields.String(required=True)
-    buttonTextColor = fields.String(required=True)
-    logo = fields.String(required=True, allow_none=True)
-    showConfetti = fields.Boolean(required=True)
-    collectFields = fields.Nested(CollectFieldsSchema, required=True)
+class PublicPageConfigSchema(WholeSchema):
+    slug = String()
+    website = String()
+    headline = String()
+    description = String()
+    thankYouMessage = String()
+    theme = String()
+    buttonColor = String()
+    buttonTextColor = String()
+    logo = String(allow_none=True)
+    showConfetti = fields.Boolean()
+    collectFields = fields.Nested(CollectFieldsSchema)
 
 
-class BrandSchema(Schema):
+class BrandSchema(WholeSchema):
     """The brand as it is in effect: what was set, else read on the website, else the trade's."""
 
-    name = fields.String(required=True)
-    website = fields.String(required=True)
-    logo = fields.String(attribute="logo_url", required=True, allow_none=True)
-    color = fields.String(required=True, metadata={"pattern": "^#[0-9A-F]{6}$"})
-    font = Choice(*FONTS, required=True)
-    trade = Choice(*TRADES, required=True)
+    name = String()
+    website = String()
+    logo = String(attribute="logo_url", allow_none=True)
+    color = String(metadata={"pattern": "^#[0-9A-F]{6}$"})
+    font = Choice(*FONTS)
+    trade = Choice(*TRADES)
 
 
-class BrandSettingsSchema(Schema):
+class BrandSettingsSchema(WholeSchema):
     """What is set of the brand, null for what isn't; and what is in effect, beside."""
 
-    color = fields.String(required=True, allow_none=True)
-    font = fields.String(required=True, allow_none=True)
-    trade = fields.String(required=True, allow_none=True)
-    brand = fields.Nested(BrandSchema, required=True)
+    color = String(allow_none=True)
+    font = String(allow_none=True)
+    trade = String(allow_none=True)
+    brand = fields.Nested(BrandSchema)
 
 
 class PageConfigSchema(PublicPageConfigSchema):
     """All settings of a collection page, with the name of the business."""
 
-    businessName = fields.String(required=True)
-    brand = fields.Nested(BrandSchema, required=True)
+    businessName = String()
+    brand = fields.Nested(BrandSchema)
 
 
-class ProjectSchema(Schema):
+class ProjectSchema(WholeSchema):
     """The canonical project shape (spec, "Project")."""
 
-    _id = fields.String(attribute="id", required=True)
-    userId = fields.String(attribute="account_id", required=True)
-    status = Choice("active", "inactive", required=True)
-    publicPageConfig = fields.Nested(
-        PublicPageConfigSchema, attribute="public_page_config", required=True
-    )
-    widgetConfig = fields.Nested(WidgetConfigSchema, attribute="whole_widget_config", required=True)
-    widgetDesign = fields.Nested(WidgetDesignSchema, attribute="whole_widget_design", required=True)
-    brand = fields.Nested(BrandSchema, required=True)
-    createdAt = Time(attribute="created_at", required=True)
-    updatedAt = Time(attribute="updated_at", required=True)
+    _id = String(attribute="id")
+    userId = String(attribute="account_id")
+    status = Choice("active", "inactive")
+    publicPageConfig = fields.Nested(PublicPageConfigSchema, attribute="public_page_config")
+    widgetConfig = fields.Nested(WidgetConfigSchema, attribute="whole_widget_config")
+    widgetDesign = fields.Nested(WidgetDesignSchema, attribute="whole_widget_design")
+    brand = fields.Nested(BrandSchema)
+    createdAt = Time(attribute="created_at")
+    updatedAt = Time(attribute="updated_at")
 
     def get_attribute(self, obj: Any, attr: str, default: Any) -> Any:
         return find_brand(obj) if attr == "brand" else super().get_attribute(obj, attr, default)
 
 
 class DomainUpdateSchema(StrictSchema):
-    host = Text(
-        LONGEST,
-        one_line=True,
-        required=True,
-        metadata={"description": "Such as `reviews.example.com`."},
-    )
+    host = Text(LONGEST, one_line=True, required=True, description="Such as `reviews.example.com`.")
 
 
-class DomainRecordSchema(Schema):
-    type = fields.String(required=True)
-    name = fields.String(required=True)
-    value = fields.String(required=True)
+class DomainRecordSchema(WholeSchema):
+    type = String()
+    name = String()
+    value = String()
 
 
-class DomainSchema(Schema):
+class DomainSchema(WholeSchema):
     """A project's own host name, what the DNS needs, and what was found there last."""
 
-    host = fields.String(required=True)
+    host = String()
     state = fields.Function(
         describe_state,
-        required=True,
         metadata={
             "type": "string",
             "enum": list(STATES),
@@ -201,22 +198,16 @@ class DomainSchema(Schema):
             "`serving`: links to the public pages use it.",
         },
     )
-    records = fields.List(
+    records = List(
         fields.Nested(DomainRecordSchema),
-        required=True,
-        metadata={"description": "The TXT record says whose it is, the CNAME leads here."},
+        description="The TXT record says whose it is, the CNAME leads here.",
     )
-    points_to = fields.List(
-        fields.String(),
-        data_key="pointsTo",
-        required=True,
-        metadata={"description": "Where it led to when it was looked up last."},
+    points_to = List(
+        String(), data_key="pointsTo", description="Where it led to when it was looked up last."
     )
-    problem = fields.String(
-        required=True, metadata={"description": "Why it doesn’t answer; empty if it does."}
-    )
-    verified_at = Time(data_key="verifiedAt", required=True, allow_none=True)
-    serving_since = Time(data_key="servingSince", required=True, allow_none=True)
-    checked_at = Time(data_key="checkedAt", required=True, allow_none=True)
-    next_check_at = Time(data_key="nextCheckAt", required=True)
-    created_at = Time(data_key="createdAt", required=True)
+    problem = String(description="Why it doesn’t answer; empty if it does.")
+    verified_at = Time(data_key="verifiedAt", allow_none=True)
+    serving_since = Time(data_key="servingSince", allow_none=True)
+    checked_at = Time(data_key="checkedAt", allow_none=True)
+    next_check_at = Time(data_key="nextCheckAt")
+    created_at = Time(data_key="createdAt")

@@ -15,7 +15,17 @@ from testimonials.core.audit import Turn
 from testimonials.core.db.prepared import in_one_trip
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import NotFound, ServiceError
-from testimonials.core.http.fields import Choice, Identifier, RuleField, StrictSchema, Switch
+from testimonials.core.http.fields import (
+    Choice,
+    Identifier,
+    List,
+    Number,
+    RuleField,
+    StrictSchema,
+    String,
+    Switch,
+    WholeSchema,
+)
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.images.uploads import Image
 from testimonials.core.settings.current import current_settings
@@ -273,9 +283,7 @@ def delete_old_proposals() -> int:
 class BulkResultSchema(Schema):
     """What became of one testimonial of a bulk."""
 
-    index = fields.Integer(
-        required=True, metadata={"description": "Its place in the list, from 0."}
-    )
+    index = Number(required=True, description="Its place in the list, from 0.")
     status = Choice(
         "created",
         "exists",
@@ -284,21 +292,19 @@ class BulkResultSchema(Schema):
         required=True,
         description="`exists`: there is one with this `externalId`; it wasn't changed.",
     )
-    testimonialId = fields.String(
-        attribute="testimonial.id", metadata={"description": "The one that is there now."}
-    )
+    testimonialId = String(attribute="testimonial.id", description="The one that is there now.")
     proposal = fields.Nested(ProposalSchema)
     errors = fields.Dict(
-        keys=fields.String(),
-        values=fields.List(fields.String()),
+        keys=String(),
+        values=List(String()),
         metadata={"description": "Why it was refused: field name to the list of broken rules."},
     )
 
 
-class BulkResultsSchema(Schema):
+class BulkResultsSchema(WholeSchema):
     """One answer for each testimonial, in order."""
 
-    results = fields.List(fields.Nested(BulkResultSchema), required=True)
+    results = List(fields.Nested(BulkResultSchema))
 
 
 KIND = "testimonial.add"

@@ -3,17 +3,22 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from marshmallow import Schema, ValidationError, fields, post_dump, pre_dump, validates_schema
+from marshmallow import Schema, ValidationError, fields, pre_dump, validates_schema
 
 from testimonials.core.http.answers import CursorQuerySchema
 from testimonials.core.http.fields import (
     Choice,
+    List,
+    Number,
     QueryCount,
     RuleField,
+    SparseSchema,
     StrictSchema,
+    String,
     Switch,
     Text,
     Time,
+    WholeSchema,
 )
 from testimonials.core.text import TAG_LENGTH
 from testimonials.projects.defaults import SLUG_LENGTH
@@ -63,71 +68,59 @@ class EachForItself(RuleField, fields.List[Any]):
 class BulkSchema(StrictSchema):
     """The body of POST testimonials/bulk."""
 
-    testimonials = EachForItself(
-        cls_or_instance=fields.Nested(TestimonialAddSchema),
-        required=True,
-    )
+    testimonials = EachForItself(cls_or_instance=fields.Nested(TestimonialAddSchema), required=True)
 
 
 class TwitterSchema(Schema):
     """An author on X."""
 
-    id = fields.String()
-    handle = fields.String()
-    displayName = fields.String()
-    avatarUrl = fields.String()
+    id = String()
+    handle = String()
+    displayName = String()
+    avatarUrl = String()
     verified = fields.Boolean()
 
 
-class ReplySchema(Schema):
+class ReplySchema(WholeSchema):
     """The owner's public reply."""
 
-    text = fields.String(required=True)
-    repliedAt = Time(attribute="replied_at", required=True)
+    text = String()
+    repliedAt = Time(attribute="replied_at")
 
 
-class AnswerSchema(Schema):
+class AnswerSchema(WholeSchema):
     """An answer, with the question as it was asked."""
 
-    id = fields.String(required=True, metadata={"description": "The question's."})
-    question = fields.String(required=True)
-    kind = Choice(*KINDS, required=True)
+    id = String(description="The question's.")
+    question = String()
+    kind = Choice(*KINDS)
     answer = fields.Raw(
-        required=True,
         metadata={
             "type": ["string", "array", "integer", "boolean"],
             "items": {"type": "string"},
             "description": "Of a `text` a string, of a `choice` a list, of a `scale` a number from "
             "0 to 10, of a `consent` true.",
-        },
+        }
     )
-    isPublic = Switch(required=True, description="Everybody may see it; else only the owner.")
+    isPublic = Switch(description="Everybody may see it; else only the owner.")
 
 
-class RecordingSchema(Schema):
+class RecordingSchema(SparseSchema):
     """A video or voice recording."""
 
     kind = Choice("video", "voice", required=True)
-    url = fields.String(
+    url = String(
         required=True,
-        metadata={
-            "description": "Where it is played, in parts too. Until it is approved, the URL has a "
-            "key that opens it for a week at least."
-        },
+        description="Where it is played, in parts too. Until it is approved, the URL has a "
+        "key that opens it for a week at least.",
     )
-    posterUrl = fields.String(metadata={"description": "The picture before it plays."})
+    posterUrl = String(description="The picture before it plays.")
     seconds = fields.Float(required=True)
-    mediaType = fields.String(required=True, metadata={"description": "Such as `video/mp4`."})
-    width = fields.Integer()
-    height = fields.Integer()
-    transcript = fields.String(
-        required=True, metadata={"description": "What is said; empty until somebody wrote it."}
-    )
-    captionsUrl = fields.String(metadata={"description": "WebVTT."})
-
-    @post_dump
-    def _omit_unset(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
-        return {name: value for name, value in data.items() if value is not None}
+    mediaType = String(required=True, description="Such as `video/mp4`.")
+    width = Number()
+    height = Number()
+    transcript = String(required=True, description="What is said; empty until somebody wrote it.")
+    captionsUrl = String(description="WebVTT.")
 
 
 class RecordingField(fields.Nested):
@@ -138,17 +131,17 @@ class RecordingField(fields.Nested):
 class TestimonialSchema(Schema):
     """A testimonial as the API shows it (spec, "Testimonial")."""
 
-    _id = fields.String(attribute="id", required=True)
-    projectId = fields.String(attribute="project_id", required=True)
+    _id = String(attribute="id", required=True)
+    projectId = String(attribute="project_id", required=True)
     status = Choice("pending", "approved", "rejected", "demo", required=True)
     source = Choice("public_page", "manual", "import", "demo", required=True)
-    authorName = fields.String(attribute="author_name", required=True)
-    authorEmail = fields.String(attribute="author_email")
-    authorRole = fields.String(attribute="author_role", required=True)
-    authorCompany = fields.String(attribute="author_company")
-    authorAvatar = fields.String(attribute="avatar_url")
+    authorName = String(attribute="author_name", required=True)
+    authorEmail = String(attribute="author_email")
+    authorRole = String(attribute="author_role", required=True)
+    authorCompany = String(attribute="author_company")
+    authorAvatar = String(attribute="avatar_url")
     twitter = fields.Nested(TwitterSchema)
-    text = fields.String(required=True)
+    text = String(required=True)
     rating = Rating()
     kind = Choice(
         "video", "voice", attribute="spoken_kind", description="Left out if it was written."
@@ -157,25 +150,21 @@ class TestimonialSchema(Schema):
     pinned = fields.Boolean(attribute="is_pinned")
     submittedAt = Time(attribute="submitted_at", required=True)
     reviewedAt = Time(attribute="reviewed_at")
-    highlights = fields.List(
-        fields.List(fields.Integer()),
-        metadata={
-            "description": "The words that the owner marked: ranges of `text`, in code points, "
-            "such as [[0, 5]] for the first five."
-        },
+    highlights = List(
+        List(Number()),
+        description="The words that the owner marked: ranges of `text`, in code points, "
+        "such as [[0, 5]] for the first five.",
     )
     reply = fields.Nested(ReplySchema, attribute="public_reply")
-    externalId = fields.String(
-        attribute="external_id", metadata={"description": "The id that its writer gave it."}
-    )
-    answers = fields.List(
+    externalId = String(attribute="external_id", description="The id that its writer gave it.")
+    answers = List(
         fields.Nested(AnswerSchema),
         attribute="all_answers",
-        metadata={"description": "What the author answered to the owner's own questions."},
+        description="What the author answered to the owner's own questions.",
     )
-    form = fields.String(
+    form = String(
         attribute="form_name",
-        metadata={"description": "The form that it was sent by, if not the collection page."},
+        description="The form that it was sent by, if not the collection page.",
     )
     rewarded = Switch(
         attribute="is_rewarded",
@@ -184,9 +173,8 @@ class TestimonialSchema(Schema):
     insider = Switch(
         attribute="is_insider", description="Set where the author works here or is related."
     )
-    translatedFrom = fields.String(
-        attribute="translated_from",
-        metadata={"description": "The language that the words were translated from."},
+    translatedFrom = String(
+        attribute="translated_from", description="The language that the words were translated from."
     )
     verifiedCustomer = Switch(
         attribute="is_verified_customer",
@@ -219,12 +207,12 @@ class TestimonialSchema(Schema):
         return made
 
 
-class TestimonialListSchema(Schema):
+class TestimonialListSchema(WholeSchema):
     """A page of the list."""
 
-    items = fields.List(fields.Nested(TestimonialSchema), required=True)
-    limit = fields.Integer(required=True)
-    offset = fields.Integer(required=True)
+    items = List(fields.Nested(TestimonialSchema))
+    limit = Number()
+    offset = Number()
 
 
 class PageQuerySchema(CursorQuerySchema):
@@ -238,10 +226,10 @@ class PageQuerySchema(CursorQuerySchema):
             raise ValidationError({"after": ["Give after or offset, not both."]})
 
 
-class DeletedCountSchema(Schema):
+class DeletedCountSchema(WholeSchema):
     """How many were removed."""
 
-    deletedCount = fields.Integer(required=True)
+    deletedCount = Number()
 
 
 # Shapes of the API's answers about what waits, and of decisions about it.
@@ -256,15 +244,15 @@ class SubmissionSchema(TestimonialSchema):
     """A testimonial in any state, with what only its owner sees."""
 
     status = Choice(*STATUSES, required=True)
-    tags = fields.List(fields.String(), required=True)
-    originalText = fields.String(
+    tags = List(String(), required=True)
+    originalText = String(
         attribute="original_text",
-        metadata={"description": "The words as they were sent, once somebody has edited them."},
+        description="The words as they were sent, once somebody has edited them.",
     )
-    heldFor = fields.List(
-        fields.String(),
+    heldFor = List(
+        String(),
         attribute="held_reasons",
-        metadata={"description": "Why it was taken for spam; kept when it is released."},
+        description="Why it was taken for spam; kept when it is released.",
     )
     setAside = Choice(
         *REASONS,
@@ -273,9 +261,7 @@ class SubmissionSchema(TestimonialSchema):
     )
     deletedAt = Time(
         attribute="deleted_at",
-        metadata={
-            "description": "Since when it is in the trash, which usually keeps it for 30 days."
-        },
+        description="Since when it is in the trash, which usually keeps it for 30 days.",
     )
 
 
@@ -335,32 +321,27 @@ class DecisionSchema(StrictSchema):
             raise ValidationError({"reason": [f"Leave it out: {decision} takes no reason."]})
 
 
-class DecidedSchema(Schema):
+class DecidedSchema(WholeSchema):
     """What became of one testimonial."""
 
-    _id = fields.String(attribute="id", required=True)
+    _id = String(attribute="id")
     result = Choice(
         "done",
         "unchanged",
         "unknown",
-        required=True,
         description="`unchanged`: its status doesn't allow this, or it was so already.",
     )
-    status = fields.String(
-        allow_none=True,
-        required=True,
-        metadata={"description": "Its status now, or `trash`; null for an unknown one."},
+    status = String(
+        allow_none=True, description="Its status now, or `trash`; null for an unknown one."
     )
 
 
-class DecisionsSchema(Schema):
+class DecisionsSchema(WholeSchema):
     """What became of each, in the order in which they were named."""
 
-    results = fields.List(fields.Nested(DecidedSchema), required=True)
-    undo = fields.String(
-        allow_none=True,
-        required=True,
-        metadata={"description": "Takes it back for a day: POST it to `undo`. null: nothing to."},
+    results = List(fields.Nested(DecidedSchema))
+    undo = String(
+        allow_none=True, description="Takes it back for a day: POST it to `undo`. null: nothing to."
     )
 
 
@@ -376,17 +357,17 @@ class UndoSchema(StrictSchema):
     )
 
 
-class UndoneSchema(Schema):
+class UndoneSchema(WholeSchema):
     """How many testimonials were put back."""
 
-    undoneCount = fields.Integer(required=True)
+    undoneCount = Number()
 
 
-class TagSchema(Schema):
+class TagSchema(WholeSchema):
     """A tag, and how many testimonials have it."""
 
-    name = fields.String(required=True)
-    count = fields.Integer(required=True)
+    name = String()
+    count = Number()
 
 
 class TagRenameSchema(StrictSchema):
@@ -404,42 +385,34 @@ class TagRenameSchema(StrictSchema):
 class TagRemovedSchema(TagSchema):
     """A tag that was removed from testimonials."""
 
-    undo = fields.String(required=True, allow_none=True)
+    undo = String(allow_none=True)
 
 
 # Shapes of one testimonial in the API.
 
 
-class ChangeSchema(Schema):
+class ChangeSchema(SparseSchema):
     """One change of a testimonial."""
 
-    action = fields.String(
-        required=True, metadata={"description": "Such as `add`, `edit`, `approve`, `reply`."}
-    )
-    by = fields.String(
-        attribute="actor", required=True, metadata={"description": "A person, or an agent."}
-    )
+    action = String(required=True, description="Such as `add`, `edit`, `approve`, `reply`.")
+    by = String(attribute="actor", required=True, description="A person, or an agent.")
     at = Time(attribute="created_at", required=True)
     reason = Choice(*REASONS, description="Why it was set aside.")
-
-    @post_dump
-    def _omit_unset(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
-        return {name: value for name, value in data.items() if value is not None}
 
 
 class TestimonialDetailSchema(SubmissionSchema):
     """A testimonial with what only its owner sees."""
 
-    history = fields.List(
+    history = List(
         fields.Nested(ChangeSchema),
-        metadata={"description": "Who wrote, changed and decided what, newest first."},
+        description="Who wrote, changed and decided what, newest first.",
     )
-    recordUrl = fields.String(
-        metadata={"description": "Its public record, if it is shown; as JSON with `.json` behind."}
+    recordUrl = String(
+        description="Its public record, if it is shown; as JSON with `.json` behind."
     )
 
 
 class VisibleTestimonialSchema(TestimonialSchema):
     """A testimonial as the public sees it, with its tags."""
 
-    tags = fields.List(fields.String(), required=True)
+    tags = List(String(), required=True)

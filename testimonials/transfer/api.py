@@ -6,13 +6,22 @@ from functools import partial
 from typing import IO
 
 from flask import Response, request, send_file
-from marshmallow import Schema, fields, validate
+from marshmallow import fields, validate
 
 from testimonials.auth.callers import Caller, Scope
 from testimonials.core.extensions import db
 from testimonials.core.http.answers import wrap
 from testimonials.core.http.blueprints import transfer
-from testimonials.core.http.fields import StrictSchema, Switch, Text, Time
+from testimonials.core.http.fields import (
+    List,
+    Number,
+    StrictSchema,
+    String,
+    Switch,
+    Text,
+    Time,
+    WholeSchema,
+)
 from testimonials.projects.changes import Values
 from testimonials.projects.models import Project
 from testimonials.transfer.archives.writing import reading_one_moment, spool
@@ -27,20 +36,20 @@ ID_LENGTH = 24
 # Shapes of the API's answers about imports.
 
 
-class ImportSchema(Schema):
+class ImportSchema(WholeSchema):
     """One import of a table."""
 
-    _id = fields.String(attribute="id", required=True)
-    fileName = fields.String(attribute="file_name", required=True)
-    by = fields.String(attribute="actor", required=True)
-    state = fields.String(required=True, validate=validate.OneOf((RUNNING, STOPPED, DONE, UNDONE)))
-    problem = fields.String(required=True, allow_none=True)
-    totalCount = fields.Integer(attribute="total", required=True)
-    doneCount = fields.Integer(attribute="done", required=True)
-    addedCount = fields.Integer(attribute="added", required=True)
-    createdAt = Time(attribute="created_at", required=True)
-    finishedAt = Time(attribute="finished_at", required=True, allow_none=True)
-    undoneAt = Time(attribute="undone_at", required=True, allow_none=True)
+    _id = String(attribute="id")
+    fileName = String(attribute="file_name")
+    by = String(attribute="actor")
+    state = String(validate=validate.OneOf((RUNNING, STOPPED, DONE, UNDONE)))
+    problem = String(allow_none=True)
+    totalCount = Number(attribute="total")
+    doneCount = Number(attribute="done")
+    addedCount = Number(attribute="added")
+    createdAt = Time(attribute="created_at")
+    finishedAt = Time(attribute="finished_at", allow_none=True)
+    undoneAt = Time(attribute="undone_at", allow_none=True)
 
 
 class UndoImportSchema(StrictSchema):
@@ -51,16 +60,12 @@ class UndoImportSchema(StrictSchema):
     )
 
 
-class UndoneImportSchema(Schema):
+class UndoneImportSchema(WholeSchema):
     """What undoing an import did."""
 
-    removedCount = fields.Integer(
-        attribute="removed", required=True, metadata={"description": "How many it removed."}
-    )
-    keptCount = fields.Integer(
-        attribute="kept",
-        required=True,
-        metadata={"description": "How many stay, because they were changed since."},
+    removedCount = Number(attribute="removed", description="How many it removed.")
+    keptCount = Number(
+        attribute="kept", description="How many stay, because they were changed since."
     )
 
 
@@ -106,29 +111,29 @@ class CaseFileQuerySchema(StrictSchema):
     testimonial = Text(ID_LENGTH, description="The id of one testimonial. Without it, all.")
 
 
-class CaseFileSchema(Schema):
+class CaseFileSchema(WholeSchema):
     """What happened, and how the numbers are made."""
 
-    format = fields.String(required=True)
-    version = fields.Integer(required=True)
-    program = fields.String(required=True)
-    day = fields.String(required=True)
-    testimonial = fields.String(required=True, allow_none=True)
-    notes = fields.Dict(required=True)
-    numbers = fields.Dict(required=True)
-    keptRatings = fields.List(fields.Dict(), required=True)
-    byStars = fields.List(fields.Dict(), required=True)
-    settings = fields.Dict(required=True)
-    forms = fields.List(fields.Dict(), required=True)
-    savedWidgets = fields.List(fields.Dict(), required=True)
-    rewards = fields.List(fields.Dict(), required=True)
-    changesOfSettings = fields.List(fields.Dict(), required=True)
-    orders = fields.Dict(required=True)
-    lists = fields.List(fields.Dict(), required=True)
-    requests = fields.List(fields.Dict(), required=True)
-    complaints = fields.List(fields.Dict(), required=True)
-    setAsideAndDeleted = fields.List(fields.Dict(), required=True)
-    testimonials = fields.List(fields.Dict(), required=True)
+    format = String()
+    version = Number()
+    program = String()
+    day = String()
+    testimonial = String(allow_none=True)
+    notes = fields.Dict()
+    numbers = fields.Dict()
+    keptRatings = List(fields.Dict())
+    byStars = List(fields.Dict())
+    settings = fields.Dict()
+    forms = List(fields.Dict())
+    savedWidgets = List(fields.Dict())
+    rewards = List(fields.Dict())
+    changesOfSettings = List(fields.Dict())
+    orders = fields.Dict()
+    lists = List(fields.Dict())
+    requests = List(fields.Dict())
+    complaints = List(fields.Dict())
+    setAsideAndDeleted = List(fields.Dict())
+    testimonials = List(fields.Dict())
 
 
 @transfer.resource(

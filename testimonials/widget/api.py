@@ -2,11 +2,19 @@
 
 from typing import Any
 
-from marshmallow import Schema, fields, validate
+from marshmallow import fields, validate
 
 from testimonials.auth.callers import Scope
 from testimonials.core.http.blueprints import widget
-from testimonials.core.http.fields import Choice, StrictSchema, Text, Time
+from testimonials.core.http.fields import (
+    Choice,
+    List,
+    StrictSchema,
+    String,
+    Text,
+    Time,
+    WholeSchema,
+)
 from testimonials.core.text import TAG_LENGTH
 from testimonials.projects import schemas
 from testimonials.projects.api import get_project
@@ -56,21 +64,19 @@ class WidgetDraftSchema(DraftStepSchema):
         exclude = ("step",)
 
     # The last one last.
-    steps = fields.List(fields.Nested(DraftStepSchema), validate=validate.Length(max=MAX_STEPS))
+    steps = List(fields.Nested(DraftStepSchema), validate=validate.Length(max=MAX_STEPS))
 
 
-class WidgetSchema(Schema):
+class WidgetSchema(WholeSchema):
     """One widget of a project, with a look and a selection of its own."""
 
-    name = fields.String(
-        required=True,
-        allow_none=True,
-        metadata={"description": "Value of `data-testimonials-widget`; null: the project's own."},
+    name = String(
+        allow_none=True, description="Value of `data-testimonials-widget`; null: the project's own."
     )
-    widgetConfig = fields.Nested(schemas.WidgetConfigSchema, attribute="config", required=True)
-    widgetDesign = fields.Nested(schemas.WidgetDesignSchema, attribute="design", required=True)
-    createdAt = Time(attribute="created_at", required=True)
-    updatedAt = Time(attribute="updated_at", required=True)
+    widgetConfig = fields.Nested(schemas.WidgetConfigSchema, attribute="config")
+    widgetDesign = fields.Nested(schemas.WidgetDesignSchema, attribute="design")
+    createdAt = Time(attribute="created_at")
+    updatedAt = Time(attribute="updated_at")
 
 
 class EmbedSnippetQuerySchema(StrictSchema):
@@ -84,17 +90,13 @@ class EmbedSnippetQuerySchema(StrictSchema):
     )
 
 
-class EmbedSnippetSchema(Schema):
+class EmbedSnippetSchema(WholeSchema):
     """What to place in a web page."""
 
-    projectId = fields.String(required=True)
-    widgetUrl = fields.String(required=True, metadata={"description": "URL of the widget script."})
-    script = fields.String(
-        required=True, metadata={"description": "Script element, once on a page."}
-    )
-    container = fields.String(
-        required=True, metadata={"description": "Element that the widget renders into."}
-    )
+    projectId = String()
+    widgetUrl = String(description="URL of the widget script.")
+    script = String(description="Script element, once on a page.")
+    container = String(description="Element that the widget renders into.")
 
 
 # The API's endpoints for the widget's settings and its snippet.

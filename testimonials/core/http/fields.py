@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
-from marshmallow import RAISE, Schema, ValidationError, fields, validate
+from marshmallow import RAISE, Schema, ValidationError, fields, post_dump, validate
 from marshmallow.exceptions import SCHEMA
 from marshmallow.types import UnknownOption
 
@@ -72,6 +72,25 @@ def _flatten(place: str, messages: Any) -> Iterator[tuple[str, list[str]]]:
         yield from _flatten(place if place and name == SCHEMA else inner, below)
 
 
+class WholeSchema(Schema):
+    """What the API answers where nothing is left out."""
+
+    def on_bind_field(self, field_name: str, field_obj: fields.Field[Any]) -> None:
+        field_obj.required = True
+
+
+class SparseSchema(Schema):
+    """What the API answers without what isn't set, but for what is required."""
+
+    @post_dump
+    def _omit_unset(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
+        return {
+            name: value
+            for name, value in data.items()
+            if value is not None or self.fields[name].required
+        }
+
+
 class RuleField(fields.Field[Any]):
     """The base of all fields, with two sets of messages.
 
@@ -88,7 +107,7 @@ class RuleField(fields.Field[Any]):
 
     def __init__(
         self,
-        *,
+        *arguments: Any,
         rule: str = "",
         missing: str = "",
         description: str = "",
@@ -101,6 +120,7 @@ class RuleField(fields.Field[Any]):
             options["required"] = True
             self.own_messages |= dict.fromkeys(("required", "invalid"), missing)
         super().__init__(
+            *arguments,
             error_messages=_messages(rule or self.rule) | self.messages | self.own_messages,
             metadata={**self.about, **(metadata or {})}
             | ({"description": description} if description else {}),
@@ -317,7 +337,19 @@ class QueryCount(RuleField, fields.Integer):
         return int(value)
 
 
-class Time(fields.DateTime):
+class String(RuleField, fields.String):
+    """A text in a response."""
+
+
+class Number(RuleField, fields.Integer):
+    """A whole number in a response."""
+
+
+class List(RuleField, fields.List[Any]):
+    """A list in a response."""
+
+
+class Time(RuleField, fields.DateTime):
     """A time in a response: ISO 8601 in UTC, with milliseconds and Z."""
 
     def _serialize(self, value: Any, attr: Any, obj: Any, **kwargs: Any) -> Any:

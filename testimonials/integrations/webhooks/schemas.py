@@ -9,7 +9,18 @@ from marshmallow import Schema, ValidationError, fields, validates_schema
 
 from testimonials.core.db.identifiers import is_identifier
 from testimonials.core.http.answers import PageLimit
-from testimonials.core.http.fields import Choice, RuleField, StrictSchema, Switch, Time, WebUrl
+from testimonials.core.http.fields import (
+    Choice,
+    List,
+    Number,
+    RuleField,
+    StrictSchema,
+    String,
+    Switch,
+    Time,
+    WebUrl,
+    WholeSchema,
+)
 from testimonials.integrations.webhooks.models import EVENT, STATES, TEMPLATES
 from testimonials.integrations.webhooks.payloads import NAMES
 
@@ -62,23 +73,21 @@ class Since(RuleField, fields.DateTime):
         raise self.make_error("invalid")
 
 
-class ActorSchema(Schema):
+class ActorSchema(WholeSchema):
     """Who did it."""
 
-    kind = Choice(*ACTOR_KINDS, required=True)
-    name = fields.String(
-        required=True, metadata={"description": "What people know them by, as activity shows it."}
-    )
+    kind = Choice(*ACTOR_KINDS)
+    name = String(description="What people know them by, as activity shows it.")
 
 
 class EventSchema(Schema):
     """One thing that happened, to one testimonial or to `count` of them at once."""
 
-    id = fields.String(required=True)
+    id = String(required=True)
     type = Choice(*NAMES, required=True)
-    projectId = fields.String(required=True)
-    testimonialId = fields.String()
-    count = fields.Integer()
+    projectId = String(required=True)
+    testimonialId = String()
+    count = Number()
     actor = fields.Nested(ActorSchema, required=True)
     createdAt = Time(required=True)
 
@@ -115,80 +124,62 @@ class WebhookUpdateSchema(StrictSchema):
     )
 
 
-class WebhookSchema(Schema):
+class WebhookSchema(WholeSchema):
     """A webhook endpoint."""
 
-    _id = fields.String(attribute="id", required=True)
-    projectId = fields.String(attribute="project_id", required=True)
-    url = fields.String(required=True)
-    events = fields.List(fields.String(), required=True)
-    template = Choice(*TEMPLATES, required=True)
-    active = fields.Boolean(attribute="is_active", required=True)
+    _id = String(attribute="id")
+    projectId = String(attribute="project_id")
+    url = String()
+    events = List(String())
+    template = Choice(*TEMPLATES)
+    active = fields.Boolean(attribute="is_active")
     state = Choice(
         *STATES,
-        required=True,
         description="`paused`: whoever added it is no admin any more. It hears of nothing "
         "until it is kept (`POST .../rotate`) or removed.",
     )
     failingSince = Time(
         attribute="failing_since",
         allow_none=True,
-        required=True,
-        metadata={"description": "Since when every try has failed; null while all is well."},
+        description="Since when every try has failed; null while all is well.",
     )
-    switchedOffBecause = fields.String(
-        attribute="switched_off_because", allow_none=True, required=True
-    )
-    createdBy = fields.String(attribute="created_by", required=True)
-    createdAt = Time(attribute="created_at", required=True)
-    updatedAt = Time(attribute="updated_at", required=True)
+    switchedOffBecause = String(attribute="switched_off_because", allow_none=True)
+    createdBy = String(attribute="created_by")
+    createdAt = Time(attribute="created_at")
+    updatedAt = Time(attribute="updated_at")
 
 
 class NewWebhookSchema(WebhookSchema):
     """A webhook endpoint with its secret, which is shown only once."""
 
-    secret = fields.String(
-        allow_none=True,
-        required=True,
-        metadata={"description": "Verifies what it is sent; null for a build hook."},
-    )
+    secret = String(allow_none=True, description="Verifies what it is sent; null for a build hook.")
 
 
-class AttemptSchema(Schema):
+class AttemptSchema(WholeSchema):
     """One try of a delivery, and what came of it."""
 
-    at = fields.String(required=True, metadata={"format": "date-time"})
-    ms = fields.Integer(required=True, metadata={"description": "How long it took."})
-    status = fields.Integer(allow_none=True, required=True)
-    error = fields.String(
-        allow_none=True, required=True, metadata={"description": "Why no answer came."}
-    )
-    answer = fields.String(
-        required=True, metadata={"description": "The first 1,024 bytes of the answer's content."}
-    )
+    at = String(metadata={"format": "date-time"})
+    ms = Number(description="How long it took.")
+    status = Number(allow_none=True)
+    error = String(allow_none=True, description="Why no answer came.")
+    answer = String(description="The first 1,024 bytes of the answer's content.")
 
 
-class DeliverySchema(Schema):
+class DeliverySchema(WholeSchema):
     """One message to an endpoint."""
 
-    _id = fields.String(attribute="id", required=True)
-    webhookId = fields.String(attribute="endpoint_id", required=True)
-    messageId = fields.String(
-        attribute="message_id",
-        required=True,
-        metadata={"description": "The header `webhook-id` of each try."},
-    )
-    eventId = fields.String(attribute="event_id", required=True)
-    type = fields.String(attribute="event_type", required=True)
-    testimonialId = fields.String(attribute="subject", allow_none=True, required=True)
-    state = Choice("due", "sent", "failed", required=True)
-    tries = fields.Integer(required=True)
-    nextTryAt = Time(attribute="due_at", allow_none=True, required=True)
-    request = fields.Dict(
-        allow_none=True, required=True, metadata={"description": "What was last sent."}
-    )
-    attempts = fields.List(fields.Nested(AttemptSchema), required=True)
-    createdAt = Time(attribute="created_at", required=True)
+    _id = String(attribute="id")
+    webhookId = String(attribute="endpoint_id")
+    messageId = String(attribute="message_id", description="The header `webhook-id` of each try.")
+    eventId = String(attribute="event_id")
+    type = String(attribute="event_type")
+    testimonialId = String(attribute="subject", allow_none=True)
+    state = Choice("due", "sent", "failed")
+    tries = Number()
+    nextTryAt = Time(attribute="due_at", allow_none=True)
+    request = fields.Dict(allow_none=True, metadata={"description": "What was last sent."})
+    attempts = List(fields.Nested(AttemptSchema))
+    createdAt = Time(attribute="created_at")
 
 
 class RedeliverSchema(StrictSchema):
@@ -203,7 +194,7 @@ class RedeliverSchema(StrictSchema):
             raise ValidationError("Send either deliveryId or since.", "since")
 
 
-class RedeliveredSchema(Schema):
+class RedeliveredSchema(WholeSchema):
     """How many events are told again."""
 
-    count = fields.Integer(required=True)
+    count = Number()
