@@ -1,6 +1,7 @@
 """Delivering events to webhooks: due attempts, signatures, retries."""
 
 import logging
+import math
 import queue
 import threading
 import time
@@ -290,7 +291,7 @@ def _stop(hopeless: Sequence[tuple[WebhookEndpoint, str]]) -> None:
 # The background thread of webhooks: it reads the record, and sends what is due, 20 at a time.
 #
 # A receiver never holds up anything but its own deliveries: sending happens in threads without the
-# database, and mail has a thread of its own.
+# database, mail has a thread of its own, and what else this thread does gets its turn.
 
 logger = logging.getLogger("testimonials.webhooks")
 
@@ -299,6 +300,8 @@ AT_ONCE = 20
 READ_SECONDS = 1.0
 # How long to wait for an answer before looking for something else to send.
 LOOK_SECONDS = 0.25
+# How long what is under way is waited for before the thread's other work.
+TURN_SECONDS = 3.0
 # While so many wait for an endpoint, no more are written: the record itself keeps them.
 MOST_WAITING = 1000
 
@@ -313,9 +316,12 @@ class Dispatcher:
         self._done: list[tuple[Leased, Outcome]] = []
         self._next_read = 0.0
 
-    def run(self, is_ending: Callable[[], bool] = lambda: False) -> None:
-        """Read and send until nothing is left to do now; commits after each step."""
-        is_allowed = may_connect()
+    def run(self, is_ending: Callable[[], bool] = lambda: False, seconds: float = math.inf) -> None:
+        """Read and send until nothing is left to do now; commits after each step.
+
+        What is under way after `seconds` is left to the next run, unless the process ends.
+        """
+        is_allowed, end = may_connect(), time.monotonic() + seconds
         while True:
             if time.monotonic() >= self._next_read and not is_ending():
                 self._next_read = time.monotonic() + READ_SECONDS
@@ -323,7 +329,7 @@ class Dispatcher:
                 read_events()
             self._collect()
             self._settle_and_lease(is_allowed, is_ending())
-            if not self._under_way:
+            if not self._under_way or (time.monotonic() >= end and not is_ending()):
                 return
 
     def _collect(self) -> None:
@@ -367,8 +373,8 @@ class Dispatcher:
 
 @every_process("webhooks")
 def deliver_webhooks() -> None:
-    """Read and send until nothing is left to do now."""
-    kept(EXTENSION, Dispatcher).run(is_ending)
+    """Read and send until nothing is left to do now, or others of the thread have waited long."""
+    kept(EXTENSION, Dispatcher).run(is_ending, TURN_SECONDS)
 
 
 def pause_endpoints() -> None:

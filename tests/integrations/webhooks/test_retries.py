@@ -9,6 +9,7 @@ import pytest
 from sqlalchemy import create_engine, text
 
 from testimonials.core.extensions import begin_write, db
+from testimonials.core.jobs import run_due
 from testimonials.integrations.webhooks.delivery import MOST_OF_ONE
 from testimonials.integrations.webhooks.sending import new_secret
 from testimonials.projects.projects import lock_project
@@ -17,6 +18,7 @@ from testimonials.testimonials.moderation import apply_action
 from tests.auth.browsers import open_browser
 from tests.auth.links import mails
 from tests.integrations.webhooks.receiver import Handler, Receiver, add_hook, receiving
+from tests.projects.test_website import serve_website
 from tests.support.rows import add_testimonial
 from tests.support.servers import wait_for
 
@@ -158,6 +160,27 @@ def test_a_slow_one_holds_up_none(app, owner, hook, receiver):
         release.set()
         sender.join()
         assert len(receiver.bodies) == 30
+
+
+def test_a_slow_one_does_not_keep_its_thread_from_other_work(app, owner, hook, receiver):
+    release = hang(receiver)
+    owner.create_testimonial(hook.project)
+    with serve_website() as site:
+        owner.create_project(website=site.url)
+
+        def work() -> None:
+            with app.app_context():
+                run_due("webhooks")
+
+        worker = threading.Thread(target=work)
+        worker.start()
+        wait_for(lambda: site.asked, what="the website to be read")
+        assert [row.state for row in hook.deliveries()] == ["due"]
+        release.set()
+        worker.join()
+        # The next round notes what came of it.
+        work()
+        assert [row.state for row in hook.deliveries()] == ["sent"]
 
 
 def test_the_slow_endpoints_of_one_account_hold_up_no_other_account(
