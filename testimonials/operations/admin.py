@@ -29,7 +29,7 @@ from testimonials.core.http.i18n import ENGLISH, use_language
 from testimonials.core.http.rate_limits import RateLimitCounter
 from testimonials.core.http.resource import View
 from testimonials.core.jobs import Job
-from testimonials.core.mail.outbox import MailState, count_mails, measure_waiting
+from testimonials.core.mail.outbox import MailState, count_mails, is_mail_refused, measure_waiting
 from testimonials.core.settings.current import current_settings
 from testimonials.dashboard.framework import require_session
 from testimonials.dashboard.proofs import require_proof
@@ -170,9 +170,12 @@ def _judge_mail() -> Iterator[Trouble]:
         )
         yield Trouble("No mail is sent", words)
     count, age = measure_waiting(db.session())
-    if count and age > LONGEST_WAIT:
+    is_refused = is_mail_refused(db.session())
+    if count and (is_refused or age > LONGEST_WAIT):
         title = _say(count, "mail waits", "mails wait")
         words = "They are kept, and tried again by themselves for about three days."
+        if is_refused:
+            words = f"The mail server refuses them or does not answer. {words}"
         yield Trouble(title, words, "mail list --state queued")
     failed = count_mails(db.session())[MailState.FAILED]
     if failed:

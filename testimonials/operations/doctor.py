@@ -351,7 +351,10 @@ def check_work() -> Iterator[Finding]:
         )
         return
     for row in rows:
-        if row.error is not None or row.finished_at is None or row.finished_at < oldest:
+        is_late = row.finished_at is None or row.finished_at < oldest
+        is_due = KINDS[row.kind].is_due
+        # What is done once isn't due any more.
+        if row.error is not None or (is_late and is_due is not None and is_due(row)):
             time = iso(row.finished_at) if row.finished_at else "never"
             words = f": {scrub(row.error)}" if row.error else ""
             yield Finding(

@@ -227,7 +227,9 @@ def run_backup_job(name: str) -> object:
     Raises `BackupFailed`, also while a process is at it.
     """
     if not take_job(name, lambda _row: True):
-        raise BackupFailed("another process is doing the same; it is in the list soon")
+        raise BackupFailed(
+            "another process is at it, or was killed while it was: try again in two minutes"
+        )
     return repeat_job(name)
 
 

@@ -103,6 +103,11 @@ def test_nothing_needs_somebody(make_app, make_caller):
     app = make_app(operators="boss@example.com", smtp_url="smtp://127.0.0.1:9")
     browser = open_browser(app, make_caller("boss@example.com", is_claimed=True, on=app))
     assert "Nothing needs you." in browser.get("/operator").text
+    # The first mail that the server refuses.
+    add_mail(app, MailState.QUEUED)
+    page = browser.get("/operator").text
+    assert "1 mail waits" in page
+    assert "The mail server refuses them or does not answer." in page
 
 
 def test_troubles_said(server, boss, customer, backend):

@@ -366,6 +366,9 @@ def test_a_proxy_that_is_not_trusted(make_healthy, serve, trusted, is_well):
 @pytest.mark.postgres
 def test_background_work_that_stopped(healthy):
     change(healthy, sql=f"UPDATE job SET finished_at = {ago(minutes=5)}")
+    # It was done once, for good.
+    once = f"UPDATE job SET finished_at = {ago(days=1)} WHERE id = 'record.begin-each'"
+    change(healthy, sql=once)
     assert consult(healthy) == {}
     change(
         healthy,
