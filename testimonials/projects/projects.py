@@ -1,7 +1,6 @@
 """Creating, finding and listing projects; their addresses and limits."""
 
 import functools
-import itertools
 import re
 import secrets
 import string
@@ -60,7 +59,11 @@ def make_slug(text: str) -> str:
 
 
 def random_slug() -> str:
-    return "project-" + "".join(secrets.choice(RANDOM_ALPHABET) for _ in range(6))
+    return f"project-{_random_letters()}"
+
+
+def _random_letters() -> str:
+    return "".join(secrets.choice(RANDOM_ALPHABET) for _ in range(6))
 
 
 def reserved_slugs() -> frozenset[str]:
@@ -161,6 +164,9 @@ def names_service(project: Project) -> bool:
 LISTED_PROJECTS = 50
 SLUG_KEPT = timedelta(days=90)
 SLUG_TRIES = 5
+MOST_NUMBERED = 20
+# Of a project's former slugs, so many are kept for it.
+MOST_OLD_SLUGS = 20
 
 
 class SlugTaken(ServiceError):
@@ -391,12 +397,13 @@ def choose_slug(wanted: str | None, business_name: str) -> str | None:
 
 
 def find_free_slug(name: str) -> str | None:
-    """Return the first free slug for a name, with a number if need be; None without letters."""
+    """Return a free slug for a name, with a number if need be; None without letters."""
     slug = make_slug(name)
     if not slug:
         return None
-    for number in itertools.count(1):
-        end = f"-{number}" if number > 1 else ""
+    # Each is looked up, so names that many have got letters in place of a number.
+    numbered = (f"-{number}" for number in range(2, MOST_NUMBERED + 1))
+    for end in ("", *numbered, f"-{_random_letters()}"):
         tried = slug[: SLUG_LENGTH - len(end)].rstrip("-") + end
         taken = select(Project.id).where(Project.slug == tried)
         if not (is_reserved(tried) or is_held(tried, None) or db.session.scalar(taken)):

@@ -72,6 +72,10 @@ def rename_slug(project: Project, text: str) -> None:
             db.session.merge(OldSlug(slug=old, project_id=project.id, renamed_at=clock.now()))
     except IntegrityError:
         raise projects.SlugTaken from None
+    # Nobody keeps all words from others.
+    own = select(OldSlug.slug).where(OldSlug.project_id == project.id)
+    oldest = own.order_by(OldSlug.renamed_at.desc()).offset(projects.MOST_OLD_SLUGS)
+    db.session.execute(delete(OldSlug).where(OldSlug.slug.in_(oldest)))
     projects.mark_edited(project)
 
 

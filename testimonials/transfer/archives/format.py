@@ -10,6 +10,7 @@ from marshmallow.exceptions import SCHEMA
 from sqlalchemy import Boolean, Column, Integer, String
 from sqlalchemy import Text as LongText
 
+from testimonials.collection.forms import MAX_FORMS
 from testimonials.collection.models import CollectionForm, MailedRequest, RequestBatch
 from testimonials.collection.schemas import FormDesignSchema
 from testimonials.core import clock
@@ -37,6 +38,7 @@ from testimonials.projects.page_design import (
     ItemId,
     PageDesignSchema,
 )
+from testimonials.projects.projects import MOST_OLD_SLUGS
 from testimonials.projects.schemas import (
     CollectFieldsUpdateSchema,
     PageConfigUpdateSchema,
@@ -57,7 +59,9 @@ from testimonials.testimonials.models import REASONS, KeptRating, Recording, Tes
 from testimonials.testimonials.schemas import TestimonialCreateSchema
 from testimonials.testimonials.tags import MAX_TAGS
 from testimonials.widget.api import WIDGET_NAME, WidgetDraftSchema
+from testimonials.widget.cache import MAX_ORIGINS
 from testimonials.widget.models import SavedWidget
+from testimonials.widget.settings import MAX_SAVED
 
 # Rules for the values in an archive that neither a column nor another schema has.
 
@@ -99,9 +103,14 @@ class Settings(fields.Nested):
 class Items(fields.List[Any]):
     """A list that is read up to its first error: a file may have millions of them."""
 
+    def __init__(
+        self, inner: fields.Field[Any], *, most: int | None = None, **options: Any
+    ) -> None:
+        super().__init__(inner, **options)
+        self.most = most
+
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> list[Any]:
-        if not isinstance(value, list):
-            raise ValidationError("Must be a list.")
+        _require_list(value, self.most)
         found = []
         for place, each in enumerate(value):
             try:
@@ -109,6 +118,13 @@ class Items(fields.List[Any]):
             except ValidationError as error:
                 raise ValidationError({place: error.messages}) from None
         return found
+
+
+def _require_list(value: Any, most: int | None) -> None:
+    if not isinstance(value, list):
+        raise ValidationError("Must be a list.")
+    if most is not None and len(value) > most:
+        raise ValidationError(f"Must be at most {most}.")
 
 
 class Before(fields.Nested):
@@ -205,7 +221,8 @@ class Part:
     """One kind of row in an archive.
 
     A column's rule is the one in `rules`, that of the field with its name in the `door`'s schema,
-    or that of its type. `beside` are the fields of a row that are not columns.
+    or that of its type. `beside` are the fields of a row that are not columns; a project has at
+    `most` so many rows.
     """
 
     def __init__(
@@ -216,8 +233,9 @@ class Part:
         *,
         door: type[Schema] | None = None,
         beside: Mapping[str, fields.Field[Any]] | None = None,
+        most: int | None = None,
     ) -> None:
-        self.model = model
+        self.model, self.most = model, most
         self.table: Any = model.__table__
         self.left_out = left_out
         self.columns = [each.name for each in self.table.columns if each.name not in left_out]
@@ -233,6 +251,14 @@ class Part:
 
     def write(self, row: Any) -> Row:
         return write_columns(row, self.columns)
+
+    def read_all(self, written: Any, name: str) -> list[Row]:
+        """Return the rows of a list of an archive; raise `ValidationError` that says where."""
+        try:
+            _require_list(written, self.most)
+        except ValidationError as error:
+            raise ValidationError(_name_place(name, error.messages)) from None
+        return [self.read(row, f"{name} {number}") for number, row in enumerate(written, 1)]
 
     def read(self, written: Any, where: str) -> Row:
         """Return a row of an archive, by columns; raise `ValidationError` that says where."""
@@ -324,7 +350,7 @@ PROJECT = Part(
     },
     door=ProjectCreateSchema,
 )
-OLD_SLUG = Part(OldSlug, {"project_id": _PARENT}, {"slug": SLUG})
+OLD_SLUG = Part(OldSlug, {"project_id": _PARENT}, {"slug": SLUG}, most=MOST_OLD_SLUGS)
 SAVED_WIDGET = Part(
     SavedWidget,
     {"project_id": _PARENT},
@@ -334,13 +360,15 @@ SAVED_WIDGET = Part(
         "design": fields.Nested(WidgetDesignSchema, load_default=dict),
         "draft": fields.Nested(WidgetDraftSchema),
     },
+    most=MAX_SAVED,
 )
 FORM = Part(
     CollectionForm,
     {"project_id": _PARENT},
     {"name": SLUG, "design": fields.Nested(FormDesignSchema, load_default=dict)},
+    most=MAX_FORMS,
 )
-SIGHTING = Part(WidgetSighting, {"project_id": _PARENT}, {"origin": ORIGIN})
+SIGHTING = Part(WidgetSighting, {"project_id": _PARENT}, {"origin": ORIGIN}, most=MAX_ORIGINS)
 # Of a part of many, four digits more.
 _BATCH = _matching("[0-9a-f]{24}([0-9a-f]{4})?", "an id of 24 hexadecimal digits")
 _BATCH.attribute, _BATCH.required = "batch_id", True
@@ -389,11 +417,7 @@ TESTIMONIAL = Part(
     },
     door=TestimonialCreateSchema,
     beside={
-        "tags": Items(
-            Text(TAG_LENGTH, one_line=True, blank=False),
-            required=True,
-            validate=validate.Length(max=MAX_TAGS, error=f"Must be at most {MAX_TAGS}."),
-        ),
+        "tags": Items(Text(TAG_LENGTH, one_line=True, blank=False), required=True, most=MAX_TAGS),
         "changes": Items(fields.Nested(StrictSchema.from_dict(CHANGE.fields)), required=True),
         # Of the record's hashes, oldest first.
         "salts": Items(_matching("[0-9a-f]{32}", "32 hexadecimal digits"), load_default=list),

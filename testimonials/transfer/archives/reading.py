@@ -129,7 +129,7 @@ def _read_archive(file: zipfile.ZipFile, most_text: int) -> Archive:
     project = PROJECT.read(described.get("project"), "project")
     for newer in ("savedWidgets", "forms", "keptRatings", "recordings"):
         described.setdefault(newer, [])
-    lists = {name: _read_list(described.get(name), name, part) for name, part in LISTS.items()}
+    lists = {name: part.read_all(described.get(name), name) for name, part in LISTS.items()}
     archive = Archive(project, lists, file, _read_record(described.get("record"), project["id"]))
     for name, part in LISTS.items():
         _require_unique(name, part, lists[name])
@@ -198,12 +198,6 @@ def _parse(content: bytes) -> dict[str, Any]:
 
 def _refuse_constant(name: str) -> Any:
     raise ValueError(name)
-
-
-def _read_list(written: Any, name: str, part: Part) -> list[Row]:
-    if not isinstance(written, list):
-        raise ValidationError(f"{name}: Must be a list.")
-    return [part.read(row, f"{name} {number}") for number, row in enumerate(written, 1)]
 
 
 def _require_unique(name: str, part: Part, rows: Sequence[Row]) -> None:

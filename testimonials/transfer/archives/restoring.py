@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import insert, select
+from sqlalchemy import exists, insert, select
 
 from testimonials.auth.models import Account
 from testimonials.collection.models import (
@@ -87,7 +87,7 @@ def restore_project(
     slug = slug or archive.project["slug"]
     _require_free(slug)
     erased, differences = leave_out_erased(archive, recordings), archive.differences
-    ids = _renew_taken_ids(archive)
+    ids = _renew_taken_ids(archive, account)
     project = _insert_project(archive, account, slug, ids)
     own = {"project_id": project.id}
     lists = {name: [_renew(row, ids) | own for row in rows] for name, rows in archive.lists.items()}
@@ -144,7 +144,17 @@ def _require_free(slug: str) -> None:
         )
 
 
-def _renew_taken_ids(archive: Archive) -> dict[str, str]:
+def _was_anothers(project_id: str, account: Account) -> bool:
+    """Tell whether a project that is gone had the id and wasn't the account's, by its record.
+
+    Websites may still show that project's widget.
+    """
+    is_own = exists().where(Event.account_id == account.id, Event.project_id == project_id)
+    query = select(RecordHead.project_id).where(RecordHead.project_id == project_id, ~is_own)
+    return db.session.scalar(query) is not None
+
+
+def _renew_taken_ids(archive: Archive, account: Account) -> dict[str, str]:
     changes, lists = archive.changes, archive.lists
     wanted: tuple[tuple[Any, list[Row]], ...] = (
         (Project.id, [archive.project]),
@@ -161,6 +171,8 @@ def _renew_taken_ids(archive: Archive) -> dict[str, str]:
     taken = {
         each for column, rows in wanted for each in _find(column, [row[column.key] for row in rows])
     }
+    if _was_anothers(archive.project["id"], account):
+        taken.add(archive.project["id"])
     # The parts of a batch stay together.
     renewed = {whole_of(each): new_identifier() for each in taken}
     return {each: renewed[whole_of(each)] + each[ID_LENGTH:] for each in taken}

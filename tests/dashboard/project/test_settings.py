@@ -77,6 +77,20 @@ def test_others_can_take_an_old_address_after_ninety_days(
     assert rename(open_browser(app, owner), project, "fern").status_code == 400
 
 
+def test_nobody_keeps_more_than_twenty_old_addresses_from_others(app, browser, outsider, project):
+    rename(browser, project, "salon")
+    for number in range(2, 22):
+        assert rename(browser, project, f"salon-{number}").status_code == 303
+    # All numbers that are tried are taken; each that is tried is looked up.
+    form = {"business_name": "Salon", "website": ""}
+    strange = open_browser(app, outsider)
+    made = strange.post("/dashboard/projects/new", data=form).headers["Location"].split("/")[3]
+    assert re.fullmatch("salon-[a-z0-9]{6}", slug_of(outsider, made))
+    # The newest twenty are kept for the project.
+    assert not can_create(outsider, "salon")
+    assert can_create(outsider, "fern")
+
+
 def test_an_old_address_can_be_taken_back_and_the_same_is_no_change(
     client, browser, project, owner
 ):

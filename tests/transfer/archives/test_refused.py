@@ -30,6 +30,10 @@ def remember(**before: Any) -> Callable[[dict[str, Any]], object]:
     return change
 
 
+def many(name: str) -> Callable[[dict[str, Any]], object]:
+    return lambda described: described.update({name: [{}] * 21})
+
+
 def page(**settings: Any) -> Callable[[dict[str, Any]], object]:
     return lambda described: described["project"]["pageConfig"].update(settings)
 
@@ -52,6 +56,10 @@ WRONG: list[tuple[Callable[[dict[str, Any]], object], str]] = [
     (lambda d: d.pop("project"), "project: Must be an object."),
     (lambda d: d.update(testimonials={}), "testimonials: Must be a list."),
     (lambda d: d["testimonials"].append(1), "testimonials 12: Must be an object."),
+    *(
+        (many(name), f"{name}: Must be at most 20.")
+        for name in ("oldSlugs", "widgetSightings", "savedWidgets", "forms")
+    ),
     (first("testimonials", id="../../etc"), "testimonials 1, id: Must be an id"),
     (first("testimonials", text=5), "testimonials 1, text: Must be a string"),
     (first("testimonials", text="x" * 2001), "text: Must be at most 2000 characters"),
