@@ -109,11 +109,13 @@ def find_digests(rows: Iterable[Any]) -> dict[str, dict[str, str]]:
     rows = list(rows)
     found, faces = dict[str, dict[str, str]](), {row.avatar_id for row in rows if row.avatar_id}
     spoken = [row.id for row in rows if row.kind != "written"]
-    of_faces = select(Image.id, Image.digest).where(Image.id.in_(faces))
-    of_spoken = select(Recording.testimonial_id, Recording.digest)
-    of_spoken = of_spoken.where(Recording.testimonial_id.in_(spoken))
-    photos = _read_known(of_faces) if faces else {}
-    recordings = _read_known(of_spoken) if spoken else {}
+    # Building a statement takes longer than SQLite needs for one, and most rows have neither.
+    photos, recordings = dict[str, str](), dict[str, str]()
+    if faces:
+        photos = _read_known(select(Image.id, Image.digest).where(Image.id.in_(faces)))
+    if spoken:
+        of_spoken = select(Recording.testimonial_id, Recording.digest)
+        recordings = _read_known(of_spoken.where(Recording.testimonial_id.in_(spoken)))
     for row in rows:
         media = {"photo": photos.get(row.avatar_id), "recording": recordings.get(row.id)}
         found[row.id] = {name: digest for name, digest in media.items() if digest}
