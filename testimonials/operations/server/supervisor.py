@@ -235,6 +235,8 @@ class Supervisor:
         # Keeps a worker's garbage collector from writing to, and so copying, shared memory.
         gc.collect()
         gc.freeze()
+        # A request makes more than the 700 that it would look after, and almost no cycles.
+        gc.set_threshold(10_000)
         while not self._is_ending or self._leaving:
             self._handle_signals()
             if IS_FROZEN and os.getppid() != self._parent:
