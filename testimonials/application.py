@@ -35,6 +35,7 @@ FILTERS = {
     "iso": clock.iso,
     "full": late("dashboard.formatting:describe_time"),
     "age": late("dashboard.formatting:describe_age"),
+    "breakable": late("dashboard.formatting:make_breakable"),
     "start_small": late("dashboard.formatting:start_small"),
     "browser": late("core.event_lists:translate_browser"),
 }
@@ -117,7 +118,7 @@ def build_app(settings: Settings | None = None) -> Flask:
     app = HostedFlask("testimonials")
     app.url_rule_class = LateRule
     app.cli = LateGroup("testimonials")
-    # Paths are literal: no redirects for slashes, no automatic answers to OPTIONS.
+    # Paths are literal: slashes are not merged, no automatic answers to OPTIONS.
     app.url_map.merge_slashes = False
     app.config["PROVIDE_AUTOMATIC_OPTIONS"] = False
     app.config["MAX_CONTENT_LENGTH"] = MAX_FORM_BYTES

@@ -195,7 +195,7 @@ def sign_up() -> ResponseReturnValue:
     email = sent.values["email"]
     request_link(LinkPurpose.SIGN_UP, email, cookies.describe_visitor(email))
     text = _("Open the link in it to choose a password. It may take a minute to arrive.")
-    return _mail_sent(_("A mail is on its way to %(email)s", email=email), text)
+    return render_template("auth/sign_in/mail_sent.html", text=text, email=email)
 
 
 @auth.get("/forgot")
@@ -218,7 +218,7 @@ def send_reset_link() -> ResponseReturnValue:
         "If this address has an account, a link to choose a new password is on its way. "
         "Links from the last hour still work."
     )
-    return _mail_sent(_("Check your mail"), text)
+    return render_template("auth/sign_in/mail_sent.html", text=text, email=email)
 
 
 @auth.get("/reset/<token>")
@@ -279,10 +279,6 @@ def _refuse(typed: str, email: str, error: credentials.SignInRefused | RateLimit
             account = credentials.find_claimed_account(email)
             record(SESSION_REFUSED, account.id if account else None)
     return show_login_again(error, problem, typed)
-
-
-def _mail_sent(title: str, text: str) -> str:
-    return render_template("auth/sign_in/mail_sent.html", title=title, text=text)
 
 
 def _reset_form(account: Account, problem: str = "", code_problem: str = "") -> Response:

@@ -448,7 +448,12 @@ def send_new_link() -> ResponseReturnValue:
         return _link_problem("invalid", sent.typed["email"], sent.errors), 422
     email = sent.values["email"]
     magic_links.request_link(magic_links.LinkPurpose.CLAIM, email, cookies.describe_visitor(email))
-    return render_template("auth/sign_in/link_sent.html", email=email)
+    text = _("If this address has an account to claim, a new link is on its way.")
+    hint = _(
+        "Earlier links stop working when the new one is sent. No mail after a few minutes? Look in "
+        "your spam folder, or check the address."
+    )
+    return render_template("auth/sign_in/mail_sent.html", text=text, hint=hint, email=email)
 
 
 @auth.errorhandler(magic_links.LinkInvalid)

@@ -249,6 +249,11 @@ def start_small(text: str) -> str:
     return text[:1].lower() + text[1:]
 
 
+def make_breakable(address: str) -> Markup:
+    """Return an address that breaks at its signs first where it doesn't fit on a line."""
+    return Markup(re.sub(r"(@)|(?=\.)", r"\1<wbr>", str(escape(address))))  # noqa: S704
+
+
 def describe_age(time: datetime) -> str:
     """Return how long ago a time is, or its date after seven days."""
     age = clock.now() - time

@@ -113,11 +113,13 @@ def describe_card(project: Project) -> Values:
 
 
 def default_message(project: Project) -> str:
-    name = project.business_name or "us"
-    return (
-        f"Hi! Thank you for choosing {name}. If you have a minute, two honest sentences about how "
-        f"it was would help us a lot:\n{LINK}"
+    """Return the suggested message, in the language that the owner reads."""
+    words = _(
+        "Hi! Thank you for choosing %(name)s. If you have a minute, two honest sentences about how "
+        "it was would help us a lot:",
+        name=project.name,
     )
+    return f"{words}\n{LINK}"
 
 
 def set_message(project: Project, text: str) -> None:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import quote
 
 from flask import Flask, Response, current_app, g, jsonify, render_template, request
 from flask.typing import ResponseReturnValue
@@ -303,12 +304,28 @@ def answer_service_error(error: ServiceError) -> Response:
     return _answer(response, error.shown, error.code, error.errors, error.title)
 
 
+def _find_without_slash() -> str:
+    """Return where the page is that somebody asked for with a slash at the end, or nothing.
+
+    Relative, since the service may be below a path or at a project's own host name.
+    """
+    path = request.path.removesuffix("/")
+    is_typed = path != request.path and "//" not in request.path and not wants_json(path)
+    is_page = is_typed and request.method in ("GET", "HEAD")
+    if not (is_page and current_app.url_map.bind("").test(path, "GET")):
+        return ""
+    query = request.query_string.decode("ascii", "ignore")
+    return f"../{quote(path.rpartition('/')[2])}{'?' if query else ''}{query}"
+
+
 def _answer_http_error(error: HTTPException) -> Response:
     _choose_language()
     if isinstance(error, BadHost):
         # No page can be made: its links are built with the host's name.
         body = json.dumps(error_body("The Host header is not a host name.", "BAD_REQUEST"))
         return Response(body, error.code, content_type="application/json")
+    if place := _find_without_slash():
+        return Response(status=308, headers={"Location": place})
     # The library's own response keeps headers such as Allow and Location.
     response = Response(status=error.code or 500)
     response.headers.update(

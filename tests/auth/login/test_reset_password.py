@@ -50,7 +50,7 @@ def test_the_link_sets_a_new_password(client, owner, link):
 
 def test_the_same_if_unknown(app, client, owner, agent):
     pages = {
-        ask_for_link(client, "/forgot", email).text.replace(email, "ADDRESS")
+        ask_for_link(client, "/forgot", email).text.replace("<wbr>", "").replace(email, "ADDRESS")
         for email in (owner.email, "nobody@example.com", agent.email)
     }
     assert (len(pages), purposes(app)) == (1, [("reset", owner.email)])

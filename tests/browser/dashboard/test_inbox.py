@@ -157,10 +157,18 @@ def test_every_key_of_the_list(site, open_page):
 
 def test_on_a_phone_the_bulk_bar_takes_the_place_of_the_menu(site, open_page):
     project = site.create_project()
-    for name in ("Maya", "Tom"):
-        add_testimonial(site.app, project.id, status="pending", author_name=name)
+    for name, text in (("Maya", "Words of Maya. " * 130), ("Tom", "Words of Tom.")):
+        add_testimonial(site.app, project.id, status="pending", author_name=name, text=text)
     page = open_page(site.url, has_touch=True, viewport={"width": 390, "height": 740})
     project.sign_in(page, "/inbox")
+    # A long text takes a few lines until it is opened; a short one is whole.
+    words = page.get_by_text("Words of Maya. Words")
+    more = page.get_by_role("button", name="Read more")
+    expect(more).to_have_count(1)
+    height = words.bounding_box()["height"]  # type: ignore[index]
+    more.tap()
+    expect(more).to_have_count(0)
+    assert words.bounding_box()["height"] > 3 * height  # type: ignore[index]
     for name in ("Maya", "Tom"):
         page.get_by_role("checkbox", name=f"Select {name}").tap()
     # Nothing is in front of its buttons, and none is in front of another.

@@ -72,6 +72,11 @@ def test_errors_elsewhere_are_pages(client):
     assert (answer.status_code, answer.mimetype) == (405, "text/html")
     assert "<script>alert" not in client.get("/<script>alert(1)</script>").text
     assert "POST" in answer.headers["Allow"]
+    # Who types a slash at the end arrives, also below a path and at a host name of one's own.
+    answer = client.get("/signup/?a=b%20c")
+    assert (answer.status_code, answer.location) == (308, "../signup?a=b%20c")
+    paths = ("/no/such/page/", "/signup//", "/v1/me/")
+    assert [client.get(path).status_code for path in paths] == [404] * 3
     # A host that is none is refused.
     for path in ("/", "/v1/me"):
         answer = client.get(path, headers={"Host": "a" * 64})

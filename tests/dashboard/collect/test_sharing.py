@@ -82,6 +82,10 @@ def test_a_message_follows_the_address(inbox):
 
 def test_a_message_is_kept_as_typed_until_it_is_reset_and_has_its_limits(inbox):
     suggested = message_on(inbox.get("collect/message").text)
+    german = inbox.client.get(
+        f"{inbox.base}/collect/message", headers={"Accept-Language": "de"}
+    ).text
+    assert message_on(german).startswith("Hallo! Danke")
     text = "Hóla!\n</textarea><b>& two\n\nlines 100%"
     assert save(inbox, text.replace("\n", "\r\n")).status_code == 303
     page = inbox.get("collect/message").text

@@ -25,6 +25,7 @@ for (const field of document.querySelectorAll('[data-password]')) {
   const check = () => {
     const length = [...field.value].length;
     const isEnough = length >= field.minLength;
+    hint.hidden = false;
     hint.classList.toggle('ok', isEnough);
     if (isEnough) hint.replaceChildren(tick.content.cloneNode(true), sayEnough.replace('{count}', length));
     else hint.textContent = length ? sayLeft.replace('{count}', length).replace('{least}', field.minLength) : rest;

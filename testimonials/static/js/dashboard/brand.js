@@ -90,9 +90,9 @@ showNames();
 const isFree = (name) => !touched.has(name) && document.activeElement?.name !== name;
 function fill(page) {
   const now = page.querySelector('[data-brand]').elements;
-  page.querySelectorAll('[data-lead], [data-tried]').forEach((each) => {
-    document.querySelector(each.matches('[data-lead]') ? '[data-lead]' : '[data-tried]').replaceWith(each);
-  });
+  document.querySelector('[data-lead]').replaceWith(page.querySelector('[data-lead]'));
+  // Until its styles are there, those before stay.
+  document.querySelector('[data-tried]').after(page.querySelector('[data-tried]'));
   form.dataset.typeface = now.businessName.form.dataset.typeface;
   if (isFree('businessName')) elements.businessName.value = now.businessName.value;
   for (const [part, ...names] of [['logo', 'picture', 'logo'], ['color', 'color'], ['trade', 'trade']]) {

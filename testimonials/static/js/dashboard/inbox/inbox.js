@@ -48,6 +48,11 @@ document.addEventListener('click', (event) => {
     pickAll(false);
     if (current) setCurrent(current);
   }
+  const more = event.target.closest('[data-more]');
+  if (more) {
+    more.previousElementSibling.classList.add('is-whole');
+    setCurrent(more.closest('[data-item]'));
+  }
   const why = event.target.closest('[data-why]');
   if (why) {
     event.preventDefault();

@@ -91,12 +91,20 @@ export function changeTotal(by) {
 
 /* ------------------------------------------------------------ a new list */
 
+// What is longer than its few lines can be opened there; rows get narrower and wider.
+const clipped = new ResizeObserver((entries) => {
+  for (const { target } of entries) target.nextElementSibling.hidden = target.scrollHeight - target.clientHeight < 4;
+});
+
 // Make the list that is in the page work; another one comes when this one ran empty.
 export function setUp() {
   if (!current?.isConnected) current = null;
   anchor = null;
   // Each row keeps its number, so that a refused decision puts it back in its place.
-  rows().forEach((row, index) => { row.dataset.order = index; });
+  rows().forEach((row, index) => {
+    row.dataset.order = index;
+    clipped.observe(row.querySelector('.item-text'));
+  });
   const none = inbox().querySelector('[data-none]');
   if (none) none.hidden = false;
   showSelection();
