@@ -291,6 +291,7 @@ def import_project(
             slug=slug,
             has_limit=not ignore_limit,
             resumes_requests=resume_requests,
+            by_operator=True,
         )
         record(events.PROJECT_IMPORTED, restored.project, name=restored.project.name)
         return _tell_restored(restored, resumes=resume_requests)

@@ -77,6 +77,7 @@ def restore_project(
     slug: str | None,
     has_limit: bool = True,
     resumes_requests: bool = False,
+    by_operator: bool = False,
 ) -> Restored:
     """Add the archive's project to the locked account; `slug` replaces the archive's.
 
@@ -87,7 +88,7 @@ def restore_project(
     slug = slug or archive.project["slug"]
     _require_free(slug)
     erased, differences = leave_out_erased(archive, recordings), archive.differences
-    ids = _renew_taken_ids(archive, account)
+    ids = _renew_taken_ids(archive, None if by_operator else account)
     project = _insert_project(archive, account, slug, ids)
     own = {"project_id": project.id}
     lists = {name: [_renew(row, ids) | own for row in rows] for name, rows in archive.lists.items()}
@@ -145,7 +146,7 @@ def _require_free(slug: str) -> None:
 
 
 def _was_anothers(project_id: str, account: Account) -> bool:
-    """Tell whether a project that is gone had the id and wasn't the account's, by its record.
+    """Tell whether a project that is gone had the id and wasn't the account's.
 
     Websites may still show that project's widget.
     """
@@ -154,7 +155,7 @@ def _was_anothers(project_id: str, account: Account) -> bool:
     return db.session.scalar(query) is not None
 
 
-def _renew_taken_ids(archive: Archive, account: Account) -> dict[str, str]:
+def _renew_taken_ids(archive: Archive, account: Account | None) -> dict[str, str]:
     changes, lists = archive.changes, archive.lists
     wanted: tuple[tuple[Any, list[Row]], ...] = (
         (Project.id, [archive.project]),
@@ -171,7 +172,7 @@ def _renew_taken_ids(archive: Archive, account: Account) -> dict[str, str]:
     taken = {
         each for column, rows in wanted for each in _find(column, [row[column.key] for row in rows])
     }
-    if _was_anothers(archive.project["id"], account):
+    if account is not None and _was_anothers(archive.project["id"], account):
         taken.add(archive.project["id"])
     # The parts of a batch stay together.
     renewed = {whole_of(each): new_identifier() for each in taken}

@@ -156,6 +156,21 @@ def upload(browser: FlaskClient, content: bytes) -> TestResponse:
     return browser.post(PATH, data=body, content_type=kind, follow_redirects=True)
 
 
+def test_nobody_elses_archive_shows_in_the_widget_of_a_project_that_is_gone(
+    app, client, owner, browser, outsider, tmp_path
+):
+    project = owner.create_project(slug="fern")["_id"]
+    Visitor(client, project, "fern").write()
+    assert client.get(f"/record/{project}/head").status_code == 200
+    archive = tmp_path / "fern.zip"
+    run_well(app, "projects", "export", "fern", str(archive))
+    for comer, keeps in ((open_browser(app, outsider), False), (browser, True)):
+        run_well(app, "projects", "delete", "fern", "--yes")
+        upload(comer, archive.read_bytes())
+        assert comer.post(f"{PATH}/confirm", data={"slug": "fern"}).status_code == 303
+        assert (client.get(f"/widget/{project}/feed").status_code == 200) is keeps
+
+
 def test_a_project_is_back(app, owner, browser, tmp_path):
     assert f'href="{PATH}"' in browser.get("/dashboard/projects/new").text
     page = upload(browser, VERSION_1.read_bytes())

@@ -322,13 +322,3 @@ def test_what_was_signed_here_later_is_named(app, owner, client, project, archiv
         assert (entry["kind"], entry["replaced"]) == ("continued", head["head"])
         head = client.get(f"/record/{project}/head").json
         run_well(app, "projects", "delete", "oat-2", "--yes")
-
-
-def test_nobody_elses_archive_shows_in_the_widget_of_a_project_that_is_gone(
-    app, owner, outsider, client, project, archive
-):
-    assert client.get(f"/record/{project}/head").status_code == 200
-    run_well(app, "projects", "delete", "oat", "--yes")
-    assert bring(app, outsider, archive)["_id"] != project
-    run_well(app, "projects", "delete", "oat-2", "--yes")
-    assert bring(app, owner, archive)["_id"] == project
