@@ -22,6 +22,7 @@ class _Main(LateGroup):
     def invoke(self, ctx: click.Context) -> Any:
         # The help needs none of this.
         from testimonials.core.db.outages import MAKE_ROOM, is_disk_full, telling_trouble
+        from testimonials.core.settings.instance import AS_ITS_OWNER
 
         try:
             with telling_trouble():
@@ -32,6 +33,8 @@ class _Main(LateGroup):
                 raise
             where = f" ({error.filename})" if error.filename else ""
             advice = f" {MAKE_ROOM}" if is_disk_full(error) else ""
+            if isinstance(error, PermissionError):
+                advice = f" {AS_ITS_OWNER}"
             sentence = f"The operating system refused: {error.strerror}{where}.{advice}"
             raise click.ClickException(sentence) from None
 

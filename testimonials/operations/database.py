@@ -260,7 +260,10 @@ def require_known_secret() -> None:
                 "would reject each other's links. Set TESTIMONIALS_SECRET_KEY to the same value on "
                 "all of them. If you changed it on purpose, run: testimonials db forget-secret"
             )
-        logger.warning("the secret key has changed: links sent before now are invalid")
+        logger.warning(
+            "the secret key has changed: links sent before now are invalid. If nobody did that on "
+            "purpose, put the old secret_key back from a backup"
+        )
         row.mark = instance_mark()
 
 

@@ -175,7 +175,11 @@ LAZY = {
     "": {"testimonials.application"},
     **{name: {"PIL"} for name in DRAWING},
     "__main__": {"testimonials.cli.main"},
-    "cli.main": {"flask.cli", "testimonials.core.db.outages"},
+    "cli.main": {
+        "flask.cli",
+        "testimonials.core.db.outages",
+        "testimonials.core.settings.instance",
+    },
     "integrations.mcp.stdio": {"urllib.request"},
     "auth.oidc.id_tokens": {
         "cryptography.hazmat.primitives.asymmetric.ec",

@@ -352,7 +352,7 @@ def test_who_may_not_use_the_instance_is_told_who_may():
         folder.chmod(0o755)
         environment = clean_environment(folder, {})
         assert run_command(["db", "upgrade"], environment).returncode == 0
-        for file in ("secret_key", "testimonials.db"):
+        for file in ("secret_key", "testimonials.db", "."):
             (folder / "secret_key").chmod(0o644)
             (folder / file).chmod(0)
             told = run_program(command, env=environment).stderr

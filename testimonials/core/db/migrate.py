@@ -8,6 +8,7 @@ Before the first revision there were 21 others, of the same names. The last of t
 schema of the first, so a database of it gets the first's name; older ones are refused.
 """
 
+import errno
 import os
 import shutil
 import sqlite3
@@ -41,6 +42,7 @@ ADVISORY_LOCK = 7_263_540_189
 WAIT_SECONDS = 600
 # What SQLite writes beside a file when it opens it; it doesn't say what keeps it from that.
 LEAST_TO_OPEN = 64 * 1024
+READ_ONLY = "The disk is read-only: `dmesg` says why."
 FIRST = "0001"
 # What `FIRST` replaces.
 FORMER_HEAD = "0021"
@@ -205,7 +207,8 @@ def open_connection(engine: Engine) -> Connection:
         if file is not None and shutil.disk_usage(file.parent).free < LEAST_TO_OPEN:
             reason += f". The disk is full. {MAKE_ROOM}"
         elif file is not None and not os.access(file, os.R_OK | os.W_OK):
-            reason += f". {AS_ITS_OWNER}"
+            is_read_only = os.statvfs(file).f_flag & os.ST_RDONLY
+            reason += f". {READ_ONLY if is_read_only else AS_ITS_OWNER}"
         raise _unopened(reason) from None
 
 
@@ -221,7 +224,8 @@ def _make_file(engine: Engine) -> None:
         if file is not None:
             file.touch()
     except OSError as error:
-        raise _unopened(f"{file}: {error.strerror}. {AS_ITS_OWNER}") from None
+        advice = READ_ONLY if error.errno == errno.EROFS else AS_ITS_OWNER
+        raise _unopened(f"{file}: {error.strerror}. {advice}") from None
 
 
 def _unopened(reason: str) -> SchemaError:

@@ -203,8 +203,10 @@ def test_a_read_only_disk_is_not_taken_for_a_damaged_one(make_app, tmp_path):
             db.engine.dispose()
         assert mount("mount", "-o", "remount,ro", disk)
         found = consult(app)
+        command = app.test_cli_runner().invoke(args=["accounts", "list"])
         with app.app_context():
             db.engine.dispose()
+    assert "can't be opened: unable to open database file. The disk is read-only" in command.stderr
     assert f"{disk} can't be written to: Read-only file system. Find out why" in found["disk"]
     assert "The file may be intact. Check the disk (dmesg, mount, df)" in found["database"]
     assert "damaged" not in str(found)
