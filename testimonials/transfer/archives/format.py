@@ -38,7 +38,6 @@ from testimonials.projects.page_design import (
     ItemId,
     PageDesignSchema,
 )
-from testimonials.projects.projects import MOST_OLD_SLUGS
 from testimonials.projects.schemas import (
     CollectFieldsUpdateSchema,
     PageConfigUpdateSchema,
@@ -350,7 +349,7 @@ PROJECT = Part(
     },
     door=ProjectCreateSchema,
 )
-OLD_SLUG = Part(OldSlug, {"project_id": _PARENT}, {"slug": SLUG}, most=MOST_OLD_SLUGS)
+OLD_SLUG = Part(OldSlug, {"project_id": _PARENT}, {"slug": SLUG})
 SAVED_WIDGET = Part(
     SavedWidget,
     {"project_id": _PARENT},

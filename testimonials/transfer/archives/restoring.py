@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any
 
 from sqlalchemy import exists, insert, select
@@ -23,6 +24,7 @@ from testimonials.core.images.uploads import Image
 from testimonials.projects.defaults import PAGE_CONFIG
 from testimonials.projects.models import OldSlug, Project
 from testimonials.projects.projects import (
+    MOST_OLD_SLUGS,
     SlugReserved,
     SlugTaken,
     is_held,
@@ -243,7 +245,8 @@ def _has_external_id(account: Account, external_id: str | None) -> bool:
 
 
 def _insert_old_slugs(rows: list[Row]) -> list[str]:
-    """Keep the former addresses that are free; return the others."""
+    """Keep the newest former addresses that are free; return those that aren't."""
+    rows = sorted(rows, key=itemgetter("renamed_at"), reverse=True)[:MOST_OLD_SLUGS]
     slugs = [row["slug"] for row in rows]
     taken = _find(OldSlug.slug, slugs) | _find(Project.slug, slugs)
     taken |= {slug for slug in slugs if is_reserved(slug)}

@@ -267,6 +267,21 @@ def test_an_archive_from_before_the_brand_gets_the_color_that_was_chosen(
     assert project["brand"].get("color") == color
 
 
+def test_of_many_old_addresses_the_newest_come_along(app, outsider, archive, tmp_path):
+    def rename_often(described: dict[str, Any]) -> None:
+        (before,) = described["oldSlugs"]
+        described["oldSlugs"] = [
+            before | {"slug": f"fern-{day:02}", "renamedAt": f"2026-03-{day:02}T00:00:00.000Z"}
+            for day in range(1, 23)
+        ]
+
+    often = change_json(archive, rename_often, tmp_path / "often.zip")
+    arguments = (str(often), "--account", outsider.email, "--slug", "fern-3", "--json")
+    told = json.loads(run_well(app, "projects", "import", *arguments))
+    kept = sorted(row["slug"] for row in read_rows(app, told["_id"])["old_slug"])
+    assert kept == [f"fern-{day:02}" for day in range(3, 23)]
+
+
 def test_beside_the_original_ids_are_new_and_all_else_is_the_same(app, project, archive, owner):
     arguments = ["projects", "import", str(archive), "--account", owner.account_id]
     refused = run(app, *arguments)
