@@ -45,11 +45,7 @@ def get_page_design(project: Project) -> Values:
     return services.describe_page_design(project)
 
 
-_DESIGN: dict[str, Any] = {
-    "scope": Scope.CONFIGURE,
-    "match": get_page_design,
-    "data": schemas.WholePageDesignSchema,
-}
+_DESIGN: dict[str, Any] = {"scope": Scope.CONFIGURE, "match": get_page_design}
 
 
 @collection.resource(
@@ -181,7 +177,6 @@ def get_form(project: Project, row: CollectionForm) -> Values:
     body=schemas.FormUpdateSchema,
     max_bytes=MAX_BYTES,
     example={"title": "After our classes", "isOpen": False},
-    data=schemas.FormSchema,
 )
 def update_form(form: str, body: Values) -> Values:
     """Change a form.
@@ -198,7 +193,6 @@ def update_form(form: str, body: Values) -> Values:
     scope=Scope.CONFIGURE,
     change="form.delete",
     match=get_form,
-    data=schemas.FormSchema,
 )
 def delete_form(form: str) -> Values:
     """Delete a form.

@@ -60,39 +60,30 @@ def show_transfer(access: Access) -> Values:
     return {"newest": next(iter(list_imports(access.project.id)), None)}
 
 
+# What writes each form, what the record calls it, and the ending and type of its file.
+FORMS = {
+    "archive": (write_archive, "an archive", "zip", "application/zip"),
+    "csv": (write_table, "a table", "csv", "text/csv"),
+    "json": (write_json, "JSON", "json", "application/json"),
+}
+
+
 # These change nothing but are POST, so that other websites can't make a browser start one.
-@settings.post("/dashboard/projects/<project_id>/export/archive")
+@settings.post("/dashboard/projects/<project_id>/export/<any(archive,csv,json):form>")
 @require_session
-def export_archive(owner: SignedIn, project_id: str) -> ResponseReturnValue:
-    return _export(owner, project_id, write_archive, "an archive", "zip", "application/zip")
-
-
-@settings.post("/dashboard/projects/<project_id>/export/csv")
-@require_session
-def export_csv(owner: SignedIn, project_id: str) -> ResponseReturnValue:
-    return _export(owner, project_id, write_table, "a table", "csv", "text/csv")
-
-
-@settings.post("/dashboard/projects/<project_id>/export/json")
-@require_session
-def export_json(owner: SignedIn, project_id: str) -> ResponseReturnValue:
-    return _export(owner, project_id, write_json, "JSON", "json", "application/json")
+def export_project(owner: SignedIn, project_id: str, form: str) -> ResponseReturnValue:
+    return _export(owner, project_id, *FORMS[form])
 
 
 @settings.post("/dashboard/projects/<project_id>/export/case-file.<any(html,json):form>")
-@require_session
-def export_case(owner: SignedIn, project_id: str, form: str) -> ResponseReturnValue:
-    fill, kind = CASE_FILES[form]
-    return _export(owner, project_id, fill, "a case file", form, kind)
-
-
 @settings.post(
     "/dashboard/projects/<project_id>/testimonials/<testimonial_id>/case-file.<any(html,json):form>"
 )
 @require_session
-def export_case_of_one(
-    owner: SignedIn, project_id: str, testimonial_id: str, form: str
+def export_case(
+    owner: SignedIn, project_id: str, form: str, testimonial_id: str | None = None
 ) -> ResponseReturnValue:
+    """Send the case file of a project, or of one testimonial."""
     fill, kind = CASE_FILES[form]
     fill = partial(fill, testimonial_id=testimonial_id)
     return _export(owner, project_id, fill, "a case file", form, kind)

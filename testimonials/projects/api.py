@@ -102,7 +102,6 @@ def get_brand(project: Project) -> Any:
     match=get_brand,
     body=BrandUpdateSchema,
     example={"color": "#C2410C", "font": "classic"},
-    data=schemas.BrandSettingsSchema,
 )
 def update_brand(body: Values) -> Values:
     """Change the brand.
@@ -127,11 +126,7 @@ def get_page_config(project: Project) -> Any:
     return project.whole_page_config | {"brand": find_brand(project)}
 
 
-_PAGE: dict[str, Any] = {
-    "scope": Scope.CONFIGURE,
-    "match": get_page_config,
-    "data": schemas.PageConfigSchema,
-}
+_PAGE: dict[str, Any] = {"scope": Scope.CONFIGURE, "match": get_page_config}
 
 
 @projects.resource(
@@ -233,7 +228,6 @@ def check_domain(project: Project, prepared: tuple[str, domains.Finding]) -> Cus
     "DELETE /v1/projects/<project_id>/domain",
     scope=Scope.CONFIGURE,
     match=get_domain,
-    data=schemas.DomainSchema,
     done="Host name removed",
 )
 def remove_domain(project: Project) -> None:

@@ -175,7 +175,6 @@ def get_proposal(proposal: Proposal) -> Proposal:
     scope=Scope.DRAFT,
     by_key=True,
     match=get_proposal,
-    data=ProposalSchema,
     done="Withdrawn",
     raises=(409,),
 )

@@ -110,7 +110,6 @@ class EmbedSnippetSchema(WholeSchema):
     match=get_project,
     body=schemas.WidgetConfigUpdateSchema,
     example={"layout": "carousel", "palette": "indigo", "initialCount": 6},
-    data=schemas.ProjectSchema,
 )
 def update_widget_config(body: Values) -> Values:
     """Change the widget.
@@ -128,7 +127,6 @@ def update_widget_config(body: Values) -> Values:
     match=get_project,
     body=DesignUpdateSchema,
     example={"brandColor": "#0F766E", "font": "serif", "order": "best", "minRating": 4},
-    data=schemas.ProjectSchema,
 )
 def update_widget_design(body: Values) -> Values:
     """Change the widget’s design.

@@ -163,7 +163,7 @@ class Operation:
     example: dict[str, Any] | None = None
 
     # The schema of the answer's `data`: of each item with `many`, of each of its `items` with
-    # `is_paged`. `content_type` is that of an answer that is no JSON.
+    # `is_paged`. Without it, that of `match`. `content_type` is that of an answer that is no JSON.
     data: type[Schema] | None = None
     many: bool = False
     is_paged: bool = False
@@ -197,6 +197,8 @@ class Operation:
         self.method, self.path = self.route.split()
         if self.change:
             self.drafts, self.query = True, ReasonQuerySchema
+        if self.data is None and self.match is not None:
+            self.data = vars(self.match)["operation"].data
         # Made once, since making a schema takes longer than checking a body with it.
         self._body_schema = self.body() if self.body else None
         self.query_schema = self.query() if self.query else _NO_QUERY

@@ -107,7 +107,6 @@ def get_webhook(webhook: WebhookEndpoint) -> WebhookEndpoint:
     match=get_webhook,
     body=schemas.WebhookUpdateSchema,
     example={"active": True},
-    data=schemas.WebhookSchema,
     done="Webhook endpoint updated",
     raises=(409,),
 )
@@ -124,7 +123,6 @@ def update_webhook(project: Project, webhook: WebhookEndpoint, body: Values) -> 
     "DELETE /v1/projects/<project_id>/webhooks/<webhook_id>",
     scope=Scope.CONFIGURE,
     match=get_webhook,
-    data=schemas.WebhookSchema,
     done="Webhook endpoint removed",
 )
 def delete_webhook(project: Project, webhook: WebhookEndpoint) -> None:
