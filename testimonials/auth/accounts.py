@@ -25,7 +25,7 @@ from testimonials.core.db.prepared import Prepared, in_one_trip
 from testimonials.core.db.transactions import delete_rows
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import CredentialsInvalid, ServiceError, require_found
-from testimonials.core.http.fields import Text
+from testimonials.core.http.fields import OneLine
 from testimonials.core.http.forms import FormSchema
 from testimonials.core.http.i18n import gettext, gettext_noop
 from testimonials.core.settings.current import current_settings
@@ -35,15 +35,15 @@ from testimonials.core.settings.current import current_settings
 DISPLAY_NAME_LENGTH = 80
 
 
-class DisplayName(Text):
+class DisplayName(OneLine):
     """A person's name; without an @, so that nobody passes for a colleague's address."""
 
-    form_messages: ClassVar[dict[str, str]] = Text.form_messages | {
+    form_messages: ClassVar[dict[str, str]] = OneLine.form_messages | {
         "address": gettext_noop("Write a name, not an email address.")
     }
 
     def __init__(self) -> None:
-        super().__init__(DISPLAY_NAME_LENGTH, one_line=True)
+        super().__init__(DISPLAY_NAME_LENGTH)
 
     def _deserialize(self, value: object, attr: object, data: object, **options: object) -> str:
         name: str = super()._deserialize(value, attr, data, **options)

@@ -7,7 +7,7 @@ from marshmallow import ValidationError
 
 from testimonials.core.db.identifiers import hash_secret
 from testimonials.core.http.errors import ServiceError
-from testimonials.core.http.fields import Text
+from testimonials.core.http.fields import OneLine
 from testimonials.core.http.i18n import gettext, gettext_noop
 from testimonials.core.mail.outbox import ENCODED
 from testimonials.core.settings.current import current_settings
@@ -83,10 +83,10 @@ def hash_mailbox(email: str) -> str:
     return hash_secret(f"{name}@{domain}")
 
 
-class Email(Text):
+class Email(OneLine):
     """A field for an address, normalized; disposable ones only if not `is_lasting`."""
 
-    messages: ClassVar[dict[str, str]] = Text.messages | {
+    messages: ClassVar[dict[str, str]] = OneLine.messages | {
         "malformed": gettext_noop("Write the address like name@example.com."),
         "disposable": gettext_noop(
             "Use a permanent address; this domain provides disposable ones."
@@ -95,7 +95,7 @@ class Email(Text):
 
     def __init__(self, *, is_lasting: bool = True, **options: Any) -> None:
         self.is_lasting = is_lasting
-        super().__init__(EMAIL_LENGTH, one_line=True, metadata={"format": "email"}, **options)
+        super().__init__(EMAIL_LENGTH, metadata={"format": "email"}, **options)
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
         try:

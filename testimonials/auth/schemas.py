@@ -5,13 +5,13 @@ from typing import Any
 from marshmallow import Schema, ValidationError, fields, post_dump, validates
 
 from testimonials.auth.email_addresses import Email, SignupClosed, require_open_signup
-from testimonials.core.http.fields import Choice, List, StrictSchema, String, Text, Time
+from testimonials.core.http.fields import Choice, List, OneLine, StrictSchema, String, Time
 from testimonials.core.http.forms import FormSchema, Secret
 from testimonials.core.http.security import safe_target
 
 
 class AgentInitSchema(StrictSchema):
-    email = Text(254, one_line=True, blank=False, required=True, metadata={"format": "email"})
+    email = OneLine(254, blank=False, required=True, metadata={"format": "email"})
 
 
 class SignUpSchema(Schema):

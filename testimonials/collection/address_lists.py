@@ -12,7 +12,7 @@ from itertools import chain
 from testimonials.auth.email_addresses import Email
 from testimonials.core.csv_rows import TableUnreadable, find_delimiter, read_rows
 from testimonials.core.faults import FAULTS
-from testimonials.core.http.fields import Text
+from testimonials.core.http.fields import OneLine
 from testimonials.core.http.forms import FormSchema
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.text import make_printable
@@ -58,7 +58,7 @@ class _PersonSchema(FormSchema):
     )
     name = AuthorLine(load_default="")
     company = AuthorLine(load_default="")
-    order = Text(REFERENCE_LENGTH, one_line=True, load_default="")
+    order = OneLine(REFERENCE_LENGTH, load_default="")
 
 
 _PERSON = _PersonSchema()

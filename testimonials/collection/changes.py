@@ -14,7 +14,7 @@ from testimonials.collection.request_mail import SUBJECT_LENGTH, suggest_texts
 from testimonials.collection.schemas import NAME_LENGTH, FormSchema, FormUpdateSchema
 from testimonials.core.audit import record
 from testimonials.core.http.errors import ValidationFailed
-from testimonials.core.http.fields import Choice, Identifier, Parts, StrictSchema, Text
+from testimonials.core.http.fields import Choice, Identifier, OneLine, Parts, StrictSchema, Text
 from testimonials.core.http.i18n import ENGLISH, LANGUAGES, gettext_noop
 from testimonials.core.settings.current import current_settings
 from testimonials.projects.changes import Outcome, Values, change, finish
@@ -106,16 +106,15 @@ _declare_picture("portrait", gettext_noop("change the face beside the page’s s
 class FormNameSchema(StrictSchema):
     """A form, by its name."""
 
-    name = Text(NAME_LENGTH, one_line=True, blank=False, required=True)
+    name = OneLine(NAME_LENGTH, blank=False, required=True)
 
 
 class FormChangeSchema(FormUpdateSchema):
     """A form to add, or to change if there is one with this name."""
 
-    name = Text(NAME_LENGTH, one_line=True, blank=False, required=True)
-    newName = Text(
+    name = OneLine(NAME_LENGTH, blank=False, required=True)
+    newName = OneLine(
         NAME_LENGTH,
-        one_line=True,
         blank=False,
         attribute="new_name",
         description="Gives the form another name, and so another address.",
@@ -176,9 +175,8 @@ class PersonSchema(StrictSchema):
     email = Email(required=True)
     name = AuthorLine(load_default="")
     company = AuthorLine(load_default="")
-    order = Text(
+    order = OneLine(
         REFERENCE_LENGTH,
-        one_line=True,
         load_default="",
         description="Your reference of a purchase. What they write by the link in the mail is then "
         "marked “Verified customer”.",
@@ -193,9 +191,7 @@ class RequestSchema(StrictSchema):
         required=True,
         validate=validate.Length(1, MAX_ASKED, error=f"Must be 1 to {MAX_ASKED} people."),
     )
-    subject = Text(
-        SUBJECT_LENGTH, one_line=True, blank=False, description="Left out: the usual one."
-    )
+    subject = OneLine(SUBJECT_LENGTH, blank=False, description="Left out: the usual one.")
     message = Text(
         requests.MESSAGE_LENGTH,
         blank=False,
@@ -207,9 +203,8 @@ class RequestSchema(StrictSchema):
         load_default=ENGLISH.code,
         description="Of the mail.",
     )
-    form = Text(
+    form = OneLine(
         SLUG_LENGTH,
-        one_line=True,
         attribute="form_name",
         description="The name of the form to open; left out: the project’s own page.",
     )

@@ -12,6 +12,7 @@ from testimonials.core.http.fields import (
     Count,
     List,
     Number,
+    OneLine,
     SparseSchema,
     StrictSchema,
     String,
@@ -33,9 +34,8 @@ from testimonials.projects.page_design import (
 from testimonials.testimonials.fields import AuthorLine
 
 NAME_LENGTH, TITLE_LENGTH = 60, 80
-FORM_NAME = Text(
+FORM_NAME = OneLine(
     NAME_LENGTH,
-    one_line=True,
     blank=False,
     description="In its address, `/<slug>/f/<name>`: becomes lower case with dashes.",
 )
@@ -71,13 +71,12 @@ class WholePageDesignSchema(WholeSchema, page_design.PageDesignSchema):
 class FormDesignSchema(StrictSchema):
     """What a form has of its own; empty words and prompts are the page's."""
 
-    headline = Text(defaults.HEADLINE_LENGTH, one_line=True)
+    headline = OneLine(defaults.HEADLINE_LENGTH)
     description = Text(defaults.DESCRIPTION_LENGTH)
     prompts = prompt_list()
     questions = question_list()
-    tag = Text(
+    tag = OneLine(
         TAG_LENGTH,
-        one_line=True,
         description="What is sent by this form gets this tag.",
         metadata={"pattern": f"^$|{TAG_PATTERN}"},
     )
@@ -88,16 +87,15 @@ class FormUpdateSchema(FormDesignSchema):
     """The body of PATCH forms; only the fields that are sent change."""
 
     name = FORM_NAME
-    title = Text(TITLE_LENGTH, one_line=True, blank=False, description="What you call it.")
+    title = OneLine(TITLE_LENGTH, blank=False, description="What you call it.")
     isOpen = Switch(attribute="is_open", description="false: it takes nothing now.")
 
 
 class FormCreateSchema(FormUpdateSchema):
     """The body of POST forms."""
 
-    title = Text(
+    title = OneLine(
         TITLE_LENGTH,
-        one_line=True,
         blank=False,
         required=True,
         description="What you call it; names its address if `name` doesn't.",
@@ -187,9 +185,8 @@ MOST_DAYS = 365
 class PurchaseLinkCreateSchema(StrictSchema):
     """A purchase, and how the link to write about it should be."""
 
-    order = Text(
+    order = OneLine(
         REFERENCE_LENGTH,
-        one_line=True,
         blank=False,
         required=True,
         description="Your reference of the purchase. It marks one testimonial.",
@@ -197,9 +194,8 @@ class PurchaseLinkCreateSchema(StrictSchema):
     name = AuthorLine(load_default="", description="Of the customer; fills in the form.")
     email = Email(is_lasting=False, description="Of the customer; fills in the form.")
     company = AuthorLine(load_default="")
-    form = Text(
+    form = OneLine(
         defaults.SLUG_LENGTH,
-        one_line=True,
         load_default="",
         description="The name of the form to open; left out: the project’s own page.",
     )

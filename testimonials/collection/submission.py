@@ -21,7 +21,7 @@ from testimonials.core import clock
 from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.extensions import db, limiter
 from testimonials.core.http.errors import RateLimited
-from testimonials.core.http.fields import Switch, Text
+from testimonials.core.http.fields import OneLine, Switch, Text
 from testimonials.core.http.forms import FormSchema, SentForm
 from testimonials.core.http.i18n import PARAMETER, gettext, gettext_noop, translate
 from testimonials.core.http.rate_limits import Limit, client_key
@@ -76,7 +76,7 @@ class SentenceForm(WordsForm):
 class SignForm(FormSchema):
     """The mark of the words that an author signs."""
 
-    seen = Text(16, one_line=True, required=True)
+    seen = OneLine(16, required=True)
 
 
 class EarlierForm(FormSchema):

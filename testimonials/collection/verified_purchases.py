@@ -21,7 +21,7 @@ from testimonials.core import clock
 from testimonials.core.db.identifiers import SIGNING_PREFIX, new_credential
 from testimonials.core.extensions import db
 from testimonials.core.faults import FAULTS
-from testimonials.core.http.fields import Text
+from testimonials.core.http.fields import OneLine
 from testimonials.core.http.forms import FormSchema
 from testimonials.core.http.i18n import PARAMETER
 from testimonials.core.http.urls import form_url
@@ -38,7 +38,7 @@ LONGEST_LIFE = timedelta(days=800)
 
 
 class _ClaimsSchema(FormSchema):
-    order = Text(REFERENCE_LENGTH, one_line=True, required=True)
+    order = OneLine(REFERENCE_LENGTH, required=True)
     name = AuthorLine(load_default="")
     email = Email()
     company = AuthorLine(load_default="")

@@ -28,7 +28,7 @@ UNUSABLE = re.compile(rf"[{_CONTROL}\ud800-\udfff]")
 # own limit for what is normalized in a stream is this many on one letter (UAX 15).
 _SIGNS = re.compile(r"(?:[^\w\s]|[\uff9e\uff9f]){30}")
 
-# By (one_line, blank): the rules of `fields.Text`. Outer white space is trimmed, so it may hold
+# By (is_one_line, blank): the rules of `fields.Text`. Outer white space is trimmed, so it may hold
 # line breaks; a text that must not be blank keeps at least one character.
 TEXT_PATTERNS = {
     (False, True): f"^[^{_CONTROL}]*$",

@@ -9,7 +9,7 @@ from testimonials.core.audit import record
 from testimonials.core.extensions import db, limiter
 from testimonials.core.http.blueprints import settings
 from testimonials.core.http.errors import ValidationFailed
-from testimonials.core.http.fields import Choice, Colour, Text
+from testimonials.core.http.fields import Choice, Colour, OneLine
 from testimonials.core.http.forms import FormSchema
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.i18n import gettext_noop
@@ -115,8 +115,8 @@ class Swatch(Colour):
 
 
 class BrandForm(FormSchema):
-    businessName = Text(BUSINESS_NAME_LENGTH, one_line=True, attribute="name", load_default="")
-    website = Website(WEBSITE_LENGTH, one_line=True, load_default="")
+    businessName = OneLine(BUSINESS_NAME_LENGTH, attribute="name", load_default="")
+    website = Website(WEBSITE_LENGTH, load_default="")
     color = Swatch()
     another = Colour()
     trade = Choice(*brands.TRADES)

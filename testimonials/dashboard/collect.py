@@ -30,7 +30,7 @@ from testimonials.core.csv_rows import TableUnreadable
 from testimonials.core.extensions import db
 from testimonials.core.http.blueprints import collect
 from testimonials.core.http.errors import ValidationFailed, answer_errors
-from testimonials.core.http.fields import Choice, QueryCount, RuleField, Text
+from testimonials.core.http.fields import Choice, OneLine, QueryCount, RuleField, Text
 from testimonials.core.http.forms import FormSchema
 from testimonials.core.http.i18n import (
     ENGLISH,
@@ -101,13 +101,13 @@ class ListForm(FormSchema):
 class AskForm(ListForm):
     """Whom to ask, and the mail that they get."""
 
-    subject = Text(SUBJECT_LENGTH, one_line=True, missing=gettext_noop("Write a subject."))
+    subject = OneLine(SUBJECT_LENGTH, missing=gettext_noop("Write a subject."))
     message = Text(requests.MESSAGE_LENGTH, missing=gettext_noop("Write a few words."))
     language = Choice(
         *(language.code for language in LANGUAGES),
         missing=gettext_noop("Choose one of the languages."),
     )
-    form = Text(SLUG_LENGTH, one_line=True, load_default="")
+    form = OneLine(SLUG_LENGTH, load_default="")
     wait = Choice(*map(str, requests.WAITS), load_default=NOW)
     reminder = Choice(
         NEVER,

@@ -21,7 +21,7 @@ from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.http import urls
 from testimonials.core.http.blueprints import settings
 from testimonials.core.http.errors import ValidationFailed
-from testimonials.core.http.fields import Choice, Text
+from testimonials.core.http.fields import Choice, OneLine
 from testimonials.core.http.forms import Choices, FormSchema, Once
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.i18n import gettext_noop, translate
@@ -247,7 +247,7 @@ DEFAULT_DAYS = "90"
 
 
 class TokenForm(FormSchema):
-    name = Text(NAME_LENGTH, one_line=True, missing=gettext_noop("Name what will use the token."))
+    name = OneLine(NAME_LENGTH, missing=gettext_noop("Name what will use the token."))
     scopes = Choices(*Scope, missing=gettext_noop("Choose at least one thing that it may do."))
     project = fields.String()
     ends = Choice(*ENDS, load_default=DEFAULT_DAYS)

@@ -14,7 +14,7 @@ from testimonials.collection.models import MailedRequest
 from testimonials.core.audit import record
 from testimonials.core.extensions import db
 from testimonials.core.http.blueprints import home
-from testimonials.core.http.fields import Choice, Text
+from testimonials.core.http.fields import Choice, OneLine
 from testimonials.core.http.forms import FormSchema
 from testimonials.core.http.i18n import format_day, gettext_noop
 from testimonials.core.http.i18n import gettext as _
@@ -118,13 +118,12 @@ def take_back_project(owner: SignedIn, project_id: str) -> Done:
 
 
 class NewProjectForm(FormSchema):
-    business_name = Text(
+    business_name = OneLine(
         BUSINESS_NAME_LENGTH,
-        one_line=True,
         attribute="businessName",
         missing=gettext_noop("Add the name of the business."),
     )
-    website = Text(WEBSITE_LENGTH, one_line=True, load_default="")
+    website = OneLine(WEBSITE_LENGTH, load_default="")
 
 
 new_project = AccountPage(home, "/dashboard/projects/new", "new_project.html", nav="projects")

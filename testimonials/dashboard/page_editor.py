@@ -29,7 +29,7 @@ from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.extensions import db
 from testimonials.core.http.blueprints import collect
 from testimonials.core.http.errors import Errors, ValidationFailed, is_from_script
-from testimonials.core.http.fields import Switch, Text
+from testimonials.core.http.fields import OneLine, Switch
 from testimonials.core.http.forms import Choices, FormSchema
 from testimonials.core.http.i18n import (
     ENGLISH,
@@ -72,8 +72,8 @@ naming = ProjectPage(collect, "collect/page/name", "page/name.html", nav="collec
 class NameForm(FormSchema):
     """What a page is called, and its place in its address, which a new one gets by itself."""
 
-    title = Text(TITLE_LENGTH, one_line=True, required=True)
-    name = Text(NAME_LENGTH, one_line=True, load_default="")
+    title = OneLine(TITLE_LENGTH, required=True)
+    name = OneLine(NAME_LENGTH, load_default="")
 
 
 @editor.show

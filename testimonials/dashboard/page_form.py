@@ -14,7 +14,7 @@ from testimonials.collection.forms import change_form, read_form_design, update_
 from testimonials.collection.models import CollectionForm
 from testimonials.collection.schemas import FormDesignSchema
 from testimonials.core.http.errors import Errors, ValidationFailed
-from testimonials.core.http.fields import Choice, Count, Switch, Text
+from testimonials.core.http.fields import Choice, Count, OneLine, Switch, Text
 from testimonials.core.http.forms import Choices, FormSchema, SentForm
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.text import TAG_LENGTH
@@ -110,22 +110,22 @@ class PageForm(FormSchema):
 
     before = Before()
     # A button without a script: ``up``, ``down`` or ``delete``, a list, and an id in it.
-    do = Text(TAG_LENGTH, one_line=True)
-    headline = Text(defaults.HEADLINE_LENGTH, one_line=True)
+    do = OneLine(TAG_LENGTH)
+    headline = OneLine(defaults.HEADLINE_LENGTH)
     description = Text(defaults.DESCRIPTION_LENGTH)
     thankYouMessage = Text(defaults.THANK_YOU_LENGTH)
     theme = Choice(*defaults.THEMES)
     showConfetti = Switch()
     # Whether a face and a name stand beside the description; off takes the name away.
     isPerson = Switch()
-    signature = Text(page_design.SIGNATURE_LENGTH, one_line=True)
+    signature = OneLine(page_design.SIGNATURE_LENGTH)
     video = Switch()
     voice = Switch()
     needsCaptions = Switch()
     asksInsider = Switch()
     focusX = Count(0, 100)
     focusY = Count(0, 100)
-    tag = Text(TAG_LENGTH, one_line=True)
+    tag = OneLine(TAG_LENGTH)
     prompts = Lines()
     questions = Cards()
     steps = Cards()

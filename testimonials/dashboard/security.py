@@ -34,7 +34,7 @@ from testimonials.core.audit import EventType, record
 from testimonials.core.event_lists import describe_browser, translate_browser
 from testimonials.core.http.blueprints import account
 from testimonials.core.http.errors import NotFound, ValidationFailed
-from testimonials.core.http.fields import Choice, Text
+from testimonials.core.http.fields import Choice, OneLine
 from testimonials.core.http.forms import FormSchema, Secret
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.i18n import gettext_noop, ngettext
@@ -299,7 +299,7 @@ setup_purpose = TokenPurpose("app-setup")
 
 
 class PasskeyForm(FormSchema):
-    name = Text(60, one_line=True, missing=gettext_noop("Give it a name."))
+    name = OneLine(60, missing=gettext_noop("Give it a name."))
 
 
 class NewPasskeyForm(PasskeyForm, PasskeyAnswerForm):

@@ -8,7 +8,7 @@ from testimonials.core.audit import record
 from testimonials.core.extensions import limiter
 from testimonials.core.http.blueprints import settings
 from testimonials.core.http.errors import NotFound, ValidationFailed
-from testimonials.core.http.fields import Choice, Switch, Text
+from testimonials.core.http.fields import Choice, OneLine, Switch
 from testimonials.core.http.forms import FormSchema
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.i18n import gettext_noop, ngettext
@@ -91,9 +91,7 @@ def show_address(access: Access) -> Values:
     }
 
 
-@address.save(
-    {"slug": Text(SLUG_LENGTH, one_line=True, missing=gettext_noop("Write the new address."))}
-)
+@address.save({"slug": OneLine(SLUG_LENGTH, missing=gettext_noop("Write the new address."))})
 def change_address(access: Access, slug: str) -> Done:
     project, old = access.project, access.project.slug
     try:
@@ -112,7 +110,7 @@ domain = ProjectPage(settings, "settings/domain", "settings/domain.html")
 
 
 class HostForm(FormSchema):
-    host = Text(domains.LONGEST, one_line=True, missing=gettext_noop("Write a host name of yours."))
+    host = OneLine(domains.LONGEST, missing=gettext_noop("Write a host name of yours."))
 
 
 @domain.show
@@ -171,7 +169,7 @@ stars = ProjectPage(settings, "settings/stars", "settings/stars.html")
 
 class StarsForm(FormSchema):
     kind = Choice(*RATED_KINDS)
-    name = Text(RATED_NAME_LENGTH, one_line=True)
+    name = OneLine(RATED_NAME_LENGTH)
 
 
 @stars.show
@@ -229,9 +227,7 @@ def show_deletion(access: Access) -> Values:
     return {"slug": access.project.slug, "counts": count_by_status(access.project.id)}
 
 
-@deletion.save(
-    {"confirm": Text(SLUG_LENGTH, one_line=True, load_default="")}, step_up="delete this project"
-)
+@deletion.save({"confirm": OneLine(SLUG_LENGTH, load_default="")}, step_up="delete this project")
 def delete_project(access: Access, confirm: str) -> Done:
     """Delete the project if its slug was typed; the owner can restore it for 7 days."""
     project = access.project

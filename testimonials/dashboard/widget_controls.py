@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from marshmallow import ValidationError
 
 from testimonials.core.faults import FAULTS
-from testimonials.core.http.fields import Choice, Colour, Count, RuleField, Switch, Text
+from testimonials.core.http.fields import Choice, Colour, Count, OneLine, RuleField, Switch, Text
 from testimonials.core.http.forms import Choices, FormSchema
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.i18n import gettext_noop, ngettext, translate
@@ -123,15 +123,15 @@ _DESIGN = (
 _EMPTY: Values = {"colour": "", "tags": [], **dict.fromkeys((*LABELS, *CTA), "")}
 
 
-class OwnColour(Text):
+class OwnColour(OneLine):
     """`#RRGGBB`, also without the sign or of three digits; or a palette, by its name."""
 
-    form_messages: ClassVar[dict[str, str]] = Text.form_messages | {
+    form_messages: ClassVar[dict[str, str]] = OneLine.form_messages | {
         "colour": gettext_noop("Write a colour such as #4F46E5.")
     }
 
     def __init__(self) -> None:
-        super().__init__(TAG_LENGTH, one_line=True)
+        super().__init__(TAG_LENGTH)
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
         text = super()._deserialize(value, attr, data, **kwargs)
@@ -152,7 +152,7 @@ class Tags(Choices):
     def _deserialize(self, value: list[str], attr: Any, data: Any, **kwargs: Any) -> list[str]:
         if len(value) > widget_design.MAX_TAGS:
             raise ValidationError(_("Choose at most 20 tags."))
-        return [Text(TAG_LENGTH, one_line=True).deserialize(each) for each in value]
+        return [OneLine(TAG_LENGTH).deserialize(each) for each in value]
 
 
 class Before(RuleField):
@@ -194,11 +194,11 @@ class WidgetForm(FormSchema):
     photoSize = NumberChoice(*PHOTO_SIZES)
     minRating = Count(0, 5)
     minLength = Count(*widget_design.MIN_LENGTH_RANGE)
-    labelShowMore = Text(widget_design.LABEL_LENGTH, one_line=True)
-    labelReadMore = Text(widget_design.LABEL_LENGTH, one_line=True)
-    labelShowLess = Text(widget_design.LABEL_LENGTH, one_line=True)
-    ctaLabel = Text(defaults.CTA_LABEL_LENGTH, one_line=True)
-    ctaUrl = Website(defaults.URL_LENGTH, one_line=True)
+    labelShowMore = OneLine(widget_design.LABEL_LENGTH)
+    labelReadMore = OneLine(widget_design.LABEL_LENGTH)
+    labelShowLess = OneLine(widget_design.LABEL_LENGTH)
+    ctaLabel = OneLine(defaults.CTA_LABEL_LENGTH)
+    ctaUrl = Website(defaults.URL_LENGTH)
     font = Choice(*FONTS)
 
 

@@ -9,7 +9,7 @@ from testimonials.core import clock
 from testimonials.core.audit import record
 from testimonials.core.http.blueprints import widget_pages
 from testimonials.core.http.errors import NotFound
-from testimonials.core.http.fields import Choice, Text
+from testimonials.core.http.fields import Choice, OneLine
 from testimonials.core.http.forms import FormSchema
 from testimonials.core.http.i18n import ENGLISH, translate
 from testimonials.core.http.i18n import gettext as _
@@ -107,7 +107,7 @@ def show_name(access: Access, widget_name: str) -> Values:
     return {"name": _find_saved(access.project, widget_name).name}
 
 
-@naming.save({"name": Text(200, one_line=True, load_default="")})
+@naming.save({"name": OneLine(200, load_default="")})
 def change_name(access: Access, widget_name: str, name: str) -> Done:
     widget = _find_saved(access.project, widget_name)
     settings.rename_widget(access.project, widget, name)

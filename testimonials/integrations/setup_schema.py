@@ -7,6 +7,7 @@ from testimonials.collection.forms import MAX_FORMS
 from testimonials.core.http.fields import (
     Choice,
     List,
+    OneLine,
     StrictSchema,
     String,
     Switch,
@@ -61,16 +62,14 @@ class SetupTestimonialSchema(TestimonialAddSchema):
 class SetupSchema(StrictSchema):
     """The body of PUT /v1/setup: what should be so. What is left out stays as it is."""
 
-    externalId = Text(
+    externalId = OneLine(
         EXTERNAL_ID_LENGTH,
-        one_line=True,
         blank=False,
         required=True,
         description="Your own key of the project. The first call makes it, later ones change it.",
     )
-    projectId = Text(
+    projectId = OneLine(
         24,
-        one_line=True,
         blank=False,
         metadata={"pattern": "^[0-9a-f]{24}$"},
         description="The `_id` of a project that is there already, to give it your key.",

@@ -5,7 +5,7 @@ from typing import Any
 
 from marshmallow import fields
 
-from testimonials.core.http.fields import Choice, StrictSchema, Switch, Text, WebUrl
+from testimonials.core.http.fields import Choice, OneLine, StrictSchema, Switch, Text, WebUrl
 from testimonials.core.http.i18n import gettext_noop
 
 THEMES = ("light", "dark")
@@ -108,7 +108,7 @@ RATED_KINDS = ("Product", "SoftwareApplication", "Course")
 class CtaSchema(StrictSchema):
     """The button below the widget; empty values mean the default one."""
 
-    label = Text(CTA_LABEL_LENGTH, one_line=True, blank=True)
+    label = OneLine(CTA_LABEL_LENGTH, blank=True)
     url = WebUrl(URL_LENGTH)
 
 
@@ -116,7 +116,7 @@ class RatedSchema(StrictSchema):
     """What the ratings are about, for structured data."""
 
     kind = Choice(*RATED_KINDS, required=True)
-    name = Text(RATED_NAME_LENGTH, one_line=True, blank=False, required=True)
+    name = OneLine(RATED_NAME_LENGTH, blank=False, required=True)
 
 
 class DashboardConfigSchema(StrictSchema):

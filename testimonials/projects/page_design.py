@@ -13,6 +13,7 @@ from testimonials.core.http.fields import (
     Choice,
     Count,
     NamedParts,
+    OneLine,
     Parts,
     RuleField,
     StrictSchema,
@@ -88,7 +89,7 @@ def _make_id(words: str, taken: list[str]) -> str:
 
 def _lines(length: int, most: int) -> Parts:
     return Parts(
-        Text(length, one_line=True),
+        OneLine(length),
         validate=validate.Length(max=most, error=f"Must be at most {most}."),
     )
 
@@ -110,10 +111,10 @@ def question_translations(name: str, **options: Any) -> Any:
     return _by_language(
         name,
         {
-            "text": Text(QUESTION_LENGTH, one_line=True),
+            "text": OneLine(QUESTION_LENGTH),
             "choices": _lines(CHOICE_LENGTH, CHOICES_RANGE[1]),
-            "low": Text(END_LENGTH, one_line=True),
-            "high": Text(END_LENGTH, one_line=True),
+            "low": OneLine(END_LENGTH),
+            "high": OneLine(END_LENGTH),
         },
         **options,
     )
@@ -122,9 +123,9 @@ def question_translations(name: str, **options: Any) -> Any:
 class QuestionSchema(StrictSchema):
     id = ItemId()
     kind = Choice(*KINDS, required=True, description="Fixed once somebody has answered.")
-    text = Text(QUESTION_LENGTH, one_line=True, blank=False, required=True)
+    text = OneLine(QUESTION_LENGTH, blank=False, required=True)
     choices = Parts(
-        Text(CHOICE_LENGTH, one_line=True, blank=False),
+        OneLine(CHOICE_LENGTH, blank=False),
         validate=validate.Length(max=CHOICES_RANGE[1], error=_CHOICES),
         load_default=list,
         metadata={"description": "Of a `choice`: 2 to 8 different ones."},
@@ -134,10 +135,8 @@ class QuestionSchema(StrictSchema):
     isPublic = Switch(
         load_default=False, description="Its card shows the answer; never that of a `consent`."
     )
-    low = Text(END_LENGTH, one_line=True, load_default="", description="What 0 of a `scale` means.")
-    high = Text(
-        END_LENGTH, one_line=True, load_default="", description="What 10 of a `scale` means."
-    )
+    low = OneLine(END_LENGTH, load_default="", description="What 0 of a `scale` means.")
+    high = OneLine(END_LENGTH, load_default="", description="What 10 of a `scale` means.")
     translations = question_translations("Question", load_default=dict)
 
     @validates_schema
@@ -163,7 +162,7 @@ class QuestionSchema(StrictSchema):
 
 def prompt_list() -> Parts:
     return Parts(
-        Text(PROMPT_LENGTH, one_line=True, blank=False),
+        OneLine(PROMPT_LENGTH, blank=False),
         validate=validate.Length(max=MAX_PROMPTS, error=f"Must be at most {MAX_PROMPTS}."),
         metadata={"description": "Hints for the words, in order; nobody sends them."},
     )
@@ -177,7 +176,7 @@ def word_translations(name: str, **more: fields.Field[Any]) -> Any:
     return _by_language(
         name,
         {
-            "headline": Text(HEADLINE_LENGTH, one_line=True),
+            "headline": OneLine(HEADLINE_LENGTH),
             "description": Text(DESCRIPTION_LENGTH),
             **more,
             "prompts": _lines(PROMPT_LENGTH, MAX_PROMPTS),
@@ -247,13 +246,13 @@ class StepSchema(StrictSchema):
 
     id = ItemId()
     kind = Choice(*STEP_KINDS, required=True)
-    title = Text(STEP_TITLE_LENGTH, one_line=True, blank=False, required=True)
+    title = OneLine(STEP_TITLE_LENGTH, blank=False, required=True)
     text = Text(STEP_TEXT_LENGTH, load_default="")
     url = StepUrl(STEP_URL_LENGTH, load_default="", description="Of a `link`.")
     copies = Switch(
         load_default=False, description="Of a `link`: their words are copied, to post there too."
     )
-    code = Text(CODE_LENGTH, one_line=True, load_default="", description="Of a `code`.")
+    code = OneLine(CODE_LENGTH, load_default="", description="Of a `code`.")
     until = Day(
         allow_none=True, load_default=None, description="The last day on which it is offered."
     )
@@ -282,7 +281,7 @@ def step_list(schema: type[StepSchema] = StepSchema) -> Items:
 
 
 def page_translations(name: str) -> Any:
-    return word_translations(name, signature=Text(SIGNATURE_LENGTH, one_line=True))
+    return word_translations(name, signature=OneLine(SIGNATURE_LENGTH))
 
 
 class PageDesignSchema(StrictSchema):
@@ -290,9 +289,7 @@ class PageDesignSchema(StrictSchema):
 
     language = PAGE_LANGUAGE
     coverFocus = fields.Nested(FocusSchema)
-    signature = Text(
-        SIGNATURE_LENGTH, one_line=True, description="Who asks, such as “Mira, who bakes it”."
-    )
+    signature = OneLine(SIGNATURE_LENGTH, description="Who asks, such as “Mira, who bakes it”.")
     prompts = prompt_list()
     questions = question_list()
     video = Switch(description="Visitors may record a video.")

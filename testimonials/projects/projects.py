@@ -23,7 +23,7 @@ from testimonials.core.db.identifiers import is_identifier
 from testimonials.core.extensions import db
 from testimonials.core.http.answers import Cursor, Page, read_page
 from testimonials.core.http.errors import NotFound, ServiceError, ValidationFailed, require_found
-from testimonials.core.http.fields import Text
+from testimonials.core.http.fields import OneLine, Text
 from testimonials.core.http.i18n import gettext, gettext_noop, prefer_language
 from testimonials.core.late import Signal, read_routes
 from testimonials.core.settings.current import current_settings
@@ -358,7 +358,7 @@ def complete_website(text: str) -> str:
     return url
 
 
-class Website(Text):
+class Website(OneLine):
     """An http(s) URL; https:// is added if no scheme was typed."""
 
     form_messages: ClassVar[dict[str, str]] = Text.form_messages | {

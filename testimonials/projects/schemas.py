@@ -10,6 +10,7 @@ from testimonials.core.http.fields import (
     Colour,
     Count,
     List,
+    OneLine,
     StrictSchema,
     String,
     Switch,
@@ -30,26 +31,21 @@ class ProjectsQuerySchema(StrictSchema):
 class ProjectCreateSchema(StrictSchema):
     """The body of POST /v1/projects; every field may be left out."""
 
-    businessName = Text(
+    businessName = OneLine(
         defaults.BUSINESS_NAME_LENGTH,
-        one_line=True,
         description="Names the slug when none is given, and the samples.",
     )
-    slug = Text(
+    slug = OneLine(
         defaults.SLUG_LENGTH,
-        one_line=True,
         blank=False,
         description="Becomes lower case with dashes; unique among all projects.",
     )
-    website = Text(
+    website = OneLine(
         defaults.WEBSITE_LENGTH,
-        one_line=True,
         description="http(s); `https://` is put before it when no scheme is given.",
         metadata={"pattern": WEBSITE_PATTERN},
     )
-    headline = Text(
-        defaults.HEADLINE_LENGTH, one_line=True, description="Headline on the collection page."
-    )
+    headline = OneLine(defaults.HEADLINE_LENGTH, description="Headline on the collection page.")
     description = Text(
         defaults.DESCRIPTION_LENGTH, description="Sub-headline on the collection page."
     )
@@ -96,9 +92,9 @@ class CollectFieldsUpdateSchema(StrictSchema):
 class PageConfigUpdateSchema(StrictSchema):
     """Settings of a collection page, as the dashboard changes them."""
 
-    businessName = Text(defaults.BUSINESS_NAME_LENGTH, one_line=True)
-    website = Text(defaults.WEBSITE_LENGTH, one_line=True, metadata={"pattern": WEBSITE_PATTERN})
-    headline = Text(defaults.HEADLINE_LENGTH, one_line=True)
+    businessName = OneLine(defaults.BUSINESS_NAME_LENGTH)
+    website = OneLine(defaults.WEBSITE_LENGTH, metadata={"pattern": WEBSITE_PATTERN})
+    headline = OneLine(defaults.HEADLINE_LENGTH)
     description = Text(defaults.DESCRIPTION_LENGTH)
     thankYouMessage = Text(defaults.THANK_YOU_LENGTH)
     theme = Choice(*defaults.THEMES)
@@ -176,7 +172,7 @@ class ProjectSchema(WholeSchema):
 
 
 class DomainUpdateSchema(StrictSchema):
-    host = Text(LONGEST, one_line=True, required=True, description="Such as `reviews.example.com`.")
+    host = OneLine(LONGEST, required=True, description="Such as `reviews.example.com`.")
 
 
 class DomainRecordSchema(WholeSchema):

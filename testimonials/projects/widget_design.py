@@ -13,11 +13,11 @@ from testimonials.core.http.fields import (
     Choice,
     Colour,
     Count,
+    OneLine,
     Parts,
     RuleField,
     StrictSchema,
     Switch,
-    Text,
 )
 from testimonials.core.images import colors
 from testimonials.core.text import TAG_LENGTH
@@ -129,9 +129,9 @@ class Identifiers(RuleField):
 class WidgetLabelsSchema(StrictSchema):
     """The owner's own words on the widget's buttons; one left out is in the visitor's language."""
 
-    showMore = Text(LABEL_LENGTH, one_line=True, blank=False)
-    readMore = Text(LABEL_LENGTH, one_line=True, blank=False)
-    showLess = Text(LABEL_LENGTH, one_line=True, blank=False)
+    showMore = OneLine(LABEL_LENGTH, blank=False)
+    readMore = OneLine(LABEL_LENGTH, blank=False)
+    showLess = OneLine(LABEL_LENGTH, blank=False)
 
 
 class WidgetDesignSchema(StrictSchema):
@@ -162,7 +162,7 @@ class WidgetDesignSchema(StrictSchema):
     order = Choice(*ORDERS, description="`hand`: those of `chosen` first, in their order.")
     minRating = Count(0, 5, description="Only ratings from this.")
     tags = Parts(
-        Text(TAG_LENGTH, one_line=True, blank=False),
+        OneLine(TAG_LENGTH, blank=False),
         validate=validate.Length(max=MAX_TAGS, error=f"Must be at most {MAX_TAGS}."),
         metadata={"description": "Only testimonials with any of these tags."},
     )

@@ -12,7 +12,7 @@ from sqlalchemy import Text as SqlalchemyText
 
 from testimonials.core import clock
 from testimonials.core.extensions import db
-from testimonials.core.http.fields import Amount, RuleField, Text, WebUrl
+from testimonials.core.http.fields import Amount, OneLine, RuleField, Text, WebUrl
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.projects.models import Project
 from testimonials.testimonials.counts import count_answered
@@ -42,13 +42,13 @@ _MOMENT = re.compile(
 )
 
 
-AuthorName = partial(Text, LINE_LENGTH, one_line=True, blank=False, required=True)
+AuthorName = partial(OneLine, LINE_LENGTH, blank=False, required=True)
 Transcript = partial(Text, TEXT_LENGTH)
 # A role or a company.
-AuthorLine = partial(Text, LINE_LENGTH, one_line=True)
+AuthorLine = partial(OneLine, LINE_LENGTH)
 AuthorAvatar = partial(WebUrl, AVATAR_LENGTH)
 Reply = partial(Text, REPLY_LENGTH)
-ExternalId = partial(Text, EXTERNAL_ID_LENGTH, one_line=True, blank=False, attribute="external_id")
+ExternalId = partial(OneLine, EXTERNAL_ID_LENGTH, blank=False, attribute="external_id")
 Words = partial(Text, TEXT_LENGTH, blank=False, required=True)
 
 
@@ -210,7 +210,7 @@ class SubmittedAt(RuleField):
         return None if value is None else clock.iso(value)
 
 
-class Handle(Text):
+class Handle(OneLine):
     """A handle on X, with or without its @; loads as the profile that is stored."""
 
     messages: ClassVar[dict[str, str]] = Text.messages | {
@@ -218,7 +218,7 @@ class Handle(Text):
     }
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(LINE_LENGTH, one_line=True, **options)
+        super().__init__(LINE_LENGTH, **options)
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
         name = super()._deserialize(value, attr, data, **kwargs).lstrip("@")

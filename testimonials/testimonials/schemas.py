@@ -10,13 +10,13 @@ from testimonials.core.http.fields import (
     Choice,
     List,
     Number,
+    OneLine,
     QueryCount,
     RuleField,
     SparseSchema,
     StrictSchema,
     String,
     Switch,
-    Text,
     Time,
     WholeSchema,
 )
@@ -278,10 +278,9 @@ class SubmissionQuerySchema(CursorQuerySchema):
         "`pending`.",
     )
     source = Choice(*SOURCES, load_default="")
-    tag = Text(TAG_LENGTH, one_line=True, blank=False, load_default="")
-    form = Text(
+    tag = OneLine(TAG_LENGTH, blank=False, load_default="")
+    form = OneLine(
         SLUG_LENGTH,
-        one_line=True,
         blank=False,
         load_default="",
         description="Only what was sent by the form with this name.",
@@ -292,9 +291,8 @@ class SubmissionQuerySchema(CursorQuerySchema):
         allow_none=False,
         description="Only with so many stars or more.",
     )
-    q = Text(
+    q = OneLine(
         SEARCH_LENGTH,
-        one_line=True,
         load_default="",
         description="Words to find in text, name, role, company, email address, answers and tags: "
         "those that begin so. Of words in more than 500 some of the newest are found, not all.",
@@ -348,9 +346,8 @@ class DecisionsSchema(WholeSchema):
 class UndoSchema(StrictSchema):
     """What to undo."""
 
-    undo = Text(
+    undo = OneLine(
         UNDO_LENGTH,
-        one_line=True,
         blank=False,
         required=True,
         description="The value `undo` of an earlier answer.",
@@ -373,9 +370,8 @@ class TagSchema(WholeSchema):
 class TagRenameSchema(StrictSchema):
     """A tag's other name."""
 
-    name = Text(
+    name = OneLine(
         TAG_LENGTH,
-        one_line=True,
         blank=False,
         required=True,
         description="If there is such a tag, the two become one.",

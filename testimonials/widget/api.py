@@ -9,9 +9,9 @@ from testimonials.core.http.blueprints import widget
 from testimonials.core.http.fields import (
     Choice,
     List,
+    OneLine,
     StrictSchema,
     String,
-    Text,
     Time,
     WholeSchema,
 )
@@ -31,9 +31,8 @@ from testimonials.widget.settings import describe_widgets, find_widget
 # Schemas of saved widgets and drafts, and of the API's answers about the widget.
 
 NAME_PATTERN = r"[a-z0-9-]{1,40}"
-WIDGET_NAME = Text(
+WIDGET_NAME = OneLine(
     40,
-    one_line=True,
     blank=False,
     metadata={"pattern": f"^{NAME_PATTERN}$"},
     validate=validate.Regexp(
@@ -49,7 +48,7 @@ class DraftConfigSchema(schemas.WidgetConfigUpdateSchema):
 class DraftStepSchema(StrictSchema):
     """What the editor was changing before a step, which can be taken back."""
 
-    step = Text(TAG_LENGTH, one_line=True, blank=False)
+    step = OneLine(TAG_LENGTH, blank=False)
     config = fields.Nested(DraftConfigSchema)
     design = fields.Nested(WidgetDesignSchema)
     cta = fields.Nested(CtaSchema)
@@ -82,11 +81,8 @@ class WidgetSchema(WholeSchema):
 class EmbedSnippetQuerySchema(StrictSchema):
     """The query of the embed snippet."""
 
-    widget = Text(
-        40,
-        one_line=True,
-        load_default="",
-        description="Name of a saved widget; without it, the project's own.",
+    widget = OneLine(
+        40, load_default="", description="Name of a saved widget; without it, the project's own."
     )
 
 

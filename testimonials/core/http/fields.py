@@ -142,7 +142,9 @@ class RuleField(fields.Field[Any]):
 
 
 class Text(RuleField, fields.String):
-    """A string, trimmed, of at most `max_length` code points; `one_line` refuses line breaks."""
+    """A string, trimmed, of at most `max_length` code points."""
+
+    is_one_line: ClassVar[bool] = False
 
     messages: ClassVar[dict[str, str]] = {
         "control": "Must not contain control characters but tab and newline; found %(code)s.",
@@ -160,15 +162,14 @@ class Text(RuleField, fields.String):
         self,
         max_length: int,
         *,
-        one_line: bool = False,
         blank: bool = True,
         metadata: Mapping[str, Any] | None = None,
         **options: Any,
     ) -> None:
         self.max_length = max_length
-        self.one_line = one_line
         self.blank = blank
-        rules: dict[str, Any] = {"maxLength": max_length, "pattern": TEXT_PATTERNS[one_line, blank]}
+        pattern = TEXT_PATTERNS[self.is_one_line, blank]
+        rules: dict[str, Any] = {"maxLength": max_length, "pattern": pattern}
         if not blank:
             rules["minLength"] = 1
         super().__init__(
@@ -185,14 +186,20 @@ class Text(RuleField, fields.String):
             raise self.make_error("long", limit=self.max_length, count=len(text))
         if found := UNUSABLE.search(value):
             raise self.make_error("control", code=f"U+{ord(found.group()):04X}")
-        if self.one_line and LINE_BREAK.search(text):
+        if self.is_one_line and LINE_BREAK.search(text):
             raise self.make_error("line_break")
         if not text and not self.blank:
             raise self.make_error("empty", limit=self.max_length)
         return text
 
 
-class WebUrl(Text):
+class OneLine(Text):
+    """A text without line breaks."""
+
+    is_one_line = True
+
+
+class WebUrl(OneLine):
     """An absolute http(s) URL."""
 
     messages: ClassVar[dict[str, str]] = Text.messages | {
@@ -204,7 +211,7 @@ class WebUrl(Text):
     }
 
     def __init__(self, max_length: int, **options: Any) -> None:
-        super().__init__(max_length, one_line=True, metadata={"pattern": URL_PATTERN}, **options)
+        super().__init__(max_length, metadata={"pattern": URL_PATTERN}, **options)
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
         text = super()._deserialize(value, attr, data, **kwargs)

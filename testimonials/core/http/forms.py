@@ -20,7 +20,7 @@ from testimonials.core.http.urls import current_path
 # the page again with `typed` and `errors` if something is wrong:
 #
 # class RenameForm(FormSchema):
-#     name = Text(120, one_line=True, missing=gettext_noop("Add a name."))
+#     name = OneLine(120, missing=gettext_noop("Add a name."))
 #
 # sent = RenameForm().read()
 # if sent.errors:

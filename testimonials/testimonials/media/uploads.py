@@ -10,7 +10,7 @@ from testimonials.core import clock
 from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.db.transactions import find_row
 from testimonials.core.extensions import db
-from testimonials.core.http.fields import Choice, Count, StrictSchema, Text
+from testimonials.core.http.fields import Choice, Count, OneLine, StrictSchema
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.rate_limits import Limit
 from testimonials.core.images.decode import Use
@@ -178,4 +178,4 @@ class UploadSchema(StrictSchema):
 
     kind = Choice("video", "voice", required=True)
     size = Count(1, MOST_BYTES, required=True)
-    mediaType = Text(200, one_line=True)
+    mediaType = OneLine(200)

@@ -16,7 +16,7 @@ from testimonials.collection.schemas import FormDesignSchema
 from testimonials.core import clock
 from testimonials.core.audit import Event
 from testimonials.core.db.engine import Base, Timestamp, to_name, write_columns
-from testimonials.core.http.fields import Choice, Colour, Count, StrictSchema, Switch, Text
+from testimonials.core.http.fields import Choice, Colour, Count, OneLine, StrictSchema, Switch, Text
 from testimonials.core.images.uploads import LARGEST_SIDE, Image
 from testimonials.core.text import TAG_LENGTH, is_web_url
 from testimonials.projects.brand import StoredBrandSchema
@@ -134,9 +134,9 @@ class Before(fields.Nested):
         return {name: to_json(each) for name, each in found.items()}
 
 
-def _matching(pattern: str, what: str, length: int = 254) -> Text:
+def _matching(pattern: str, what: str, length: int = 254) -> OneLine:
     rule = validate.Regexp(rf"(?:{pattern})\Z", error=f"Must be {what}.")
-    return Text(length, one_line=True, validate=rule)
+    return OneLine(length, validate=rule)
 
 
 def _require_url(text: str) -> None:
@@ -144,8 +144,8 @@ def _require_url(text: str) -> None:
         raise ValidationError("Must be an absolute URL that starts with http:// or https://.")
 
 
-def _optional_url(length: int) -> Text:
-    return Text(length, one_line=True, validate=_require_url)
+def _optional_url(length: int) -> OneLine:
+    return OneLine(length, validate=_require_url)
 
 
 IDENTIFIER = _matching("[0-9a-f]{24}", "an id of 24 hexadecimal digits")
@@ -176,7 +176,7 @@ class StoredAnswerSchema(StrictSchema):
     """An answer to one of the owner's questions."""
 
     id = ItemId()
-    question = Text(QUESTION_LENGTH, one_line=True, required=True)
+    question = OneLine(QUESTION_LENGTH, required=True)
     kind = Choice(*KINDS, required=True)
     answer = fields.Raw(required=True)
     isPublic = Switch(required=True)
@@ -186,7 +186,7 @@ class StoredAnswerSchema(StrictSchema):
         rules: dict[str, fields.Field[Any]] = {
             "text": Text(TEXT_LENGTH),
             "choice": fields.List(
-                Text(CHOICE_LENGTH, one_line=True), validate=validate.Length(1, CHOICES_RANGE[1])
+                OneLine(CHOICE_LENGTH), validate=validate.Length(1, CHOICES_RANGE[1])
             ),
             "scale": Count(*SCALE_RANGE),
             "consent": Switch(validate=validate.Equal(True)),
@@ -196,9 +196,9 @@ class StoredAnswerSchema(StrictSchema):
 
 
 class StoredTwitterSchema(StrictSchema):
-    id = Text(120, one_line=True)
-    handle = Text(120, one_line=True)
-    displayName = Text(120, one_line=True)
+    id = OneLine(120)
+    handle = OneLine(120)
+    displayName = OneLine(120)
     avatarUrl = _optional_url(500)
     verified = Switch()
 
@@ -301,7 +301,7 @@ def _choose_field(column: Column[Any]) -> fields.Field[Any]:
     if isinstance(kind, LongText):
         return Text(TEXT_LENGTH)
     if isinstance(kind, String):
-        return Text(kind.length or LINE_LENGTH, one_line=True)
+        return OneLine(kind.length or LINE_LENGTH)
     raise TypeError(f"Say in {__name__} what {column} may be in an archive.")
 
 
@@ -385,8 +385,8 @@ CHANGE = Part(
     },
     beside={
         "batchId": _BATCH,
-        "actor": Text(LINE_LENGTH, one_line=True, required=True),
-        "action": Text(LINE_LENGTH, one_line=True, required=True),
+        "actor": OneLine(LINE_LENGTH, required=True),
+        "action": OneLine(LINE_LENGTH, required=True),
         "before": Before(lambda: _before_schema(), required=True),
     },
 )
@@ -416,7 +416,7 @@ TESTIMONIAL = Part(
     },
     door=TestimonialCreateSchema,
     beside={
-        "tags": Items(Text(TAG_LENGTH, one_line=True, blank=False), required=True, most=MAX_TAGS),
+        "tags": Items(OneLine(TAG_LENGTH, blank=False), required=True, most=MAX_TAGS),
         "changes": Items(fields.Nested(StrictSchema.from_dict(CHANGE.fields)), required=True),
         # Of the record's hashes, oldest first.
         "salts": Items(_matching("[0-9a-f]{32}", "32 hexadecimal digits"), load_default=list),

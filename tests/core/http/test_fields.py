@@ -14,6 +14,7 @@ from testimonials.core.http.fields import (
     Amount,
     Choice,
     Count,
+    OneLine,
     QueryCount,
     StrictSchema,
     Switch,
@@ -37,7 +38,7 @@ class Everything(StrictSchema):
     """One field of each kind."""
 
     text = Text(10)
-    line = Text(10, one_line=True, blank=False)
+    line = OneLine(10, blank=False)
     url = WebUrl(40)
     choice = Choice("light", "dark")
     switch = Switch()
@@ -184,7 +185,7 @@ def test_an_unknown_field_is_named_with_the_known_ones(name):
 class Form(FormSchema):
     """One field of each kind."""
 
-    name = Text(10, one_line=True, required=True, error_messages={"required": "Add your name."})
+    name = OneLine(10, required=True, error_messages={"required": "Add your name."})
     text = Text(5, attribute="words", load_default="")
     url = WebUrl(40)
     theme = Choice("light", "dark", load_default="light")
