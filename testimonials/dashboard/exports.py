@@ -201,7 +201,6 @@ def upload_archive(owner: SignedIn) -> ResponseReturnValue:
 
 class ArchiveForm(FormSchema):
     slug = fields.String(load_default="")
-    resume = fields.String()
 
 
 @settings.post("/dashboard/projects/import/confirm")
@@ -253,8 +252,11 @@ def _opening(content: bytes) -> Iterator[reading.Archive]:
         _reading.release()
 
 
-def _import(owner: SignedIn, content: bytes, slug: str, resume: str | None) -> tuple[str, str]:
-    """Import an archive; return the address of the project's inbox, and what to say there."""
+def _import(owner: SignedIn, content: bytes, slug: str) -> tuple[str, str]:
+    """Import an archive; return the address of the project's inbox, and what to say there.
+
+    Requests that waited aren't sent from here: whoever made the file chose to whom and how many.
+    """
     slug = slug.strip()
     if slug and (len(slug) > SLUG_LENGTH or make_slug(slug) != slug):
         made = make_slug(slug) or _("letters and digits")
@@ -266,9 +268,7 @@ def _import(owner: SignedIn, content: bytes, slug: str, resume: str | None) -> t
         reading.storing_recordings(archive) as recordings,
         write(lock) as account,
     ):
-        restored = restore_project(
-            archive, account, recordings, slug=slug or None, resumes_requests=resume is not None
-        )
+        restored = restore_project(archive, account, recordings, slug=slug or None)
         project = restored.project
         reading.drop_waiting(owner.account_id)
         record(PROJECT_IMPORTED, project, name=project.name)
@@ -300,7 +300,6 @@ def _describe(archive: reading.Archive) -> dict[str, Any]:
         },
         "differing": [row["author_name"] for row in archive.differences.rows],
         "missing": archive.differences.missing,
-        "waiting": sum(row["next_mail_at"] is not None for row in lists["invitations"]),
     }
 
 

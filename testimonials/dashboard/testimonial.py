@@ -42,7 +42,7 @@ from testimonials.projects.access import Access, Right
 from testimonials.projects.models import Project
 from testimonials.testimonials import fields, moderation
 from testimonials.testimonials.highlights import Ranges, add_highlight
-from testimonials.testimonials.history import list_history
+from testimonials.testimonials.history import MOST_TOLD, list_history
 from testimonials.testimonials.media.playback import (
     CAPTIONS_LENGTH,
     CaptionsRefused,
@@ -217,7 +217,7 @@ def add_by_hand(access: Access, *, prepared: uploads.Image | None, **sent: Any) 
 @one.show
 def show_testimonial(access: Access, testimonial_id: str) -> Values:
     row = moderation.find_testimonial(access.project, testimonial_id)
-    history = list_history(row.id)
+    history = list_history(row.id, most=MOST_TOLD)
     people = find_display_names(each.actor for each in history)
     return _describe(access.project) | {
         "item": describe_testimonial(row),

@@ -89,12 +89,16 @@ def record_additions(project: Project | Turn, rows: Sequence[Testimonial], actor
     record_changes(project, entries, action="add", actor=actor, batch_id=new_identifier())
 
 
-def list_history(testimonial_id: str, *actions: str) -> Sequence[Event]:
+# As many as people and programs are told: archives, which others make, may have any number.
+MOST_TOLD = 200
+
+
+def list_history(testimonial_id: str, *actions: str, most: int | None = None) -> Sequence[Event]:
     """Return what was done to a testimonial, or the `actions` of it, newest first."""
     wanted = [Event.testimonial_id == testimonial_id, IS_HISTORY]
     wanted += [Event.action.in_(actions)] if actions else []
     query = select(Event).where(*wanted).order_by(Event.created_at.desc(), Event.id.desc())
-    return db.session.scalars(query).all()
+    return db.session.scalars(query.limit(most)).all()
 
 
 def add_step(

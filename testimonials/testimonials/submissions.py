@@ -12,7 +12,7 @@ from testimonials.core.http.errors import NotFound
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.http.urls import record_url
 from testimonials.projects.models import Project
-from testimonials.testimonials.history import list_history
+from testimonials.testimonials.history import MOST_TOLD, list_history
 from testimonials.testimonials.inbox import ASIDE, InboxFilter, find_rows, match_filter
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.moderation import apply_action, find_testimonial, list_open
@@ -53,7 +53,7 @@ def describe_testimonial(caller: Caller, row: Testimonial) -> dict[str, Any]:
         return described
     described = _DETAIL.dump(row)
     described["history"] = _DETAIL.fields["history"].serialize(
-        "history", {"history": list_history(row.id)}
+        "history", {"history": list_history(row.id, most=MOST_TOLD)}
     )
     if row.is_visible and row.status != "demo":
         place = row.project.slug, row.id, row.project.own_host

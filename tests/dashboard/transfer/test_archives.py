@@ -9,11 +9,17 @@ import zipfile
 from typing import Any
 
 from flask.testing import FlaskClient
+from sqlalchemy import select
 from werkzeug.test import TestResponse
 
 from testimonials.auth.models import Account
+from testimonials.collection.request_mail import has_due_mails
+from testimonials.core import clock
+from testimonials.core.clock import iso
 from testimonials.core.db.engine import Base, list_columns
+from testimonials.core.extensions import db
 from testimonials.projects.models import Project
+from testimonials.testimonials import models
 from testimonials.transfer.archives.writing import OF_ACCOUNT
 from testimonials.transfer.models import WaitingArchive
 from testimonials.transfer.tables.export import shield, unshield
@@ -147,6 +153,8 @@ def test_an_account_has_it_all(app, owner, outsider, tmp_path):
 
 
 PATH = "/dashboard/projects/import"
+# Whoever has one of these is asked no more.
+OVER = "answeredAt", "declinedAt", "remindedAt", "unsubscribedAt"
 
 
 def upload(browser: FlaskClient, content: bytes) -> TestResponse:
@@ -244,6 +252,31 @@ def test_hostile_archives_are_refused_as_by_the_command(app, browser):
         assert answer.status_code == 422
         assert reason in text_of(answer)
     assert count_rows(app, WaitingArchive) == 0
+
+
+def test_an_archive_of_somebodys_own_making_mails_nobody_and_shows_what_a_page_holds(
+    app, browser, tmp_path
+):
+    now, words = iso(clock.now()), "Has a long history."
+
+    def change(described: dict[str, Any]) -> None:
+        described["project"]["status"] = "active"
+        for row in described["invitations"]:
+            row.update(dict.fromkeys(OVER), nextMailAt=now)
+        row = next(row for row in described["testimonials"] if row["changes"])
+        example = row["changes"][0]
+        row["changes"] = [example | {"id": f"{n:024x}"} for n in range(1000)]
+        row["text"] = words
+
+    upload(browser, change_json(VERSION_1, change, tmp_path / "long.zip").read_bytes())
+    form = {"slug": "fern", "resume": "1"}
+    inbox = browser.post(f"{PATH}/confirm", data=form, follow_redirects=True)
+    with app.app_context():
+        assert not has_due_mails()
+        query = select(models.Testimonial.id).where(models.Testimonial.text == words)
+        one = db.session.scalars(query).one()
+    page = browser.get(f"{inbox.request.path.removesuffix('/inbox')}/testimonials/{one}").text
+    assert "200 changes" in page
 
 
 def test_words_of_an_archive_are_text(browser, tmp_path):
