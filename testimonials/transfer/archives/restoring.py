@@ -174,6 +174,9 @@ def _renew_taken_ids(archive: Archive, account: Account | None) -> dict[str, str
     taken = {
         each for column, rows in wanted for each in _find(column, [row[column.key] for row in rows])
     }
+    # Those of events increase within an account, so nobody brings one of tomorrow.
+    latest = new_identifier()
+    taken |= {row["id"] for row in changes if row["id"] > latest}
     if account is not None and _was_anothers(archive.project["id"], account):
         taken.add(archive.project["id"])
     # The parts of a batch stay together.

@@ -153,6 +153,7 @@ def test_an_account_has_it_all(app, owner, outsider, tmp_path):
 
 
 PATH = "/dashboard/projects/import"
+LAST = "f" * 24
 # Whoever has one of these is asked no more.
 OVER = "answeredAt", "declinedAt", "remindedAt", "unsubscribedAt"
 
@@ -277,6 +278,17 @@ def test_an_archive_of_somebodys_own_making_mails_nobody_and_shows_what_a_page_h
         one = db.session.scalars(query).one()
     page = browser.get(f"{inbox.request.path.removesuffix('/inbox')}/testimonials/{one}").text
     assert "200 changes" in page
+
+
+def test_changes_with_ids_of_tomorrow_let_those_of_today_be_recorded(app, browser, tmp_path):
+    def change(described: dict[str, Any]) -> None:
+        next(row for row in described["testimonials"] if row["changes"])["changes"][0]["id"] = LAST
+
+    upload(browser, change_json(VERSION_1, change, tmp_path / "late.zip").read_bytes())
+    inbox = browser.post(f"{PATH}/confirm", data={"slug": "fern"}, follow_redirects=True)
+    path = f"{inbox.request.path.removesuffix('/inbox')}/testimonials/new"
+    form = {"author_name": "Maya", "text": "Words.", "submitted_on": "2024-01-01"}
+    assert browser.post(path, data=form).status_code == 303
 
 
 def test_words_of_an_archive_are_text(browser, tmp_path):
