@@ -174,6 +174,8 @@ def set_up_logs(level: str, log_format: str) -> None:
     logging.getLogger("testimonials").setLevel(level.upper())
     # A line for each request that waits for a thread would make a rush worse.
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)
+    # What goes wrong in a pipeline is raised, too.
+    logging.getLogger("psycopg").setLevel(logging.ERROR)
     # The address it listens at, and its end, are logged at every level.
     logging.getLogger("testimonials.operations.server.serve").setLevel(logging.INFO)
 

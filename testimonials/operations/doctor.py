@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from sqlalchemy import func, select, text
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DatabaseError, OperationalError
 
 from testimonials.auth.credentials import find_claimed_account
 from testimonials.auth.events import COMPANY_REFUSED
@@ -263,7 +263,7 @@ NOT_DAMAGED = (
 def check_database() -> Iterator[Finding]:
     path = current_settings().database_file
     if path is None:
-        db.session.execute(text("SELECT 1"))
+        yield from _check_writing_there()
         return
     if not path.exists():
         yield Finding(
@@ -281,6 +281,21 @@ def check_database() -> Iterator[Finding]:
         yield Finding(f"The database is damaged: {scrub(words)}", advise_restore())
     if not damage:
         yield from _check_writing(path)
+
+
+def _check_writing_there() -> Iterator[Finding]:
+    """Write a megabyte to PostgreSQL, and take it back."""
+    db.session.execute(text("SELECT 1"))
+    rows = "SELECT repeat(md5(n::text), 32) FROM generate_series(1, 1000) n"
+    try:
+        db.session.execute(text(f"CREATE TABLE written_by_the_doctor AS {rows}"))
+    except DatabaseError as error:
+        yield Finding(
+            f"The database can't be written to: {scrub(' '.join(str(error.orig).split()))}.",
+            "See PostgreSQL's log, its disk (df), and whether it is a standby.",
+        )
+    finally:
+        db.session.rollback()
 
 
 def _check_writing(path: Path) -> Iterator[Finding]:
@@ -332,7 +347,8 @@ def check_clock() -> Iterator[Finding]:
             yield Finding(
                 f"The newest row is from {iso(newest)}, but it is {iso(now)}: the clock was ahead, "
                 "or is behind.",
-                SET_CLOCK,
+                f"{SET_CLOCK}. If it is right, wait: what was written while it was ahead keeps its "
+                "time.",
             )
             return
 

@@ -130,7 +130,8 @@ def telling_trouble() -> Iterator[None]:
         yield
     except DatabaseError as error:
         # A damaged file is a plain DatabaseError.
-        if not (isinstance(error, OperationalError) or type(error) is DatabaseError):
+        is_plain = isinstance(error, OperationalError) or type(error) is DatabaseError
+        if not is_plain and find_outage(error) is None:
             raise
         raise click.ClickException(describe_trouble(error)) from None
 

@@ -318,6 +318,19 @@ def app(empty_postgres: str, tmp_path: Path) -> Iterator[Flask]:
         db.engine.dispose()
 
 
+def test_a_database_that_takes_no_writes(app):
+    """As a standby is after a failover, and much as on a full disk."""
+    name = db.engine.url.database
+    db.session.execute(text(f'ALTER DATABASE "{name}" SET default_transaction_read_only = on'))
+    db.session.commit()
+    db.engine.dispose()
+    told = app.test_cli_runner().invoke(args=["accounts", "create", "mira@example.com"])
+    assert told.stderr.startswith("Error: The database failed: cannot execute ")
+    assert told.stderr.count("\n") == 1
+    looked = app.test_cli_runner().invoke(args=["doctor"])
+    assert "The database can't be written to: cannot execute CREATE TABLE AS" in looked.stdout
+
+
 def run_in_shell(app: Flask, command: str, folder: Path) -> None:
     instance = current_settings(app).instance_path
     command = command.replace(FOLDER, str(folder)).replace(INSTANCE, str(instance))
