@@ -10,7 +10,12 @@ import threading
 from collections import Counter
 
 import pytest
+from sqlalchemy import text
+from sqlalchemy.exc import OperationalError
 
+from testimonials.core.extensions import db, limiter
+from testimonials.core.http import rate_limits
+from testimonials.core.http.rate_limits import Limit
 from testimonials.core.settings.current import current_settings
 from tests.operations.server.power_cut import prepare_power_cut
 from tests.support.load import Load
@@ -96,6 +101,20 @@ def test_the_power_cut_takes_what_is_unsynced(tmp_path, synchronous, kept):
         assert database.execute("SELECT count(*) FROM row").fetchone() == (1,)
     with contextlib.closing(sqlite3.connect(tmp_path / "synced/some.db")) as database:
         assert database.execute("SELECT count(*) FROM row").fetchone() == (kept,)
+
+
+def test_what_follows_a_count_on_its_connection_waits_for_the_disk(app, monkeypatch):
+    def sync() -> object:
+        return db.session.scalar(text("PRAGMA synchronous"))
+
+    with app.app_context():
+        full = sync()
+        limiter.count(Limit("here", 5, "tests"), "key")
+        assert sync() == full == 2
+        monkeypatch.setattr(rate_limits, "_COUNT", text("INSERT INTO nowhere VALUES (1)"))
+        with pytest.raises(OperationalError):
+            limiter.count(Limit("here", 5, "tests"), "key")
+        assert sync() == full
 
 
 def test_the_log_says_what_the_one_file_lacks(start, tmp_path):
