@@ -83,8 +83,7 @@ class CodeRefused(ServiceError):
     status = 422
     code = "CODE_REFUSED"
     default_message = gettext_noop(
-        "This code isn’t right. Codes change every 30 seconds, and each works once: type the one "
-        "that the app shows now."
+        "This code isn’t right. Each works only once, and one from the app for 30 seconds."
     )
 
 

@@ -250,8 +250,9 @@ def start_small(text: str) -> str:
 
 
 def make_breakable(address: str) -> Markup:
-    """Return an address that breaks at its signs first where it doesn't fit on a line."""
-    return Markup(re.sub(r"(@)|(?=\.)", r"\1<wbr>", str(escape(address))))  # noqa: S704
+    """Return an address that stays whole where it fits, and else breaks at its signs first."""
+    parts = re.sub(r"(@|/(?=\w))|(?=\.)", r"\1<wbr>", str(escape(address)))
+    return Markup(f'<span class="whole">{parts}</span>')  # noqa: S704
 
 
 def describe_age(time: datetime) -> str:

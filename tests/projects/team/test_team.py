@@ -279,6 +279,9 @@ def test_a_deleted_project_is_gone_for_members_until_taken_back(team, admin):
 
 def test_deleting_an_account(team, owner, moderator, admin):
     leaving = team.seen_by(moderator).browser
+    # Who owns no project is told of none that goes.
+    page = leaving.get("/dashboard/account/delete").text
+    assert ("This deletes" in page, "You leave the projects of others." in page) == (False, True)
     answer = leaving.post("/dashboard/account/delete", data={"confirm": moderator.email})
     assert (answer.status_code, members(team.app)) == (303, {"admin@example.com": "admin"})
     assert "moderator@example.com" not in team.page()
