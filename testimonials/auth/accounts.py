@@ -85,7 +85,6 @@ def set_display_name(account: Account, name: str | None) -> bool:
 
 class AccountSuspended(ServiceError):
     status = 403
-    code = "ACCOUNT_SUSPENDED"
     title = gettext_noop("This account is suspended")
     meaning = "The operator of the service has suspended the account. Nothing was deleted."
     remedy = "Ask whom `message` names; repeating the call doesn’t help."
@@ -124,7 +123,6 @@ class PasswordsOff(ServiceError):
     """The operator lets people in by the company's sign-in, not by passwords."""
 
     status = 403
-    code = "PASSWORDS_OFF"
 
     def __init__(self) -> None:
         super().__init__(

@@ -30,14 +30,12 @@ OTHER_ACCOUNT = (
 
 class MissingScope(ServiceError):
     status = 403
-    code = "MISSING_SCOPE"
     meaning = "The credentials are good, but don't allow this call."
     remedy = "Ask the owner for an access token with the scope that `message` names."
 
 
 class OneProjectOnly(ServiceError):
     status = 403
-    code = "ONE_PROJECT_ONLY"
     meaning = "The access token is for one project, and the call is about the account."
     remedy = "Ask the owner for an access token for all projects."
     default_message = (

@@ -47,7 +47,7 @@ LOCK = 7_264_551
 
 
 class PlanUnknown(ServiceError):
-    code = "PLAN_UNKNOWN"
+    pass
 
 
 def find_plan(name: str | None) -> Plan | None:
@@ -224,8 +224,6 @@ TOLERANCE_SECONDS = 300
 
 class EventRefused(ServiceError):
     """The event has no valid, recent signature, or is not an event."""
-
-    code = "EVENT_REFUSED"
 
 
 @auth.post("/webhooks/stripe")

@@ -24,7 +24,6 @@ reset_purpose = TokenPurpose("reset")
 
 class SignInRefused(ServiceError):
     status = 422
-    code = "SIGN_IN_REFUSED"
     default_message = gettext_noop(
         "The address and the password don’t match. Try again, or choose a new one."
     )

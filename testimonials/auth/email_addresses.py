@@ -27,13 +27,11 @@ class EmailMalformed(ServiceError):
 
 
 class EmailDisposable(ServiceError):
-    code = "EMAIL_DISPOSABLE"
     meaning = "Disposable e-mail addresses are not accepted."
     remedy = "Use the owner's permanent address."
 
 
 class SignupClosed(ServiceError):
-    code = "SIGNUP_CLOSED"
     meaning = "This service takes no new accounts for the address."
     remedy = "Ask its operator."
 

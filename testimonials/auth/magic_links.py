@@ -29,8 +29,6 @@ not_me_purpose = TokenPurpose("not-me")
 class LinkInvalid(ServiceError):
     """The link is invalid (cut off, changed, or never ours), expired, replaced or used."""
 
-    code = "LINK_INVALID"
-
     def __init__(self, reason: str = "invalid") -> None:
         super().__init__()
         self.reason, self.code = reason, f"LINK_{reason.upper()}"
@@ -40,7 +38,6 @@ class KeyGone(ServiceError):
     """The key that a link would revoke is not the account's any more."""
 
     status = 410
-    code = "KEY_GONE"
     title = gettext_noop("This link no longer works")
     default_message = gettext_noop(
         "The key that it is about was revoked or replaced already, or the account was claimed or "

@@ -79,7 +79,6 @@ class PasskeyRefused(ServiceError):
     """A passkey's answer that doesn't count; why, only the log says."""
 
     status = 422
-    code = "PASSKEY_REFUSED"
     default_message = gettext_noop("That didn’t work. Try again, or sign in another way.")
 
 

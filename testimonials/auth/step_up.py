@@ -37,7 +37,6 @@ from testimonials.core.settings.current import current_settings
 
 class LastWayIn(ServiceError):
     status = 409
-    code = "LAST_WAY_IN"
     default_message = gettext_noop(
         "This is the only way into your account. Add a passkey or set a password first; then you "
         "can remove it."
@@ -46,7 +45,6 @@ class LastWayIn(ServiceError):
 
 class StrongNeeded(ServiceError):
     status = 409
-    code = "STRONG_NEEDED"
     default_message = gettext_noop(
         "You ask everybody for more than a password, and this is your last of that kind. Turn that "
         "off first, or add another."

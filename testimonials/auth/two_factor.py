@@ -81,7 +81,6 @@ HALF = 4
 
 class CodeRefused(ServiceError):
     status = 422
-    code = "CODE_REFUSED"
     default_message = gettext_noop(
         "This code isn’t right. Each works only once, and one from the app for 30 seconds."
     )
@@ -181,7 +180,6 @@ class StepOver(ServiceError):
     """The first step was too long ago, or the password has changed since."""
 
     status = 422
-    code = "STEP_OVER"
     default_message = gettext_noop("That took longer than ten minutes. Sign in again.")
 
 

@@ -182,7 +182,7 @@ def _cell(value: object) -> str:
 
 
 class FileRefused(ServiceError):
-    code = "FILE_REFUSED"
+    pass
 
 
 @contextmanager

@@ -57,7 +57,6 @@ class AuthorLinkInvalid(ServiceError):
     """The link is incomplete or too old, or the address it was mailed to disowned it."""
 
     status = 404
-    code = "AUTHOR_LINK_INVALID"
     default_message = gettext_noop("This link no longer works.")
 
 
@@ -72,7 +71,6 @@ class AuthorRefused(ServiceError):
     """The state of the testimonial doesn't allow this."""
 
     status = 409
-    code = "AUTHOR_REFUSED"
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,6 @@ Values = Mapping[str, Any]
 
 class FormLimitReached(ServiceError):
     status = 409
-    code = "FORM_LIMIT_REACHED"
     meaning = "The project has as many forms as it may."
     remedy = "Delete one first."
     default_message = f"A project has at most {MAX_FORMS} forms. Delete one first."

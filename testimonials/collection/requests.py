@@ -44,7 +44,6 @@ TWICE = gettext_noop("Is on the list twice.")
 
 class AskingRefused(ServiceError):
     status = 422
-    code = "ASKING_REFUSED"
     meaning = "These people can't be asked now. No mail was sent."
     remedy = "Change the list, or wait, as `message` says."
 

@@ -20,7 +20,6 @@ class TableUnreadable(ServiceError):
     """The file or list as a whole can't be read; the message says what to do."""
 
     status = 422
-    code = "TABLE_UNREADABLE"
 
 
 def find_delimiter(text: str, delimiters: Sequence[str]) -> str:

@@ -172,7 +172,6 @@ _reading = threading.Lock()
 
 class ArchivesBusy(ServiceError):
     status = 503
-    code = "ARCHIVES_BUSY"
     default_message = gettext_noop("Another archive is being read. Try again in a moment.")
 
 

@@ -158,6 +158,8 @@ class RequestBroken(ServiceError):
 class OAuthRefused(ServiceError):
     """An error for a client, by one of the codes of OAuth 2.1 and a sentence for its author."""
 
+    code = ServiceError.code
+
     def __init__(self, error: str, description: str) -> None:
         super().__init__(description)
         self.fields = {"error": error, "error_description": description}

@@ -17,7 +17,6 @@ Values = dict[str, Any]
 
 class ProjectInTrash(ServiceError):
     status = 409
-    code = "PROJECT_IN_TRASH"
     meaning = "The owner deleted the project with this `externalId`."
     remedy = "Ask them to restore it, or send another `externalId`."
     default_message = (
@@ -28,7 +27,6 @@ class ProjectInTrash(ServiceError):
 
 class ExternalIdTaken(ServiceError):
     status = 409
-    code = "EXTERNAL_ID_TAKEN"
     meaning = "The project has another `externalId`, or another project has this one."
     remedy = "Send the one that `message` names, or another."
 

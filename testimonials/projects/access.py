@@ -79,7 +79,6 @@ _RANK = case(*((Member.role == name, int(role)) for name, role in ROLES.items())
 
 class RoleTooLow(ServiceError):
     status = 403
-    code = "ROLE_TOO_LOW"
     title = gettext_noop("Your role doesn’t allow this")
     default_message = gettext_noop(
         "Your role in this project doesn’t allow this. Nothing was changed. Ask the project’s "
@@ -91,7 +90,6 @@ class StrongSignInNeeded(ServiceError):
     """The project's owner wants more than a password of everybody who opens it."""
 
     status = 403
-    code = "STRONG_SIGN_IN_NEEDED"
     title = gettext_noop("Sign in with more than a password")
     default_message = gettext_noop(
         "The owner of this project wants everybody to sign in with a passkey, an authenticator app "

@@ -185,8 +185,6 @@ STATUSES = {"invalid": 404, "replaced": 404, "expired": 410, "withdrawn": 410, "
 class InvitationInvalid(ServiceError):
     """The link can't be used, for one of the reasons in `STATUSES`."""
 
-    code = "INVITATION_INVALID"
-
     def __init__(self, reason: str) -> None:
         super().__init__()
         self.reason, self.status = reason, STATUSES[reason]

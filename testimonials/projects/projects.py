@@ -102,7 +102,6 @@ def _transliterate(character: str) -> str:
 
 class ProjectLimitReached(ServiceError):
     status = 402
-    code = "PROJECT_LIMIT_REACHED"
     meaning = "The account is at its limit of projects."
     remedy = "Ask the owner to delete one or to get more; `message` says where."
 
@@ -170,14 +169,12 @@ MOST_OLD_SLUGS = 20
 
 
 class SlugTaken(ServiceError):
-    code = "SLUG_TAKEN"
     meaning = "Another project has this slug."
     remedy = "Choose another, or leave it out."
     default_message = gettext_noop("This slug is already taken. Please choose a different one.")
 
 
 class SlugReserved(ServiceError):
-    code = "SLUG_RESERVED"
     meaning = "The service itself uses this slug."
     remedy = "Choose another, or leave it out."
     default_message = gettext_noop(

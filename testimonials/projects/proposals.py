@@ -75,7 +75,6 @@ class DecisionRefused(ServiceError):
     """The proposal isn't decided; the message says why."""
 
     status = 409
-    code = "DECISION_REFUSED"
 
 
 @dataclass(frozen=True)
@@ -246,7 +245,6 @@ PICTURES = ("imageId", "avatarId")
 
 class TooManyProposals(ServiceError):
     status = 409
-    code = "TOO_MANY_PROPOSALS"
     meaning = "As many proposals wait for the owner of this project as may."
     remedy = "Withdraw some of yours, or wait until some are decided."
     default_message = (
@@ -257,14 +255,12 @@ class TooManyProposals(ServiceError):
 
 class ProposalDecided(ServiceError):
     status = 409
-    code = "PROPOSAL_DECIDED"
     meaning = "The proposal no longer waits: it was decided or withdrawn."
     remedy = "Read it to see what became of it."
 
 
 class NotYours(ServiceError):
     status = 403
-    code = "NOT_YOURS"
     meaning = "The proposal was made with another credential."
     remedy = "Leave it to whoever made it, or to the owner."
     default_message = gettext_noop("Only who made a proposal can withdraw it.")

@@ -161,7 +161,6 @@ class NotPossible(ServiceError):
     """The account is already as it should become, or an operator's."""
 
     status = 409
-    code = "NOT_POSSIBLE"
 
 
 def suspend_account(reference: str, reason: str, *, hides_widgets: bool) -> Account:

@@ -49,7 +49,6 @@ T = TypeVar("T")
 
 class OwnerStays(ServiceError):
     status = 409
-    code = "OWNER_STAYS"
     default_message = gettext_noop(
         "The owner can’t leave a project. If you no longer need it, delete it in its settings."
     )
@@ -57,7 +56,6 @@ class OwnerStays(ServiceError):
 
 class InAllProjects(ServiceError):
     status = 409
-    code = "IN_ALL_PROJECTS"
     default_message = gettext_noop(
         "This role is one in all projects of the owner, who changes it under People. "
         "Nothing was changed."

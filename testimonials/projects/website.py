@@ -94,6 +94,7 @@ class WebsiteUnread(ServiceError):
     """Nothing could be read at the address."""
 
     status = 422
+    code = ServiceError.code
     default_message = gettext_noop(
         "We couldn’t read that address. Choose a colour; you can add a logo later."
     )

@@ -18,7 +18,6 @@ class HighlightRefused(ServiceError):
     """The words can't be highlighted; the message says why."""
 
     status = 422
-    code = "HIGHLIGHT_REFUSED"
 
 
 def add_highlight(text: str, ranges: Ranges, words: str, start: int | None = None) -> Ranges:

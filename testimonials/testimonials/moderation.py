@@ -45,7 +45,6 @@ class ActionRefused(ServiceError):
     """The state of the testimonial doesn't allow this."""
 
     status = 409
-    code = "ACTION_REFUSED"
     meaning = "The state of the testimonial doesn't allow this."
     remedy = "Read it again: it may be done already."
 

@@ -77,7 +77,6 @@ class DecisionLinkInvalid(ServiceError):
     """The link is incomplete, or its person no longer looks after the project or wants links."""
 
     status = 404
-    code = "DECISION_LINK_INVALID"
     default_message = gettext_noop(
         "It is incomplete, or you no longer look after its project, or no longer want such links."
     )

@@ -25,7 +25,6 @@ class TagRefused(ServiceError):
     """A name isn't allowed, or a testimonial has too many tags."""
 
     status = 422
-    code = "TAG_REFUSED"
     meaning = "A tag's name isn't allowed, or there are too many tags."
     remedy = "Change the tags as `message` says."
 

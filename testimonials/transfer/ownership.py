@@ -37,7 +37,6 @@ class CannotReceive(ServiceError):
     """The account has no room for the project."""
 
     status = 409
-    code = "CANNOT_RECEIVE"
     title = gettext_noop("Your account has no room for this project")
 
 

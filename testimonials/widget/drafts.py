@@ -225,7 +225,6 @@ def _keep_own(project: Project, name: str, values: dict[str, Any]) -> None:
 
 class OrderFull(ServiceError):
     status = 409
-    code = "ORDER_FULL"
     default_message = gettext_noop(
         "At most %(most)s testimonials can be ordered by hand. Take one out first."
     )

@@ -56,7 +56,6 @@ NAME_LENGTH = 40
 
 class WidgetLimitReached(ServiceError):
     status = 409
-    code = "WIDGET_LIMIT_REACHED"
     default_message = f"A project has at most {MAX_SAVED} saved widgets. Delete one first."
 
 

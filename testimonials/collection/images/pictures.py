@@ -41,7 +41,6 @@ from testimonials.widget.words import write_words
 
 class PictureRefused(ServiceError):
     status = 422
-    code = "PICTURE_REFUSED"
     meaning = "The picture can't be drawn."
     remedy = "Do without: `message` says why."
 

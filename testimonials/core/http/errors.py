@@ -62,7 +62,10 @@ T = TypeVar("T")
 
 
 class ServiceError(Exception):
-    """An error for the caller: a status, a code, a message with `values` in its %(name)s."""
+    """An error for the caller: a status, a code, a message with `values` in its %(name)s.
+
+    The code of `SlugTaken` is SLUG_TAKEN, unless the class says another.
+    """
 
     status = 400
     code = "BAD_REQUEST"
@@ -89,6 +92,10 @@ class ServiceError(Exception):
         self.headers = dict(headers or {})
         super().__init__(self.message)
 
+    def __init_subclass__(cls) -> None:
+        if "code" not in vars(cls) and ServiceError in cls.__bases__:
+            cls.code = re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).upper()
+
     @property
     def shown(self) -> str:
         """The message in the page's language."""
@@ -98,7 +105,6 @@ class ServiceError(Exception):
 class ValidationFailed(ServiceError):
     """A field breaks a rule; `errors` maps each field to its messages."""
 
-    code = "VALIDATION_FAILED"
     meaning = "A field, parameter or header breaks a rule, is missing, or is unknown."
     remedy = "Change what `errors` names, by field."
 
@@ -133,7 +139,6 @@ class CredentialsInvalid(ServiceError):
 
 class NotFound(ServiceError):
     status = 404
-    code = "NOT_FOUND"
     meaning = "The path or the thing doesn't exist, or belongs to somebody else."
     remedy = "Check the path and the ids in it; `message` may say where it is done instead."
     default_message = "Project not found. No project with this id belongs to the account."
@@ -160,7 +165,6 @@ class RateLimited(ServiceError):
     """Too many requests; `Retry-After` says when to try again."""
 
     status = 429
-    code = "RATE_LIMITED"
     meaning = "Too many requests."
     remedy = "Wait for the seconds in `Retry-After`."
 

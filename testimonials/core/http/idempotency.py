@@ -95,7 +95,6 @@ KEY_PATTERN = r'[!#-~](?:[ -~]{0,253}[!-~])?|"(?:[ !#-\[\]-~]|\\["\\]){1,255}"'
 
 class PreconditionFailed(ServiceError):
     status = 412
-    code = "PRECONDITION_FAILED"
     meaning = "The resource was changed since you read it. Nothing was changed now."
     remedy = "Read it again, and repeat the change with its new `ETag` in `If-Match`."
 
@@ -114,7 +113,6 @@ class KeyReused(ServiceError):
 
 class AnswerNotKept(ServiceError):
     status = 409
-    code = "ANSWER_NOT_KEPT"
     meaning = "The call was carried out before; its answer held a secret or was erased since."
     remedy = "Read what was made, and have its secret replaced if you don't have it."
     default_message = (

@@ -39,7 +39,6 @@ class ImageRefused(ServiceError):
     """The file can't be used as a picture; the message says why, in the visitor's language."""
 
     status = 422
-    code = "IMAGE_REFUSED"
     meaning = "The file can't be used as a picture."
     remedy = "Send one that `message` describes."
 

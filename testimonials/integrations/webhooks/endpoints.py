@@ -60,7 +60,6 @@ BUILD_EVENTS = (
 
 class TooManyEndpoints(ServiceError):
     status = 422
-    code = "TOO_MANY_ENDPOINTS"
     meaning = "The project has as many webhook endpoints as it may."
     remedy = "Remove one first."
     default_message = f"A project has at most {MOST_ENDPOINTS} webhook endpoints. Remove one first."
@@ -68,7 +67,6 @@ class TooManyEndpoints(ServiceError):
 
 class EndpointPaused(ServiceError):
     status = 422
-    code = "ENDPOINT_PAUSED"
     meaning = "Whoever added the webhook endpoint is no admin of the project any more."
     remedy = "Keep it by replacing its secret (`POST .../rotate`), or remove it."
     default_message = gettext_noop(
@@ -79,7 +77,6 @@ class EndpointPaused(ServiceError):
 
 class EndpointExists(ServiceError):
     status = 409
-    code = "ENDPOINT_EXISTS"
     meaning = "The project has a webhook endpoint with this address."
     remedy = "Change that one; an endpoint may hear of several types of events."
     default_message = gettext_noop("This project has a webhook endpoint with this address already.")

@@ -25,7 +25,6 @@ KEPT = 100
 
 class EndpointOff(ServiceError):
     status = 422
-    code = "ENDPOINT_OFF"
     meaning = "The webhook endpoint is switched off, so nothing is sent to it."
     remedy = "Switch it on first."
     default_message = gettext_noop("This webhook endpoint is switched off. Switch it on first.")

@@ -42,7 +42,6 @@ class RecordingRefused(ServiceError):
     """The file can't be used as a recording."""
 
     status = 422
-    code = "RECORDING_REFUSED"
 
 
 class RecordingTooLarge(RecordingRefused):
@@ -54,7 +53,6 @@ class RecordingGone(ServiceError):
     """There is no such upload, or it is sent already."""
 
     status = 404
-    code = "RECORDING_GONE"
     default_message = GONE
 
 
@@ -62,7 +60,6 @@ class NoRoom(ServiceError):
     """The account's or the service's share for recordings is used up, or the disk is full."""
 
     status = 507
-    code = "NO_ROOM"
     default_message = NO_ROOM
 
 
@@ -70,7 +67,6 @@ class OffsetWrong(ServiceError):
     """A piece begins elsewhere than where the last one ended, which is at `offset`."""
 
     status = 409
-    code = "OFFSET_WRONG"
 
     def __init__(self, offset: int) -> None:
         message = f"The next piece begins at {offset}."

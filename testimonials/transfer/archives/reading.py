@@ -51,7 +51,6 @@ class ArchiveRefused(ServiceError):
     """The archive can't be imported; the message says why."""
 
     status = 422
-    code = "ARCHIVE_REFUSED"
 
 
 @dataclass

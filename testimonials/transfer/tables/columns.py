@@ -88,7 +88,6 @@ REQUIRED = ("text", "authorName")
 
 class MappingWrong(ServiceError):
     status = 422
-    code = "MAPPING_WRONG"
 
 
 @dataclass(frozen=True)

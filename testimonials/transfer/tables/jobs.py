@@ -149,7 +149,6 @@ MOST_NAMED = 100
 
 class NothingToUndo(ServiceError):
     status = 409
-    code = "NOTHING_TO_UNDO"
     meaning = "The import has added nothing that is still there to be removed."
     remedy = "Nothing to do."
     default_message = gettext_noop(
