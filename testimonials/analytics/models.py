@@ -18,7 +18,6 @@ OPENED, STARTED, SENT = 1, 2, 3
 class InsightDay(Base):
     """Views and clicks of a project's widget on one website, or of its wall, on one day."""
 
-    __tablename__ = "insight_day"
     __table_args__ = (Index("ix_insight_day_day", "day"),)
 
     project_id: Mapped[str] = child_of(Project.id, primary_key=True)
@@ -36,7 +35,6 @@ class InsightDay(Base):
 class InsightTestimonialDay(Base):
     """How often a testimonial was seen and read on one day."""
 
-    __tablename__ = "insight_testimonial_day"
     __table_args__ = (
         Index("ix_insight_testimonial_day_day", "day"),
         Index("ix_insight_testimonial_day_testimonial_id", "testimonial_id"),
@@ -55,7 +53,6 @@ class InsightVisit(Base):
     What it sent counts itself, by a trigger of the database: in the transaction that stores it.
     """
 
-    __tablename__ = "insight_visit"
     __table_args__ = (Index("ix_insight_visit_visit", "visit"),)
 
     project_id: Mapped[str] = child_of(Project.id, primary_key=True)
@@ -70,7 +67,6 @@ class InsightVisit(Base):
 class InsightPathDay(Base):
     """How far the visits of one day came, of those that are no rows any more."""
 
-    __tablename__ = "insight_path_day"
     __table_args__ = (Index("ix_insight_path_day_day", "day"),)
 
     project_id: Mapped[str] = child_of(Project.id, primary_key=True)

@@ -28,8 +28,6 @@ class Account(Base):
     An unclaimed account counts as gone from `claim_expires_at` on, even before it is swept away.
     """
 
-    __tablename__ = "account"
-
     id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
     email: Mapped[str] = mapped_column(String(254), unique=True)
     # The name that others see; None: the address stands in for it.
@@ -99,8 +97,6 @@ class Account(Base):
 class Session(Base):
     """One browser that is signed in; deleting the row signs it out."""
 
-    __tablename__ = "session"
-
     id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
     account_id: Mapped[str] = child_of(Account.id, index=True)
     token_hash: Mapped[str] = mapped_column(unique=True)
@@ -122,8 +118,6 @@ class BillingSubscription(Base):
     recalculated from its running subscriptions.
     """
 
-    __tablename__ = "billing_subscription"
-
     id: Mapped[str] = mapped_column(primary_key=True)
     customer: Mapped[str] = mapped_column(index=True)
     account_id: Mapped[str | None] = child_of(Account.id, index=True)
@@ -139,8 +133,6 @@ class BillingSubscription(Base):
 
 class Passkey(Base):
     """A public key whose other half a phone, a computer or a security key keeps."""
-
-    __tablename__ = "passkey"
 
     id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
     account_id: Mapped[str] = child_of(Account.id, index=True)
@@ -161,8 +153,6 @@ class Passkey(Base):
 class AuthenticatorApp(Base):
     """The secret that an account shares with an app, which makes a code of it every 30 seconds."""
 
-    __tablename__ = "authenticator_app"
-
     account_id: Mapped[str] = child_of(Account.id, primary_key=True)
     # Checking a code needs the secret itself; base32.
     secret: Mapped[str] = mapped_column(String(64))
@@ -174,8 +164,6 @@ class AuthenticatorApp(Base):
 
 class RecoveryCode(Base):
     """A code that stands in for the app once; using it deletes the row."""
-
-    __tablename__ = "recovery_code"
 
     account_id: Mapped[str] = child_of(Account.id, primary_key=True)
     code_hash: Mapped[str] = mapped_column(primary_key=True)
@@ -190,7 +178,6 @@ class CompanyIdentity(Base):
     Addresses change hands; `subject` never does.
     """
 
-    __tablename__ = "company_identity"
     __table_args__ = (
         UniqueConstraint("issuer", "subject", name="uq_company_identity_subject"),
         UniqueConstraint("account_id", "issuer", name="uq_company_identity_account"),
@@ -212,8 +199,6 @@ class CompanyAttempt(Base):
     `id` is a hash of the state, `browser_hash` of what the browser's cookie holds. `purpose` is one
     of `AttemptPurpose`; `account_id` is who was signed in, where the answer is for them alone.
     """
-
-    __tablename__ = "company_attempt"
 
     id: Mapped[str] = mapped_column(primary_key=True)
     browser_hash: Mapped[str]
@@ -237,7 +222,6 @@ class AccessToken(Base):
     Of the token itself only the hash is stored. It works until it expires or is revoked.
     """
 
-    __tablename__ = "access_token"
     __table_args__ = (Index("ix_access_token_account_id_created_at", "account_id", "created_at"),)
 
     id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)

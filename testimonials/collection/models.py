@@ -18,7 +18,6 @@ from testimonials.testimonials.models import Testimonial
 class CollectionForm(Base):
     """One of several forms of a project, with its own address, wording, questions and tag."""
 
-    __tablename__ = "collection_form"
     __table_args__ = (
         Index("uq_collection_form_project_id_name", "project_id", "name", unique=True),
     )
@@ -110,8 +109,6 @@ def hash_email(account_id: str, email: str) -> str:
 class UnsubscribedAddress(Base):
     """An address that has unsubscribed from one account; only its hash is kept."""
 
-    __tablename__ = "unsubscribed_address"
-
     account_id: Mapped[str] = child_of(Account.id, primary_key=True)
     email_hash: Mapped[str] = mapped_column(primary_key=True)
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
@@ -120,7 +117,6 @@ class UnsubscribedAddress(Base):
 class TestimonialPicture(Base):
     """A picture of a testimonial that was asked for, in one look and size."""
 
-    __tablename__ = "testimonial_picture"
     __table_args__ = (
         Index("ix_testimonial_picture_project_id_created_at", "project_id", "created_at"),
     )
@@ -138,8 +134,6 @@ class TestimonialPicture(Base):
 class SharePicture(Base):
     """The picture for links to a collection page."""
 
-    __tablename__ = "share_picture"
-
     project_id: Mapped[str] = child_of(Project.id, primary_key=True)
     # A hash of everything drawn in it.
     fingerprint: Mapped[str]
@@ -149,8 +143,6 @@ class SharePicture(Base):
 
 class AbuseReport(Base):
     """What somebody reported about a public page. Nothing is kept of who it was."""
-
-    __tablename__ = "abuse_report"
 
     id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
     project_id: Mapped[str] = child_of(Project.id, index=True)

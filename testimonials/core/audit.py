@@ -144,7 +144,6 @@ class Event(Base):
     id serves as a cursor.
     """
 
-    __tablename__ = "event"
     __table_args__ = (
         Index("ix_event_account_id_id", "account_id", "id"),
         Index("ix_event_project_id_id", "project_id", "id"),

@@ -53,7 +53,6 @@ Work = TypeVar("Work", bound=Callable[..., object])
 class Job(Base):
     """A job that waits or is being done, or how the last run of a repeated one went."""
 
-    __tablename__ = "job"
     __table_args__ = (Index("ix_job_kind", "kind", "run_at"), Index("ix_job_lane", "lane", "id"))
 
     # That of what it is about, if it is about one row; a repeated one's is its kind.

@@ -110,6 +110,11 @@ def is_right_to_left(text: str) -> bool:
     return next((kind != "L" for kind in kinds if kind in ("L", "R", "AL")), False)
 
 
+def to_snake(name: str) -> str:
+    """Return the name of a class in snake case: `AccessToken` is access_token."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
+
+
 def cut(text: str, length: int) -> str:
     """Return the text in at most `length` characters, with an ellipsis where it was longer."""
     return text if len(text) <= length else text[: length - 1].rstrip() + "…"

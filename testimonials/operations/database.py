@@ -237,8 +237,6 @@ logger = logging.getLogger("testimonials.operations.server.serve")
 class SecretMark(Base):
     """One row with a digest of the secret key, from which the key can't be computed."""
 
-    __tablename__ = "secret_mark"
-
     id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     mark: Mapped[str]
 

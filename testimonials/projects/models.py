@@ -50,7 +50,6 @@ class Project(Base):
     them by assigning a new dictionary, under the row's lock.
     """
 
-    __tablename__ = "project"
     __table_args__ = (
         Index("ix_project_account_id_created_at", "account_id", "created_at"),
         Index("uq_project_account_id_external_id", "account_id", "external_id", unique=True),
@@ -219,8 +218,6 @@ Project.is_suspended = (
 class OldSlug(Base):
     """A former slug: it redirects, and is reserved for its project for 90 days."""
 
-    __tablename__ = "old_slug"
-
     slug: Mapped[str] = mapped_column(String(60), primary_key=True)
     project_id: Mapped[str] = child_of(Project.id, index=True)
     renamed_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
@@ -232,7 +229,6 @@ class Member(Base):
     Somebody who is in both has the higher of both roles.
     """
 
-    __tablename__ = "member"
     __table_args__ = (
         Index("uq_member_project_id_account_id", "project_id", "account_id", unique=True),
         Index("uq_member_owner_id_account_id", "owner_id", "account_id", unique=True),
@@ -253,7 +249,6 @@ class Member(Base):
 class TeamInvitation(Base):
     """An invitation to a project's team, or to an owner's, that has not been answered."""
 
-    __tablename__ = "team_invitation"
     __table_args__ = (
         Index("uq_team_invitation_project_id_email", "project_id", "email", unique=True),
         Index("uq_team_invitation_owner_id_email", "owner_id", "email", unique=True),
@@ -280,8 +275,6 @@ class TeamInvitation(Base):
 class OwnershipOffer(Base):
     """An owner's offer to hand one project, or all of them, to a colleague, who has to accept."""
 
-    __tablename__ = "ownership_offer"
-
     id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
     owner_id: Mapped[str] = child_of(Account.id, index=True)
     # None: all that the owner has when it is accepted.
@@ -296,8 +289,6 @@ class OwnershipOffer(Base):
 class NotificationChoice(Base):
     """How often one person gets mail about a project's new testimonials: at once, daily, never."""
 
-    __tablename__ = "notification_choice"
-
     project_id: Mapped[str] = child_of(Project.id, primary_key=True)
     account_id: Mapped[str] = child_of(Account.id, primary_key=True, index=True)
     mode: Mapped[str] = mapped_column(default="at_once")
@@ -310,8 +301,6 @@ class NotificationChoice(Base):
 
 
 class WidgetSighting(Base):
-    __tablename__ = "widget_sighting"
-
     project_id: Mapped[str] = child_of(Project.id, primary_key=True)
     origin: Mapped[str] = mapped_column(String(300), primary_key=True)
     seen_at: Mapped[datetime] = mapped_column(Timestamp)
@@ -326,7 +315,6 @@ class CustomDomain(Base):
     Any number of projects may want a name; the one that its TXT record names holds it.
     """
 
-    __tablename__ = "custom_domain"
     __table_args__ = (UniqueConstraint("host", "is_held"),)
 
     project_id: Mapped[str] = child_of(Project.id, primary_key=True)
@@ -366,7 +354,6 @@ class Proposal(Base):
     Nothing of it is public before it is accepted.
     """
 
-    __tablename__ = "proposal"
     __table_args__ = (Index("ix_proposal_project_id_status_id", "project_id", "status", "id"),)
 
     id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)

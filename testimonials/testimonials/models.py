@@ -81,7 +81,6 @@ class Testimonial(Base):
     list and the widget in order, however the query is spelt.
     """
 
-    __tablename__ = "testimonial"
     __table_args__ = (
         Index("ix_testimonial_inbox", "project_id", "status", "created_at", "id", *_FILTERED),
         Index("ix_testimonial_by_time", "project_id", "created_at", "id", "status", *_FILTERED),
@@ -267,7 +266,6 @@ class Testimonial(Base):
 class TestimonialTag(Base):
     """A tag that an owner gave a testimonial, to find it and to show a selection."""
 
-    __tablename__ = "testimonial_tag"
     __table_args__ = (
         Index("ix_testimonial_tag_project_id_name", "project_id", "name", "testimonial_id"),
     )
@@ -283,7 +281,6 @@ class Recording(Base):
     It has no testimonial until its form is sent. The file is in the instance folder.
     """
 
-    __tablename__ = "recording"
     __table_args__ = (Index("ix_recording_project_id_created_at", "project_id", "created_at"),)
 
     id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
@@ -328,8 +325,6 @@ class TestimonialCount(Base):
     No foreign key, which would make every writer lock the project: a trigger removes them.
     """
 
-    __tablename__ = "testimonial_count"
-
     project_id: Mapped[str] = mapped_column(primary_key=True)
     status: Mapped[str] = mapped_column(primary_key=True)
     is_deleted: Mapped[bool] = mapped_column(Boolean, primary_key=True)
@@ -350,8 +345,6 @@ class TestimonialCount(Base):
 class TagCount(Base):
     """How many testimonials of a project have a tag: all, those outside the trash, those shown."""
 
-    __tablename__ = "tag_count"
-
     project_id: Mapped[str] = mapped_column(primary_key=True)
     name: Mapped[str] = mapped_column(String(TAG_LENGTH), primary_key=True)
     part: Mapped[int] = mapped_column(BigInteger, primary_key=True)
@@ -362,8 +355,6 @@ class TagCount(Base):
 
 class DayCount(Base):
     """What a project's testimonials of one day are: who sent them, and how they are rated."""
-
-    __tablename__ = "day_count"
 
     project_id: Mapped[str] = mapped_column(primary_key=True)
     # On which they were said: days since the epoch, in UTC.
@@ -385,8 +376,6 @@ class DayCount(Base):
 class AnswerCount(Base):
     """How many testimonials of a project answer a question, those in the trash too."""
 
-    __tablename__ = "answer_count"
-
     project_id: Mapped[str] = mapped_column(primary_key=True)
     question_id: Mapped[str] = mapped_column(primary_key=True)
     part: Mapped[int] = mapped_column(BigInteger, primary_key=True)
@@ -398,8 +387,6 @@ class KeptRating(Base):
 
     A trigger writes them. No foreign key, as with the counts.
     """
-
-    __tablename__ = "kept_rating"
 
     project_id: Mapped[str] = mapped_column(primary_key=True)
     # As in `DayCount`.
@@ -414,8 +401,6 @@ class KeptRating(Base):
 class SigningKey(Base):
     """A key by which the heads of records are signed; one that is retired still verifies."""
 
-    __tablename__ = "signing_key"
-
     # The beginning of the hash of the public key.
     id: Mapped[str] = mapped_column(String(16), primary_key=True)
     public_key: Mapped[str] = mapped_column(String(64))
@@ -427,8 +412,6 @@ class SigningKey(Base):
 
 class RecordHead(Base):
     """The newest signed head of a project's record. It stays when the project goes."""
-
-    __tablename__ = "record_head"
 
     # No foreign key.
     project_id: Mapped[str] = mapped_column(primary_key=True)

@@ -19,7 +19,6 @@ class TableImport(Base):
     its `problem`, `done` or `undone`.
     """
 
-    __tablename__ = "table_import"
     __table_args__ = (
         Index("ix_table_import_project_id_created_at", "project_id", "created_at"),
         Index("ix_table_import_state", "state"),
@@ -54,8 +53,6 @@ class TableImport(Base):
 
 class WaitingArchive(Base):
     """The archive of a project that an account has uploaded and not imported yet; one for each."""
-
-    __tablename__ = "waiting_archive"
 
     account_id: Mapped[str] = child_of(Account.id, primary_key=True)
     file_name: Mapped[str] = mapped_column(String(255))

@@ -20,7 +20,6 @@ class SavedWidget(Base):
     The project's first widget has no name: its settings are columns of the project.
     """
 
-    __tablename__ = "saved_widget"
     __table_args__ = (UniqueConstraint("project_id", "name"),)
 
     id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)

@@ -220,8 +220,6 @@ class WidgetScript(Base):
     Websites that pin a version by its digest still get it after an upgrade.
     """
 
-    __tablename__ = "widget_script"
-
     digest: Mapped[str] = mapped_column(String(16), primary_key=True)
     content: Mapped[bytes] = mapped_column(LargeBinary)
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)

@@ -30,13 +30,17 @@ from sqlalchemy.types import TypeDecorator
 
 from testimonials.core import clock
 from testimonials.core.db.prepared import Prepared
+from testimonials.core.text import to_snake
 
 # Makes a column's default.
 Make = Callable[..., Any]
 
 
 class Base(DeclarativeBase):
-    """The declarative base, with fixed constraint names for migrations."""
+    """The declarative base, with fixed constraint names for migrations.
+
+    The table of `AccessToken` is access_token, unless the model says another.
+    """
 
     metadata = MetaData(
         naming_convention={
@@ -47,6 +51,11 @@ class Base(DeclarativeBase):
             "pk": "pk_%(table_name)s",
         }
     )
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        if "__tablename__" not in vars(cls):
+            cls.__tablename__ = to_snake(cls.__name__)
+        super().__init_subclass__(**options)
 
 
 def present() -> datetime:

@@ -25,8 +25,6 @@ SALT_LENGTH = 16
 class Erased(Base):
     """Something that was erased: written in the transaction that erased it."""
 
-    __tablename__ = "erased"
-
     kind: Mapped[str] = mapped_column(String(20), primary_key=True)
     # Of a person a salt and a hash, with a colon between them.
     id: Mapped[str] = mapped_column(String(100), primary_key=True)

@@ -27,6 +27,7 @@ from testimonials.core.http.i18n import (
 )
 from testimonials.core.http.urls import account_url, login_url, project_url
 from testimonials.core.late import find_late, load_all
+from testimonials.core.text import to_snake
 
 # What programs look for in the API and isn't there: where it is done instead.
 
@@ -94,7 +95,7 @@ class ServiceError(Exception):
 
     def __init_subclass__(cls) -> None:
         if "code" not in vars(cls) and ServiceError in cls.__bases__:
-            cls.code = re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).upper()
+            cls.code = to_snake(cls.__name__).upper()
 
     @property
     def shown(self) -> str:

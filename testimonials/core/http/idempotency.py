@@ -34,8 +34,6 @@ KEPT = timedelta(hours=24)
 class IdempotencyKey(Base):
     """One key of one caller, with the answer that it got; written with what it did."""
 
-    __tablename__ = "idempotency_key"
-
     owner: Mapped[str] = mapped_column(String(64), primary_key=True)
     key: Mapped[str] = mapped_column(String(255), primary_key=True)
     # A hash of method, path and body: the same key for something else is refused.

@@ -31,8 +31,6 @@ from testimonials.core.settings.current import current_settings
 class RateLimitCounter(Base):
     """The count of one window, swept after `expires_at` (seconds since the epoch)."""
 
-    __tablename__ = "rate_limit_counter"
-
     key: Mapped[str] = mapped_column(primary_key=True)
     hits: Mapped[int]
     expires_at: Mapped[float] = mapped_column(index=True)

@@ -71,8 +71,6 @@ def _digest(context: Any) -> str:
 class Image(Base):
     """One stored picture, as WebP; it never changes, and its URL has its id."""
 
-    __tablename__ = "image"
-
     id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
     width: Mapped[int]
     height: Mapped[int]

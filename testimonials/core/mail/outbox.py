@@ -61,7 +61,6 @@ class MailState(StrEnum):
 class OutboxMail(Base):
     """One mail: what to send, and how far it got."""
 
-    __tablename__ = "outbox_mail"
     # For counting by state without reading mail.
     __table_args__ = (Index("ix_outbox_mail_state", "state", "tried_at"),)
 

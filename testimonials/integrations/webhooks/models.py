@@ -23,8 +23,6 @@ LEFT = gettext_noop("Whoever added it doesn’t manage the project any more.")
 class WebhookEndpoint(Base):
     """An address that is told what happens in a project."""
 
-    __tablename__ = "webhook_endpoint"
-
     id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
     project_id: Mapped[str] = child_of(Project.id, index=True)
     url: Mapped[str] = mapped_column(String(500))
@@ -65,7 +63,6 @@ class WebhookEndpoint(Base):
 class WebhookDelivery(Base):
     """One message to one endpoint, until it was accepted or given up; kept for the log."""
 
-    __tablename__ = "webhook_delivery"
     __table_args__ = (
         Index("ix_webhook_delivery_endpoint_id_id", "endpoint_id", "id"),
         index_some("ix_webhook_delivery_due", _IS_DUE, "next_try_at", "id"),

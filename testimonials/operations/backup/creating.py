@@ -325,8 +325,6 @@ class StoredBackup(Base):
     Without one, the backup that BACKUP_COMMAND took last.
     """
 
-    __tablename__ = "stored_backup"
-
     name: Mapped[str] = mapped_column(String(80), primary_key=True)
     size: Mapped[int] = mapped_column(BigInteger)
     # BACKUP_TO, which may have been another one, or what stands for the command.
