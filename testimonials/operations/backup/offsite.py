@@ -223,7 +223,7 @@ def list_copies(folder: Path) -> list[KeptBackup]:
     """
     with _told():
         if not folder.is_dir():
-            raise CopyFailed(f"there is no folder {folder}; is its disk mounted?")
+            raise CopyFailed(f"there is no folder {folder}: its disk may not be mounted")
         return list_kept(folder)
 
 

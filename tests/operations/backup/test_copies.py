@@ -58,8 +58,8 @@ def test_a_place_that_is_away_costs_no_local_backup_and_is_told(make, owner, tmp
     local = tmp_path / "ours" / "backups"
     assert names(local) == [FIRST, SECOND]
     assert not place.exists()
-    assert job_error(app) == f"CopyFailed: there is no folder {place}; is its disk mounted?"
-    told = f"The backup was not copied: there is no folder {place}; is its disk mounted?"
+    assert job_error(app) == f"CopyFailed: there is no folder {place}: its disk may not be mounted"
+    told = f"The backup was not copied: there is no folder {place}: its disk may not be mounted"
     assert mails(app) == [told, told]
     place.mkdir()
     work(app)
@@ -111,7 +111,7 @@ def test_a_copy_that_is_killed_has_no_name(tmp_path, place):
     assert unfinished.startswith(".unfinished-copy-scheduled")
     assert list_kept(place) == []
     words = refusal(instance, "backup", "now", backup_to=str(place))
-    assert "another process is doing the same" in words
+    assert "another process is at it" in words
     # As two minutes later.
     shutil.rmtree(instance / "backups")
     query(instance, "UPDATE job SET leased_until = 1")
