@@ -1,6 +1,7 @@
 """Requests to hosts that strangers name, and what the DNS says of a host."""
 
 import http.client
+import io
 import ipaddress
 import socket
 import ssl
@@ -10,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from email.message import Message
+from typing import Any
 from urllib.parse import urlsplit
 
 from testimonials.core.faults import FAULTS, refusing
@@ -36,6 +38,8 @@ SPECIAL = tuple(
 MAX_ADDRESSES = 4
 LONGEST_HOST = 253
 PORTS = {"http": 80, "https": 443}
+# Of heads, and of what stands between the parts of an answer.
+MOST_AROUND = 128 * 1024
 
 
 class AddressRefused(Exception):
@@ -44,6 +48,29 @@ class AddressRefused(Exception):
 
 class AnswerBroken(OSError):
     """What a server answers can't be read as HTTP."""
+
+
+class _Bounded(io.RawIOBase):
+    """What a server sends, up to a number of bytes, as `http.client` reads it.
+
+    Of heads that announce another one, and of lines after the content, it would read any number.
+    """
+
+    def __init__(self, stream: socket.socket, most_bytes: int) -> None:
+        self._stream, self._left = stream, most_bytes
+
+    def makefile(self, _mode: str) -> io.BufferedReader:
+        return io.BufferedReader(self)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        count = self._stream.recv_into(buffer)
+        self._left -= count
+        if self._left < 0:
+            raise AnswerBroken("it sends too much around its answer")
+        return count
 
 
 class UrlRefused(Exception):
@@ -151,7 +178,9 @@ def ask(
         if isinstance(stream, ssl.SSLSocket):
             stream.do_handshake()
         connection.request(method, path, body=body, headers=dict(headers))
-        with connection.getresponse() as answer:
+        sent: Any = _Bounded(stream, most_bytes + MOST_AROUND)
+        with http.client.HTTPResponse(sent, method=method) as answer:
+            answer.begin()
             return _read(answer, most_bytes)
     except (OSError, http.client.HTTPException, *FAULTS) as fault:
         if time.monotonic() >= end:

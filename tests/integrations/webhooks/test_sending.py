@@ -1,5 +1,6 @@
 """One try: only to public addresses, within its time, and what the log says of it."""
 
+import contextlib
 import subprocess
 import sys
 import threading
@@ -34,6 +35,27 @@ def test_a_receiver_has_so_many_seconds_altogether(receiver, behaviour):
     outcome = post(receiver.url, seconds=0.5)
     assert outcome.error == "No complete answer came within 15 seconds."
     assert 400 < outcome.ms < 3000
+
+
+@pytest.mark.parametrize(
+    ("begin", "line"),
+    [
+        (b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n", b"a\r\n"),
+    ],
+)
+def test_what_is_sent_around_an_answer_has_an_end(receiver, begin, line):
+    """Reading it would keep a core busy for as long as it comes."""
+
+    def flood(handler: Handler) -> None:
+        with contextlib.suppress(OSError):
+            handler.wfile.write(begin)
+            while True:
+                handler.wfile.write(line * 1000)
+
+    receiver.behaviour = flood
+    outcome = post(receiver.url, seconds=6)
+    assert outcome.ms < 5000
 
 
 def test_only_a_2xx_accepts_no_redirect_is_followed_and_little_is_kept(receiver):
