@@ -357,5 +357,4 @@ def describe_choices(*, is_saved: bool) -> dict[str, Any]:
         "minRating": [(each, describe_rating(each)) for each in RATINGS],
         "lengths": LENGTHS,
         "count_range": defaults.INITIAL_COUNT_RANGE,
-        "label_length": widget_design.LABEL_LENGTH,
     }

@@ -204,22 +204,22 @@ def select_waiting(project_id: str, kinds: Collection[str] | None = None) -> Sel
     return select(*row).where(*_is_waiting(project_id, kinds)).group_by(Proposal.project_id)
 
 
-def count_waiting(project_id: str, kinds: Collection[str] | None = None) -> int:
-    query = select(func.count(Proposal.id)).where(*_is_waiting(project_id, kinds))
+def count_waiting(project_id: str) -> int:
+    query = select(func.count(Proposal.id)).where(*_is_waiting(project_id))
     return int(db.session.scalar(query) or 0)
 
 
-def _is_waiting(project_id: str, kinds: Collection[str] | None) -> list[ColumnElement[bool]]:
+def _is_waiting(project_id: str, kinds: Collection[str] | None = None) -> list[ColumnElement[bool]]:
     conditions = [Proposal.project_id == project_id, Proposal.status == "waiting"]
     return conditions if kinds is None else [*conditions, Proposal.kind.in_(kinds)]
 
 
-def summarise(project_id: str, kinds: Collection[str] | None = None) -> list[str]:
+def summarise(project_id: str) -> list[str]:
     """Return who drafted how many testimonials, and would change how much else."""
     drafts = case((Proposal.kind == "testimonial.add", 1), else_=0)
     rows = db.session.execute(
         select(Proposal.actor_kind, Proposal.actor_name, func.sum(drafts), func.count())
-        .where(*_is_waiting(project_id, kinds))
+        .where(*_is_waiting(project_id))
         .group_by(Proposal.actor_kind, Proposal.actor_name)
         .limit(SUMMED)
     ).all()

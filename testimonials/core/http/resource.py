@@ -217,15 +217,12 @@ class Operation:
         return view
 
     def dump(self, value: Any) -> Any:
-        if isinstance(value, Page) and (self.is_paged or self.many):
-            items = self.dump_each(value.items)
-            return {"items": items, "next": value.next} if self.is_paged else items
         if value is None or self._data_schema is None:
             return value
+        if isinstance(value, Page):
+            items = self._data_schema.dump(value.items, many=True)
+            return {"items": items, "next": value.next} if self.is_paged else items
         return self._data_schema.dump(value, many=self.many)
-
-    def dump_each(self, items: Any) -> Any:
-        return self._data_schema.dump(items, many=True) if self._data_schema else items
 
     def _handle(self, path: dict[str, str]) -> Response:
         call = Call(
