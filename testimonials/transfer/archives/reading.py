@@ -84,11 +84,16 @@ class Archive:
 
 @contextmanager
 def open_archive(
-    source: IO[bytes], most_text: int | None = None, most_bytes: int | None = None
+    source: IO[bytes],
+    most_text: int | None = None,
+    most_bytes: int | None = None,
+    *,
+    is_believed: bool = True,
 ) -> Iterator[Archive]:
     """Open and check an archive; raise `ArchiveRefused`.
 
-    Its text may unpack to `most_text` bytes, and all of it to `most_bytes`.
+    Its text may unpack to `most_text` bytes, and all of it to `most_bytes`. Unless it
+    `is_believed`, what comes without a public record counts as imported.
     """
     with _refusing():
         file = zipfile.ZipFile(source)
@@ -96,7 +101,7 @@ def open_archive(
         with _refusing():
             if most_bytes and sum(each.file_size for each in file.infolist()) > most_bytes:
                 raise ValidationError(f"It unpacks to more than {most_bytes // 1024**2} MB.")
-            archive = _read_archive(file, most_text or MAX_JSON_BYTES)
+            archive = _read_archive(file, most_text or MAX_JSON_BYTES, is_believed=is_believed)
         yield archive
 
 
@@ -122,7 +127,7 @@ def _refuse_damage(fault: Exception) -> ArchiveRefused:
     )
 
 
-def _read_archive(file: zipfile.ZipFile, most_text: int) -> Archive:
+def _read_archive(file: zipfile.ZipFile, most_text: int, *, is_believed: bool) -> Archive:
     _require_known_files(file)
     described = _parse(_read_entry(file, JSON_NAME, most_text))
     project = PROJECT.read(described.get("project"), "project")
@@ -140,6 +145,8 @@ def _read_archive(file: zipfile.ZipFile, most_text: int) -> Archive:
         digests |= _read_digests(archive)
         with refusing(_refuse_record):
             archive.differences = settle_differences(lists, archive.log, digests)
+    elif not is_believed:
+        archive.differences = settle_differences(lists, Log([], {}, ""), {})
     return archive
 
 

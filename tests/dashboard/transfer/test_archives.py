@@ -26,7 +26,13 @@ from testimonials.transfer.tables.export import shield, unshield
 from tests.auth.browsers import open_browser
 from tests.collection.authors.authors import Visitor
 from tests.dashboard.transfer.imports import text_of
-from tests.support.rows import add_member, add_testimonial, count_rows, read_account
+from tests.support.rows import (
+    add_member,
+    add_testimonial,
+    count_rows,
+    read_account,
+    read_testimonials,
+)
 from tests.transfer.archives.projects import (
     VERSION_1,
     change_json,
@@ -278,6 +284,22 @@ def test_an_archive_of_somebodys_own_making_mails_nobody_and_shows_what_a_page_h
         one = db.session.scalars(query).one()
     page = browser.get(f"{inbox.request.path.removesuffix('/inbox')}/testimonials/{one}").text
     assert "200 changes" in page
+
+
+def test_what_comes_without_a_record_counts_as_imported(app, owner, browser, tmp_path):
+    path = tmp_path / "fern.zip"
+
+    def change(described: dict[str, Any]) -> None:
+        described["project"]["status"] = "active"
+        described["keptRatings"] = [{"day": 20000, "rating": 5.0, "number": 100_000}]
+        for row in described["testimonials"]:
+            row.update(source="public_page", status="approved", purchaseVerifiedAt=row["createdAt"])
+
+    upload(browser, change_json(VERSION_1, change, path).read_bytes())
+    inbox = browser.post(f"{PATH}/confirm", data={"slug": "fern"}, follow_redirects=True)
+    rows = read_testimonials(app, inbox.request.path.split("/")[3])
+    assert {(row.source, row.purchase_verified_at) for row in rows} == {("import", None)}
+    assert "100,0" not in app.test_client().get("/fern/how-we-collect").text
 
 
 def test_changes_with_ids_of_tomorrow_let_those_of_today_be_recorded(app, browser, tmp_path):
