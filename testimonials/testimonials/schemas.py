@@ -401,7 +401,7 @@ class TestimonialDetailSchema(SubmissionSchema):
 
     history = List(
         fields.Nested(ChangeSchema),
-        description="Who wrote, changed and decided what, newest first.",
+        description="Who wrote, changed and decided what, newest first; at most 200.",
     )
     recordUrl = String(
         description="Its public record, if it is shown; as JSON with `.json` behind."
