@@ -250,9 +250,13 @@ def start_small(text: str) -> str:
 
 
 def make_breakable(address: str) -> Markup:
-    """Return an address that stays whole where it fits, and else breaks at its signs first."""
-    parts = re.sub(r"(@|/(?=\w))|(?=\.)", r"\1<wbr>", str(escape(address)))
-    return Markup(f'<span class="whole">{parts}</span>')  # noqa: S704
+    """Return an address that stays whole where it fits, and else breaks at its signs first.
+
+    A name in its place has none, and breaks between its words.
+    """
+    text = escape(address)
+    parts = re.sub(r"(@|/(?=\w))|(?=\.)", r"\1<wbr>", str(text))
+    return Markup(f'<span class="whole">{parts}</span>') if parts != text else text  # noqa: S704
 
 
 def describe_age(time: datetime) -> str:
