@@ -90,9 +90,10 @@ def decode_picture(data: bytes, use: Use) -> Decoded:
     Raises `Unreadable`, and `MemoryError` if the memory allowed is not enough.
     """
     _require_picture(data)
-    # Loaded with the first picture: most processes of the command never see one.
+    # Loaded with the first picture: most processes of the command never see one. Without its writer
+    # of WebP, Pillow would look for one by loading all of its forty kinds.
     from PIL import Image as Pictures
-    from PIL import UnidentifiedImageError
+    from PIL import UnidentifiedImageError, WebPImagePlugin  # noqa: F401
 
     # The check of sizes is ours and comes before anything is decoded.
     Pictures.MAX_IMAGE_PIXELS = None
@@ -123,6 +124,21 @@ def decode_for_parent(data: bytes, *use: Any) -> tuple[dict[str, object], bytes]
     except Unreadable as error:
         return {"text": error.text, "values": error.values}, b""
     return {"size": [found.width, found.height]}, found.content
+
+
+def count_colors(data: bytes) -> tuple[dict[str, object], bytes]:
+    """Return the colors of a stored picture as it stands on white, most of it first."""
+    from PIL import Image as Pictures
+    from PIL import WebPImagePlugin
+
+    with WebPImagePlugin.WebPImageFile(io.BytesIO(data)) as picture:
+        white = Pictures.new("RGBA", picture.size, "white")
+        whole = Pictures.alpha_composite(white, picture.convert("RGBA"))
+    few = whole.convert("RGB").quantize(8)
+    palette = bytes(few.getpalette() or [])
+    counts = sorted(enumerate(few.histogram()), key=lambda each: -each[1])
+    colors = [f"#{palette[3 * at : 3 * at + 3].hex().upper()}" for at, count in counts if count]
+    return {"colors": colors}, b""
 
 
 def _decode(data: bytes, use: Use) -> "Pictures.Image":

@@ -15,7 +15,7 @@ from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.http.errors import ServiceError
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.rate_limits import Limit
-from testimonials.core.images.decode import Unreadable, Use, read_webp_size
+from testimonials.core.images.decode import Unreadable, Use, count_colors, read_webp_size
 from testimonials.core.images.worker import DecoderBusy, decoder
 from testimonials.core.settings.current import current_settings
 
@@ -111,16 +111,8 @@ def read_image(file: IO[bytes], use: Use) -> Image:
 
 def list_colors(image: Image) -> list[str]:
     """Return the colors of a small picture as it stands on white, most of it first."""
-    # Most processes of the command never see a picture.
-    from PIL import Image as Pictures
-
-    with Pictures.open(io.BytesIO(image.content), formats=("WEBP",)) as picture:
-        white = Pictures.new("RGBA", picture.size, "white")
-        whole = Pictures.alpha_composite(white, picture.convert("RGBA"))
-    few = whole.convert("RGB").quantize(8)
-    palette = bytes(few.getpalette() or [])
-    counts = sorted(enumerate(few.histogram()), key=lambda each: -each[1])
-    return [f"#{palette[3 * at : 3 * at + 3].hex().upper()}" for at, count in counts if count]
+    found, _content = decoder.run(count_colors, io.BytesIO(image.content), waits=True)
+    return list(found["colors"])
 
 
 # Checking pictures from an archive, whose bytes are stored as they are.
@@ -170,10 +162,10 @@ def _list_chunks(content: bytes) -> Iterator[bytes]:
 
 def _decode_size(content: bytes) -> tuple[int, int] | None:
     # Most processes of the command never see a picture.
-    from PIL import Image as Pictures
+    from PIL import WebPImagePlugin
 
     try:
-        with Pictures.open(io.BytesIO(content), formats=("WEBP",)) as picture:
+        with WebPImagePlugin.WebPImageFile(io.BytesIO(content)) as picture:
             picture.load()
             return picture.size
     except Exception:
