@@ -22,7 +22,7 @@ from sqlalchemy import (
     table,
     text,
 )
-from sqlalchemy.dialects.postgresql import TSQUERY
+from sqlalchemy.types import UserDefinedType
 
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
@@ -220,6 +220,15 @@ def _match(project_id: str, words: Sequence[Word], end: str) -> list[str]:
     return list(db.session.scalars(query))
 
 
+class _Query(UserDefinedType[str]):
+    """PostgreSQL's type of a search; the library's would load its drivers on SQLite too."""
+
+    cache_ok = True
+
+    def get_col_spec(self, **_options: object) -> str:
+        return "TSQUERY"
+
+
 def _find_on_postgresql(project_id: str, words: Sequence[Word]) -> Select[Any]:
     """Find any: GIN has no order. The planner must not think of the limit, or reads all rows."""
     it = Testimonial.__table__.alias("it").c
@@ -230,7 +239,7 @@ def _find_on_postgresql(project_id: str, words: Sequence[Word]) -> Select[Any]:
         # The last word of a phrase may go on.
         phrase = func.phraseto_tsquery(text("'simple'"), plain).cast(Text)
         end = "" if word.is_short else ":*"
-        query = query.op("&&")(func.nullif(phrase, "").concat(end).cast(TSQUERY))
+        query = query.op("&&")(func.nullif(phrase, "").concat(end).cast(_Query))
     found = select(it.id).where(row_words.op("@@")(query)).cte("found")
     found = found.prefix_with("MATERIALIZED", dialect="postgresql")
     return select(found.c.id).limit(MOST + 1)

@@ -43,6 +43,15 @@ atexit.register(lambda: print("\\f", *sys.modules))
 main()
 """
 
+WHOLE = """
+import sys
+from testimonials import create_app
+from testimonials.core.late import load_all
+create_app()
+load_all()
+print(*sys.modules)
+"""
+
 
 def test_nothing_new_is_loaded_before_the_first_answer(tmp_path):
     service = start_service(tmp_path, (), {})
@@ -75,6 +84,12 @@ def test_nothing_new_is_loaded_before_the_first_answer(tmp_path):
     known = json.loads(LIST.read_text(encoding="utf-8"))
     new = {name: sorted(modules - {*known[name]}) for name, modules in found.items()}
     assert not any(new.values()), new
+
+
+def test_a_worker_keeps_nothing_of_another_database_and_no_decoder_in_memory(tmp_path):
+    done = run_program((sys.executable, "-c", WHOLE), env=clean_environment(tmp_path, {}))
+    assert "testimonials.widget.cache" in done.stdout
+    assert not {"sqlalchemy.dialects.postgresql", "PIL"} & {*done.stdout.split()}
 
 
 def test_whoever_asks_while_modules_are_loaded_is_answered(tmp_path):
