@@ -1,5 +1,6 @@
 """Tags: their names, the spelling a project uses for each, and changing them."""
 
+import heapq
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -76,9 +77,18 @@ def spell(known: dict[str, str], names: Iterable[str]) -> list[str]:
     return list({fold(name): known.get(fold(name), name) for name in names}.values())
 
 
-def list_project_tags(project_id: str) -> Sequence[TagCount]:
-    """Return the project's tags in alphabetical order, with how many testimonials have each."""
+# As many as a list to choose from may hold; an import brings any number.
+MOST_OFFERED = 200
+
+
+def list_project_tags(project_id: str, most: int | None = None) -> Sequence[TagCount]:
+    """Return the project's tags in alphabetical order, with how many testimonials have each.
+
+    Of more than `most`, those that most have.
+    """
     found = [TagCount(name, kept) for name, (kept, _) in count_tags(project_id).items() if kept]
+    if most is not None:
+        found = heapq.nlargest(most, found, key=lambda tag: tag.count)
     return sorted(found, key=lambda tag: fold(tag.name))
 
 

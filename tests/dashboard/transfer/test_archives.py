@@ -274,6 +274,12 @@ def test_an_archive_of_somebodys_own_making_mails_nobody_and_shows_what_a_page_h
         example = row["changes"][0]
         row["changes"] = [example | {"id": f"{n:024x}"} for n in range(1000)]
         row["text"] = words
+        empty = dict.fromkeys(("submissionKey", "importKey", "deletedAt"))
+        empty |= {"text": "Others.", "changes": [], "status": "approved"}
+        described["testimonials"] += [
+            row | empty | {"id": f"{n:024x}", "tags": [f"tag-{n}-{k}" for k in range(10)]}
+            for n in range(25)
+        ]
 
     upload(browser, change_json(VERSION_1, change, tmp_path / "long.zip").read_bytes())
     form = {"slug": "fern", "resume": "1"}
@@ -284,6 +290,7 @@ def test_an_archive_of_somebodys_own_making_mails_nobody_and_shows_what_a_page_h
         one = db.session.scalars(query).one()
     page = browser.get(f"{inbox.request.path.removesuffix('/inbox')}/testimonials/{one}").text
     assert "200 changes" in page
+    assert len(set(re.findall(r'<option value="(tag-[^"]+)', inbox.text))) == 200
 
 
 def test_what_comes_without_a_record_counts_as_imported(app, owner, browser, tmp_path):
