@@ -136,12 +136,17 @@ def read_pasted(text: str) -> AddressList:
     for number, line in enumerate(re.split("\r\n|\r|\n", text), 1):
         if not line.strip(" \t,;"):
             continue
-        pairs = _read_line(line)
+        read = _read_line(line)
+        pairs = [pair for pair in read if any(pair)]
         if not any("@" in email for _, email in pairs):
             found.refuse(number, line, NO_ADDRESS)
             continue
         for name, email in pairs:
             found.add(number, email, name, whole=line if len(pairs) == 1 else "")
+        # The library leaves nothing of an address such as "foo@".
+        is_named = found.wrong and found.wrong[-1].line == number
+        if len(pairs) < len(read) and not is_named:
+            found.refuse(number, line, NO_ADDRESS)
     return found
 
 
@@ -167,7 +172,7 @@ def _read_line(line: str) -> list[tuple[str, str]]:
     # Strict versions of the library return nothing for a line with an empty place in it.
     line = _EMPTY_PLACES.sub(", ", line.replace(";", ",")).strip(" \t,")
     with suppress(*FAULTS):
-        return [pair for pair in getaddresses([line]) if any(pair)]
+        return getaddresses([line])
     return []
 
 

@@ -118,12 +118,9 @@ def _refusing() -> Iterator[None]:
         ) from None
 
 
-def _refuse_damage(fault: Exception) -> ArchiveRefused:
+def _refuse_damage(_fault: Exception) -> ArchiveRefused:
     return ArchiveRefused(
-        gettext_noop(
-            "The file is not an archive, or it is damaged (%(error)s). Export the project again."
-        ),
-        values={"error": type(fault).__name__},
+        gettext_noop("The file is not an archive, or it is damaged. Export the project again.")
     )
 
 

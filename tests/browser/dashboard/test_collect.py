@@ -71,10 +71,12 @@ def test_chips_by_keyboard(site, open_page, project):
     field = page.get_by_label("Email addresses")
     chips = page.get_by_role("list", name="Whom to ask").locator(".chip")
     field.focus()
-    for number in (1, 2):
-        page.keyboard.type(f"a{number}@example.com")
-        page.keyboard.press("Enter")
-        expect(chips).to_have_count(number)
+    page.keyboard.type("a1@example.com")
+    page.keyboard.press("Enter")
+    expect(chips).to_have_count(1)
+    # A phone's keyboard doesn't say which key it was.
+    page.keyboard.insert_text("a2@example.com,")
+    expect(chips).to_have_count(2)
     page.keyboard.press("Backspace")
     expect(chips.last).to_be_focused()
     page.keyboard.press("ArrowLeft")

@@ -59,6 +59,7 @@ PASTED = (
 UNUSABLE = (
     ("a@example.com\nfoo bar", [(2, "foo bar", NO_ADDRESS)]),
     ("foo@", [(1, "foo@", NO_ADDRESS)]),
+    ("a@example.com, foo@", [(1, "a@example.com, foo@", NO_ADDRESS)]),
     ("Haddad, Noor <n@example.com>", [(1, "Haddad", NO_ADDRESS)]),
     ("a@@example.com", [(1, "a@@example.com", NO_ADDRESS)]),
     ("x@mailinator.com", [(1, "x@mailinator.com", DISPOSABLE)]),

@@ -242,7 +242,7 @@ def _zip(*files: tuple[str, bytes]) -> bytes:
 def test_hostile_archives_are_refused_as_by_the_command(app, browser):
     hostile = (
         (b"", "The file is not an archive, or it is damaged"),
-        (b"Name,Review\nA,B\n", "The file is not an archive, or it is damaged"),
+        (b"Name,Review\nA,B\n", "The file is not an archive, or it is damaged. Export"),
         (_zip(("../evil", b"")), "It has a file that doesn’t belong there"),
         (_zip(("project.json", b"[" * 5000)), "project.json is not JSON"),
         # 17 MB of text, and 80 MB of pictures, in a few hundred kB.

@@ -96,13 +96,12 @@ function start() {
   };
 
   input.addEventListener('keydown', (event) => {
-    if (event.isComposing) return;
-    const isEnd = event.key === 'Enter' || ((event.key === ',' || event.key === ';') && input.value.includes('@'));
-    if (isEnd && input.value.trim()) {
-      event.preventDefault();
-      take();
-    }
+    if (event.isComposing || event.key !== 'Enter' || !input.value.trim()) return;
+    event.preventDefault();
+    take();
   });
+  // The keyboards of phones don't name their keys.
+  input.addEventListener('input', () => { if (/@.*[,;]\s*$/.test(input.value)) take(); });
   input.addEventListener('paste', (event) => {
     const text = event.clipboardData.getData('text/plain');
     if (!/[@\n]/.test(text)) return;
