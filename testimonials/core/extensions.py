@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import quote
 
 from flask import Flask, current_app
 from flask_sqlalchemy import SQLAlchemy
@@ -50,7 +51,10 @@ def prepare_engine(engine: Engine) -> None:
 
         watch_database(engine)
         return
-    file = Path(engine.url.database or "")
+    file = Path(engine.url.database or "").absolute()
+    # SQLite's own way makes an empty database where the file is gone for a while.
+    address = f"file:{quote(str(file))}?mode=rw"
+    event.listen(engine, "do_connect", lambda *how: sqlite3.connect(address, uri=True, **how[-1]))
     event.listen(engine, "connect", lambda *_: require_log(file))
     event.listen(engine, "connect", _set_up_sqlite)
     event.listen(engine, "begin", _begin_sqlite)

@@ -67,6 +67,7 @@ def opened_postgres(url: str) -> Iterator[Engine]:
 @contextmanager
 def opened_file(file: Path) -> Iterator[Engine]:
     """Open an SQLite file, which need not be there yet, and which nobody else has open."""
+    file.touch()
     engine = create_engine(URL.create("sqlite", database=str(file)))
     prepare_engine(engine)
     try:

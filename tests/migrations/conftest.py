@@ -8,6 +8,7 @@ from flask import Flask
 from sqlalchemy import text
 
 from testimonials import create_app
+from testimonials.core.db.migrate import find_file
 from testimonials.core.extensions import db
 from testimonials.core.settings.table import load_settings
 from tests.support.schemas import empty_database
@@ -30,6 +31,8 @@ def app(database: dict[str, str]) -> Iterator[Flask]:
 
 
 def execute(*statements: str) -> None:
+    if file := find_file(db.engine):
+        file.touch()
     with db.engine.begin() as connection:
         for each in statements:
             connection.execute(text(each))

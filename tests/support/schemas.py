@@ -99,6 +99,8 @@ def migrate_to(engine: Engine, revision: str) -> None:
     """Bring an empty database to the schema that `revision` ended in."""
     config = Config()
     config.set_main_option("script_location", str(FOLDER))
+    if file := find_file(engine):
+        file.touch()
     with engine.begin() as connection:
         config.attributes["connection"] = connection
         command.upgrade(config, revision)

@@ -116,6 +116,19 @@ def test_a_full_disk_is_503_and_the_words_come_back(tmp_path, sqlite_template):
         assert client.post("/kiln", data=kept).status_code == 303
 
 
+def test_a_database_file_that_is_away_is_not_made_anew(tmp_path, sqlite_template):
+    """As when somebody moves it, or its disk is mounted somewhere else for a while."""
+    file, away = tmp_path / "testimonials.db", tmp_path / "away.db"
+    shutil.copy(sqlite_template, away)
+    client = make_app(tmp_path).test_client()
+    body = {"email": "owner@example.com"}
+    refused = client.post("/v1/auth/agent-init", json=body)
+    assert (refused.status_code, refused.json["code"]) == (503, "DATABASE_AWAY")  # type: ignore[index]
+    assert not file.exists()
+    away.rename(file)
+    assert client.post("/v1/auth/agent-init", json=body).status_code == 200
+
+
 def test_a_database_that_is_away_gives_the_words_back_but_no_secret(tmp_path):
     url = f"postgresql://shop:hidden@127.0.0.1:{free_port()}/shop"
     client = make_app(tmp_path, database_url=url).test_client()
