@@ -258,10 +258,16 @@ def _migrate(overrides: dict[str, object]) -> None:
 
 
 @pytest.fixture(scope="session")
-def compiled_templates(tmp_path_factory: pytest.TempPathFactory) -> BytecodeCache:
-    """What templates compile to, which the applications of all tests share, in each worker."""
+def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of the whole run, which its workers have in common."""
     folder = tmp_path_factory.getbasetemp()
-    folder = (folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) / "templates"
+    return folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
+
+
+@pytest.fixture(scope="session")
+def compiled_templates(shared_folder: Path) -> BytecodeCache:
+    """What templates compile to, which the applications of all tests share."""
+    folder = shared_folder / "templates"
     folder.mkdir(exist_ok=True)
     return FileSystemBytecodeCache(str(folder))
 

@@ -63,15 +63,17 @@ def crawl(
 ) -> list[Form]:
     """Follow every link of our own from these pages; return each kind of form once.
 
-    `check` is called with each page.
+    `check` is called with each page. Those to begin with may differ by their queries alone.
     """
     waiting, seen = list(starts), set()
+    unopened = set(waiting)
     found: dict[tuple[Any, ...], Form] = {}
     while waiting:
         address = waiting.pop()
         path = urlsplit(address).path
-        if path in seen:
+        if path in seen and address not in unopened:
             continue
+        unopened.discard(address)
         seen.add(path)
         answer = browser.get(address)
         if answer.status_code != 200 or answer.mimetype != "text/html":

@@ -37,6 +37,8 @@ from testimonials.widget.versions import SqliteVersions
 OWN_SETTINGS = {
     "database_url", "instance_path", "metrics_token", "ratelimit_storage_url", "sentry_dsn",
 }  # fmt: skip
+# One for all applications of a run, so that they read what any of them has signed.
+SECRET = b"what the applications of all tests sign with\n"
 
 
 @dataclasses.dataclass
@@ -58,9 +60,6 @@ class Applications:
         self.folder = folder
         self._compiled_templates = compiled_templates
         self._free: dict[str, list[Lent]] = defaultdict(list)
-        # Those that are made in later tests must have the secret of those that are kept.
-        load_settings({}, {"instance_path": str(folder)})
-        self._secret = (folder / "secret_key").read_bytes()
 
     def close(self) -> None:
         for one in itertools.chain.from_iterable(self._free.values()):
@@ -81,7 +80,7 @@ class Applications:
         is_shared = overrides["instance_path"] == str(self.folder)
         if is_shared:
             descriptor = os.open(self.folder / "secret_key", os.O_CREAT | os.O_WRONLY, 0o600)
-            os.write(descriptor, self._secret)
+            os.write(descriptor, SECRET)
             os.close(descriptor)
         lent: list[tuple[str, Lent]] = []
         plain = repr(sorted(overrides.items()))
