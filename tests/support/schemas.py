@@ -63,7 +63,15 @@ DROPPED = {
     "0016": {"event.hash"},
 }  # fmt: skip
 
+# What differs where the schema does.
+SCHEMA_OF = {
+    "sqlite": "SELECT sql FROM sqlite_master",
+    "postgresql": "SELECT version_num, table_name, column_name, udt_name, is_generated FROM "
+    "alembic_version, information_schema.columns WHERE table_schema = 'public' ORDER BY 2, 3",
+}
+
 Rows = dict[str, list[dict[str, Any]]]
+_known: dict[tuple[Any, ...], list[Table]] = {}
 
 
 @contextmanager
@@ -174,13 +182,18 @@ def _only(rows: Rows, columns: set[str], tables: set[str]) -> Rows:
 
 
 def _tables(connection: Connection) -> list[Table]:
-    metadata = MetaData()
-    metadata.reflect(connection)
-    return [
-        table
-        for table in metadata.sorted_tables
-        if table.name != VERSION and not table.name.startswith(("testimonial_search", "sqlite_"))
-    ]
+    """Return the tables that there are; found out once for each schema, as it takes long."""
+    schema = tuple(connection.exec_driver_sql(SCHEMA_OF[connection.dialect.name]).all())
+    if schema not in _known:
+        metadata = MetaData()
+        metadata.reflect(connection)
+        _known[schema] = [
+            table
+            for table in metadata.sorted_tables
+            if table.name != VERSION
+            and not table.name.startswith(("testimonial_search", "sqlite_"))
+        ]
+    return _known[schema]
 
 
 def _row(table: Table, number: int) -> dict[str, Any]:
