@@ -98,7 +98,7 @@ def calls() -> dict[str, set[str]]:
                 known |= {
                     alias.asname or alias.name: f"{base}.{alias.name}" for alias in node.names
                 }
-        for node in ast.walk(module.tree):
+        for node in module.nodes:
             if isinstance(node, ast.FunctionDef):
                 names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
                 parts = {
@@ -171,7 +171,7 @@ def test_each_type_can_be_told_and_is_written_somewhere():
     used = Counter(
         node.id if isinstance(node, ast.Name) else node.attr
         for module in modules().values()
-        for node in ast.walk(module.tree)
+        for node in module.nodes
         if isinstance(node, ast.Name | ast.Attribute)
     )
     assert [name for name in declared if used[name] < 2] == []

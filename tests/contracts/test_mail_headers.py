@@ -95,10 +95,10 @@ class Kind:
 
 def find_kinds() -> Iterator[Kind]:
     for module in modules().values():
-        for node in ast.walk(module.tree):
+        for node in module.nodes:
             if not isinstance(node, ast.Call):
                 continue
-            name = ast.unparse(node.func).rpartition(".")[2]
+            name = getattr(node.func, "attr", getattr(node.func, "id", ""))
             keywords = {keyword.arg: keyword.value for keyword in node.keywords}
             if name == "OutboxMail":
                 purpose, can_be_ended = keywords["purpose"], "list_unsubscribe" in keywords
