@@ -167,10 +167,7 @@ def ask(
         stream = _encrypt(stream, host)
     remaining = max(0.001, end - time.monotonic())
     stream.settimeout(remaining)
-    # A server that sends a byte now and then would stay within the timeout of each read.
-    timer = threading.Timer(remaining, _cut, [stream])
-    timer.daemon = True
-    timer.start()
+    timer = _cut_after(remaining, stream)
     connection = http.client.HTTPConnection(host, port)
     connection.default_port = PORTS["https" if is_secure else "http"]
     connection.sock = stream
@@ -224,6 +221,14 @@ def _read(answer: http.client.HTTPResponse, most_bytes: int) -> Answer:
     except OSError:
         content, is_complete = b"", False
     return Answer(answer.status, answer.headers, content[:most_bytes], is_complete)
+
+
+def _cut_after(seconds: float, connection: socket.socket) -> threading.Timer:
+    # A server that sends a byte now and then would stay within the timeout of each read.
+    timer = threading.Timer(seconds, _cut, [connection])
+    timer.daemon = True
+    timer.start()
+    return timer
 
 
 def _cut(connection: socket.socket) -> None:
