@@ -1,23 +1,8 @@
 """`testimonials accounts`: what an operator does with accounts (decisions, "Accounts")."""
 
-import json
-from typing import Any
-
-from click.testing import Result
-from flask import Flask
-
 from tests.auth.links import ORIGIN, init, mailed_links, redeem
+from tests.support.commands import run, run_json
 from tests.support.rows import add_recording, add_testimonial
-
-
-def run(app: Flask, *arguments: str, typed: str | None = None) -> Result:
-    return app.test_cli_runner().invoke(args=["accounts", *arguments], input=typed)
-
-
-def run_json(app: Flask, *arguments: str) -> Any:
-    result = run(app, *arguments, "--json")
-    assert result.exit_code == 0, result.output
-    return json.loads(result.stdout)
 
 
 def headers_of(record: dict[str, str]) -> dict[str, str]:
@@ -25,25 +10,28 @@ def headers_of(record: dict[str, str]) -> dict[str, str]:
 
 
 def test_list_gives_the_accounts_newest_first(app, agent, owner):
-    newest, oldest = run_json(app, "list")
+    newest, oldest = run_json(app, "accounts", "list")
     assert (newest["email"], newest["claimed"]) == (owner.email, True)
     assert (oldest["email"], oldest["claimed"]) == (agent.email, False)
     assert (oldest["keyLastFour"], newest["claimExpiresAt"]) == (agent.api_key[-4:], None)
-    assert agent.api_key not in run(app, "list").output
+    assert agent.api_key not in run(app, "accounts", "list").output
 
 
 def test_list_gives_whose_recordings_take_most(app, agent, owner):
     project = agent.create_project()
     add_recording(app, add_testimonial(app, project["_id"]))
-    assert [each["email"] for each in run_json(app, "list")] == [owner.email, agent.email]
-    largest, other = run_json(app, "list", "--largest")
+    assert [each["email"] for each in run_json(app, "accounts", "list")] == [
+        owner.email,
+        agent.email,
+    ]
+    largest, other = run_json(app, "accounts", "list", "--largest")
     assert (largest["email"], other["recordingBytes"]) == (agent.email, 0)
     assert largest["recordingBytes"] > 0
 
 
 def test_create_gives_key_and_link_though_sign_up_is_closed(make_app):
     app = make_app(signup="closed")
-    record = run_json(app, "create", "Someone@Example.com")
+    record = run_json(app, "accounts", "create", "Someone@Example.com")
     assert record["email"] == "someone@example.com"
     client = app.test_client()
     assert client.get("/v1/me", headers=headers_of(record)).status_code == 200
@@ -53,13 +41,13 @@ def test_create_gives_key_and_link_though_sign_up_is_closed(make_app):
 
 
 def test_create_takes_what_nobody_has_claimed(app, agent, owner):
-    assert run_json(app, "create", agent.email)["accountId"] == agent.account_id
+    assert run_json(app, "accounts", "create", agent.email)["accountId"] == agent.account_id
     assert agent.get("/v1/me").status_code == 401
     for email, problem in (
         ("plain", "Error: email: "), ("a@mailinator.com", "Error: email: "),
         (owner.email, "claimed"),
     ):  # fmt: skip
-        result = run(app, "create", email)
+        result = run(app, "accounts", "create", email)
         assert (result.exit_code, problem in result.stderr) == (1, True), email
         assert "Traceback" not in result.output
     assert owner.get("/v1/me").status_code == 200
@@ -67,19 +55,19 @@ def test_create_takes_what_nobody_has_claimed(app, agent, owner):
 
 def test_show_finds_by_id_and_by_address_in_any_case(app, agent):
     for reference in (agent.account_id, agent.email, agent.email.upper()):
-        assert run_json(app, "show", reference)["accountId"] == agent.account_id
-    assert agent.email in run(app, "show", agent.account_id).output
-    assert run_json(app, "show", agent.email)["projectLimit"] == 10
-    assert run_json(app, "set-limit", agent.email, "0")["projectLimit"] == 0
+        assert run_json(app, "accounts", "show", reference)["accountId"] == agent.account_id
+    assert agent.email in run(app, "accounts", "show", agent.account_id).output
+    assert run_json(app, "accounts", "show", agent.email)["projectLimit"] == 10
+    assert run_json(app, "accounts", "set-limit", agent.email, "0")["projectLimit"] == 0
     assert agent.post("/v1/projects").status_code == 402
-    assert run_json(app, "set-limit", agent.email, "default")["projectLimit"] == 10
+    assert run_json(app, "accounts", "set-limit", agent.email, "default")["projectLimit"] == 10
     for limit in ("-1", "1.5", "many", "", "1000001", "٣", "9" * 30):
-        result = run(app, "set-limit", agent.email, "--", limit)
+        result = run(app, "accounts", "set-limit", agent.email, "--", limit)
         assert (result.exit_code, "whole number" in result.stderr) == (1, True), limit
 
 
 def test_rotate_key_stops_the_old_key_now(app, owner):
-    record = run_json(app, "rotate-key", owner.email)
+    record = run_json(app, "accounts", "rotate-key", owner.email)
     assert owner.get("/v1/me").status_code == 401
     assert owner.client.get("/v1/me", headers=headers_of(record)).status_code == 200
 
@@ -88,11 +76,11 @@ def test_delete_removes_the_account_and_all(app, agent, outsider):
     project = agent.create_project(slug="gone")
     agent.create_testimonial(project["_id"])
     outsider.create_project(slug="stays")
-    result = run(app, "delete", agent.email, typed="n\n")
+    result = run(app, "accounts", "delete", agent.email, typed="n\n")
     assert result.exit_code != 0
     assert f"Delete {agent.email} and 1 project(s)" in result.output
     assert agent.get("/v1/me").status_code == 200
-    record = run_json(app, "delete", agent.email, "--yes")
+    record = run_json(app, "accounts", "delete", agent.email, "--yes")
     assert record == {"accountId": agent.account_id, "deleted": True, "projects": 1}
     assert agent.get("/v1/me").status_code == 401
     assert agent.client.get("/gone").status_code == 404
@@ -103,7 +91,7 @@ def test_delete_removes_the_account_and_all(app, agent, outsider):
 def test_an_unknown_account_is_one_sentence(app):
     for command in (["show"], ["set-limit"], ["rotate-key"], ["delete", "--yes"]):
         more = ["5"] if command == ["set-limit"] else []
-        result = run(app, *command, "nobody@example.com", *more)
+        result = run(app, "accounts", *command, "nobody@example.com", *more)
         assert result.exit_code == 1
         expected = "There is no account with the id or e-mail address nobody@example.com."
         assert result.stderr == f"Error: {expected}\n"
@@ -111,13 +99,13 @@ def test_an_unknown_account_is_one_sentence(app):
 
 def test_set_plan_gives_its_projects_and_takes_them_back(make_app, owner):
     app = make_app(plans="starter=2, pro=50", project_limit=1)
-    assert run_json(app, "show", owner.email)["plan"] is None
-    record = run_json(app, "set-plan", owner.email, "PRO")
+    assert run_json(app, "accounts", "show", owner.email)["plan"] is None
+    record = run_json(app, "accounts", "set-plan", owner.email, "PRO")
     assert (record["plan"], record["projectLimit"]) == ("pro", 50)
-    record = run_json(app, "set-plan", owner.email, "none")
+    record = run_json(app, "accounts", "set-plan", owner.email, "none")
     assert (record["plan"], record["projectLimit"]) == (None, 1)
-    result = run(app, "set-plan", owner.email, "gold")
+    result = run(app, "accounts", "set-plan", owner.email, "gold")
     assert result.exit_code == 1
     assert "There is no plan gold in TESTIMONIALS_PLANS. Its plans: starter, pro." in result.output
-    assert run(app, "set-plan", "nobody@example.com", "pro").exit_code == 1
-    assert run_json(app, "show", owner.email)["plan"] is None
+    assert run(app, "accounts", "set-plan", "nobody@example.com", "pro").exit_code == 1
+    assert run_json(app, "accounts", "show", owner.email)["plan"] is None

@@ -23,6 +23,7 @@ from tests.conftest import PASSWORD
 from tests.core.events import read_events, read_history, read_types
 from tests.dashboard.widget.test_editor import publish as publish_widget
 from tests.dashboard.widget.test_editor import save as save_widget
+from tests.support.commands import run_well
 from tests.support.plans import explain_statements
 from tests.support.rows import add_member, change_project, read_testimonials
 from tests.support.servers import PATIENCE
@@ -137,24 +138,26 @@ def test_a_deleted_account_leaves_a_line_alone(app, browser, owner, outsider):
     # The owner of a project that they worked in reads that somebody left, not who it was.
     left = read_events(app, outsider.account_id)[-1]
     assert (left.type, left.project_id, left.details) == ("member.left", project, {})
-    assert owner.email not in run(app, "activity", "list", "--csv")
+    assert owner.email not in run_well(app, "activity", "list", "--csv")
 
 
 def test_an_operator_reads_and_narrows_the_record(app, client, owner, outsider):
     client.environ_base["HTTP_USER_AGENT"] = FIREFOX
     sign_in(client, owner.email, ip="203.0.113.9")
     outsider.create_project(businessName="=1+1")
-    run(app, "accounts", "rotate-key", outsider.email)
-    rows = json.loads(run(app, "activity", "list", "--json"))
+    run_well(app, "accounts", "rotate-key", outsider.email)
+    rows = json.loads(run_well(app, "activity", "list", "--json"))
     assert [row["sentence"] for row in rows] == [
         "The operator (accounts rotate-key) replaced the API key",
         f"An agent (API key ending in {outsider.api_key[-4:]}) created =1+1 from 127.0.0.x",
         f"{owner.email} signed in by password from 203.0.113.x with Firefox on Linux",
     ]
-    narrowed = run(app, "activity", "list", "--account", owner.email, "--type", "session", "--csv")
+    narrowed = run_well(
+        app, "activity", "list", "--account", owner.email, "--type", "session", "--csv"
+    )
     assert len(narrowed.splitlines()) == 2
     assert "session.started" in narrowed
-    assert "There are no events." in run(app, "activity", "list", "--since", "2999-01-01")
+    assert "There are no events." in run_well(app, "activity", "list", "--since", "2999-01-01")
 
 
 def test_each_statement_finds_its_rows_by_an_index(app, backend, owner):
@@ -172,12 +175,6 @@ def test_each_statement_finds_its_rows_by_an_index(app, backend, owner):
         plans = explain_statements(db.engine, work, "event")
     assert len(plans) == 6
     assert [plan for plan in plans if "SCAN event" in plan] == []
-
-
-def run(app: Flask, *arguments: str) -> str:
-    done = app.test_cli_runner().invoke(args=arguments)
-    assert done.exit_code == 0, done.output
-    return str(done.stdout)
 
 
 NEW = "four green armchairs"
@@ -279,11 +276,11 @@ def test_a_testimonials_history_outlives_who_had_it(app, owner, outsider):
     project = owner.create_project()["_id"]
     row = owner.create_testimonial(project)["_id"]
     change_project(app, project, account_id=outsider.account_id)
-    run(app, "accounts", "delete", owner.email, "--yes")
+    run_well(app, "accounts", "delete", owner.email, "--yes")
     (added,) = read_history(app)
     assert (added.testimonial_id, added.action, added.number) == (row, "add", 2)
     # Nobody is told of what was the other account's.
     assert (added.account_id, added.type) == (None, "")
-    assert row not in run(app, "activity", "list", "--json")
-    run(app, "projects", "delete", project, "--yes")
+    assert row not in run_well(app, "activity", "list", "--json")
+    run_well(app, "projects", "delete", project, "--yes")
     assert read_history(app) == []

@@ -1,13 +1,12 @@
 """The admin commands: output for people and programs, and errors in one sentence."""
 
-import json
 import os
 import tempfile
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 from flask import Flask
 from flask.cli import FlaskGroup
 
@@ -17,23 +16,13 @@ from testimonials.core.settings.instance import AS_ITS_OWNER
 from tests.operations.instances import make_instance
 from tests.projects.proposals.agents import propose
 from tests.support.commands import COMMANDS as SINGLE
-from tests.support.commands import GROUPS
+from tests.support.commands import GROUPS, run, run_json
 from tests.support.process import COMMAND, clean_environment, run_command, run_program
 from tests.support.rows import add_testimonial, add_webhook
 
 
-def _run(app: Flask, *arguments: str, typed: str | None = None) -> Result:
-    return app.test_cli_runner().invoke(args=list(arguments), input=typed)
-
-
-def _read(app: Flask, *arguments: str) -> Any:
-    result = _run(app, *arguments, "--json")
-    assert result.exit_code == 0, result.output
-    return json.loads(result.stdout)
-
-
 def _refuse(app: Flask, *arguments: str) -> str:
-    result = _run(app, *arguments)
+    result = run(app, *arguments)
     assert result.exit_code not in (0, None)
     assert isinstance(result.exception, SystemExit), result.exception
     assert result.stdout == ""
@@ -45,7 +34,7 @@ def _report(app: Flask, project_id: str) -> str:
     values = {"reason": "other", "page": "testimonial"}
     values["testimonial"] = add_testimonial(app, project_id)
     assert app.test_client().post("/reported/report", data=values).status_code == 200
-    return str(_read(app, "reports", "list")[0]["id"])
+    return str(run_json(app, "reports", "list")[0]["id"])
 
 
 COMMANDS = {f"{group.name} {name}" for group in GROUPS for name in group.commands}
@@ -70,14 +59,14 @@ def test_every_command_answers_json(app, agent, owner, make_caller, tmp_path):
     answers: dict[str, Any] = {}
 
     def read(name: str, *arguments: str) -> Any:
-        answers[name] = _read(app, *name.split(), *arguments)
+        answers[name] = run_json(app, *name.split(), *arguments)
         return answers[name]
 
     created = read("accounts create", "new@example.com")
     assert set(created) == {"accountId", "email", "apiKey", "claimLink", "claimExpiresAt"}
     (mail,) = read("mail list")
-    assert _read(app, "mail", "list", "--state", "queued") == [mail]
-    assert _read(app, "mail", "list", "--state", "sent") == []
+    assert run_json(app, "mail", "list", "--state", "queued") == [mail]
+    assert run_json(app, "mail", "list", "--state", "sent") == []
     read("tokens create", "--account", owner.email, "--name", "Till")
     first, second = (
         propose(owner, project["_id"], "page", {"headline": text})["_id"] for text in ("A?", "B?")
@@ -193,15 +182,15 @@ def test_what_a_person_reads_is_aligned_or_a_sentence(app, owner):
         (("db", "upgrade"), "already at"),
         (("db", "current"), "database 0"),
     ):
-        result = _run(app, *arguments)
+        result = run(app, *arguments)
         assert result.exit_code == 0
         assert words in result.stdout
     owner.create_project(slug="kiln")
-    assert "There are no testimonials here." in _run(app, "testimonials", "list", "kiln").stdout
+    assert "There are no testimonials here." in run(app, "testimonials", "list", "kiln").stdout
     owner.create_testimonial(
-        _read(app, "projects", "list")[0]["_id"], text="Line one\nline two " + "x" * 100
+        run_json(app, "projects", "list")[0]["_id"], text="Line one\nline two " + "x" * 100
     )
-    lines = _run(app, "testimonials", "list", "kiln").stdout.splitlines()
+    lines = run(app, "testimonials", "list", "kiln").stdout.splitlines()
     assert len(lines) == 2
     assert lines[1].endswith("…")
     assert lines[0].index("status") == lines[1].index("approved")
@@ -210,11 +199,11 @@ def test_what_a_person_reads_is_aligned_or_a_sentence(app, owner):
 def test_testimonials_list_shows_what_waits_or_was_refused(app, owner):
     project_id = owner.create_project(slug="kiln")["_id"]
     ids = [add_testimonial(app, project_id, status=state) for state in STATES]
-    assert [row["_id"] for row in _read(app, "testimonials", "list", "kiln")] == ids[::-1]
+    assert [row["_id"] for row in run_json(app, "testimonials", "list", "kiln")] == ids[::-1]
     for state, identifier in zip(STATES, ids, strict=True):
-        rows = _read(app, "testimonials", "list", project_id, "--status", state)
+        rows = run_json(app, "testimonials", "list", project_id, "--status", state)
         assert [(row["_id"], row["status"]) for row in rows] == [(identifier, state)]
-    assert len(_read(app, "testimonials", "list", "kiln", "--limit", "2")) == 2
+    assert len(run_json(app, "testimonials", "list", "kiln", "--limit", "2")) == 2
 
 
 def test_a_failure_is_one_sentence_on_standard_error(app, owner):
@@ -243,7 +232,7 @@ def test_a_removal_that_is_not_confirmed_removes_nothing(app, owner):
     project = owner.create_project(slug="kiln")
     for arguments in (("accounts", "delete", owner.email), ("projects", "delete", "kiln")):
         for typed in ("n\n", "", "maybe\n"):
-            result = _run(app, *arguments, typed=typed)
+            result = run(app, *arguments, typed=typed)
             assert result.exit_code == 1
             assert "Aborted!" in result.output
     assert owner.get(f"/v1/projects/{project['_id']}").status_code == 200

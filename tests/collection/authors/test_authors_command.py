@@ -21,9 +21,9 @@ from testimonials.testimonials import models
 from tests.conftest import Caller
 from tests.core.events import make_change, read_history
 from tests.dashboard.inbox.inbox import Inbox, open_inbox
+from tests.support.commands import run, run_well
 from tests.support.pictures import photo, read_image, to_bytes
 from tests.support.rows import add_testimonial, count_rows, everything
-from tests.transfer.archives.projects import run, run_well
 
 EMAIL = "noor@example.com"
 OTHER = "li@example.com"

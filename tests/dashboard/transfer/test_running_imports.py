@@ -18,8 +18,8 @@ from tests.conftest import Caller
 from tests.core.events import read_history
 from tests.dashboard.inbox.inbox import JSON, Inbox, open_inbox
 from tests.dashboard.transfer.imports import TABLE, import_all, start, text_of, upload, work
+from tests.support.commands import run, run_well
 from tests.support.rows import add_member, count_rows, read_testimonials
-from tests.transfer.archives.projects import run, run_well
 
 pytestmark = pytest.mark.recount
 

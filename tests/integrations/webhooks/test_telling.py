@@ -17,10 +17,10 @@ from tests.auth.tokens import give_token
 from tests.collection.authors.authors import Visitor
 from tests.collection.requests.asking import ask, form_of, read_requests, requests_to
 from tests.integrations.webhooks.receiver import Hook, Receiver
+from tests.support.commands import run
 from tests.support.plans import explain_statements
 from tests.support.rows import add_testimonial
 from tests.support.shapes import data_of
-from tests.transfer.archives.projects import run
 
 JSON = {"Accept": "application/json"}
 EDITED = {

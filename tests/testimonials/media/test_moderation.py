@@ -12,6 +12,7 @@ from testimonials.testimonials.media import recordings
 from tests.auth.tokens import give_token
 from tests.conftest import Caller
 from tests.support.applications import change_settings
+from tests.support.commands import run, run_json
 from tests.support.rows import change_project, change_testimonial, read_testimonials
 from tests.testimonials.media.conftest import row_of
 from tests.testimonials.media.recorded import JSON, VIDEO, VOICE, Upload, as_file, send, upload
@@ -277,13 +278,9 @@ def test_no_words_can_be_edited(app, browser, page, sent):
     assert row_of(app, page).author_name == "Theo B."
 
 
-def run_json(app: Flask, *arguments: str) -> Any:
-    result = app.test_cli_runner().invoke(args=[*arguments, "--json"])
-    return json.loads(result.stdout)
-
-
 def doctor(app: Flask) -> list[str]:
-    checks = {each["check"]: each["findings"] for each in run_json(app, "doctor")["checks"]}
+    found = json.loads(run(app, "doctor", "--json").stdout)
+    checks = {each["check"]: each["findings"] for each in found["checks"]}
     return [finding["problem"] for finding in checks["recordings"]]
 
 

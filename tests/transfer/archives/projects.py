@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from click.testing import Result
 from flask import Flask
 from sqlalchemy import select, update
 
@@ -33,16 +32,6 @@ MODELS: tuple[Any, ...] = (
     Project, OldSlug, WidgetSighting, SavedWidget, models.Testimonial, models.TestimonialTag,
     models.KeptRating, Event, RequestBatch, MailedRequest, Image,
 )  # fmt: skip
-
-
-def run(app: Flask, *arguments: str, typed: str | None = None) -> Result:
-    return app.test_cli_runner().invoke(args=list(arguments), input=typed)
-
-
-def run_well(app: Flask, *arguments: str) -> str:
-    result = run(app, *arguments)
-    assert result.exit_code == 0, result.output
-    return str(result.stdout)
 
 
 def fill_project(app: Flask, owner: Caller) -> str:

@@ -37,16 +37,9 @@ from testimonials.transfer.archives.format import (
 from testimonials.transfer.tables.columns import FIELDS
 from testimonials.transfer.tables.rows import RowSchema
 from tests.conftest import Caller
+from tests.support.commands import run, run_well
 from tests.support.rows import count_rows
-from tests.transfer.archives.projects import (
-    MODELS,
-    VERSION_1,
-    change_json,
-    fill_project,
-    read_rows,
-    run,
-    run_well,
-)
+from tests.transfer.archives.projects import MODELS, VERSION_1, change_json, fill_project, read_rows
 
 PARTS = (PROJECT, CHANGE, *LISTS.values())
 # Why no archive of a project has these tables, or not as rows.

@@ -37,10 +37,11 @@ from tests.auth.browsers import open_browser
 from tests.auth.tokens import give_token
 from tests.collection.authors.authors import Visitor
 from tests.conftest import Caller
+from tests.support.commands import run, run_well
 from tests.support.rows import read_testimonials
 from tests.testimonials.counts.test_histories import find_differences
 from tests.testimonials.moderation.test_setting_aside import decide
-from tests.transfer.archives.projects import change_json, run, run_well
+from tests.transfer.archives.projects import change_json
 
 pytestmark = pytest.mark.postgres
 

@@ -13,9 +13,10 @@ from PIL import Image as Pictures
 
 from testimonials.projects.models import Project
 from testimonials.transfer.archives.reading import ArchiveRefused, open_archive
+from tests.support.commands import run, run_well
 from tests.support.pictures import to_bytes, webp_of_size
 from tests.support.rows import count_rows
-from tests.transfer.archives.projects import VERSION_1, change_json, read_rows, run, run_well
+from tests.transfer.archives.projects import VERSION_1, change_json, read_rows
 
 
 def first(name: str, **changes: Any) -> Callable[[dict[str, Any]], object]:

@@ -15,10 +15,10 @@ from testimonials.transfer.models import TableImport
 from testimonials.transfer.tables.jobs import copy_some
 from testimonials.transfer.tables.photos import PictureUnreachable, fetch_picture, is_website
 from tests.integrations.webhooks.receiver import Handler, drip, receiving
+from tests.support.commands import run, run_well
 from tests.support.pictures import photo, read, to_bytes
 from tests.support.rows import read_testimonials
 from tests.support.servers import PATIENCE
-from tests.transfer.archives.projects import run, run_well
 
 PICTURE = to_bytes(photo(300, 200), "PNG")
 ANSWERS: dict[str, tuple[int, bytes, dict[str, str]]] = {

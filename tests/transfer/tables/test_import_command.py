@@ -27,8 +27,8 @@ from testimonials.transfer.tables.values import DateWrong, read_date
 from tests.conftest import Caller
 from tests.core.events import read_history
 from tests.dashboard.inbox.inbox import open_inbox
+from tests.support.commands import run, run_well
 from tests.support.rows import add_testimonial, change_testimonial, count_rows, read_testimonials
-from tests.transfer.archives.projects import run, run_well
 
 HEAD = "Name,Quote,Stars,Date,Job title,Company,Email,Photo"
 MAYA = 'Maya Kowalski,"It ""simply"", works.\nTruly.",5,2024-03-12,CTO,Fern,m@example.com,'
