@@ -245,9 +245,9 @@ def _plan(row: WebhookDelivery, endpoint: WebhookEndpoint, outcome: Outcome) -> 
         return
     asked = timedelta(seconds=min(outcome.retry_after, LONGEST.total_seconds()))
     delay = DELAYS[min(row.tries, len(DELAYS)) - 1]
-    row.next_try_at = min(now + max(delay, asked), end)
+    row.next_try_at = min(now + delay, end)
     if asked:
-        # It is the endpoint that wants to be left alone, not this one delivery.
+        # It is the endpoint that wants to be left alone, so this delivery and all others.
         _move(endpoint, WebhookDelivery.next_try_at < now + asked, now + asked)
 
 
