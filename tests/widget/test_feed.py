@@ -139,10 +139,11 @@ def test_what_somebody_else_wrote_leaves_the_kept_answer_as_it_is(client, owner,
 def test_each_change_shows_while_the_clock_stands_or_goes_back(client, owner, project, moved_clock):
     for _ in range(4):
         owner.create_testimonial(project)
-    for count in (1, 2, 3, 4):
-        owner.patch(f"/v1/projects/{project}/widget-config", {"initialCount": count})
+    for count in (3, 4, 3, 4):
+        values = {"initialCount": count}
+        assert owner.patch(f"/v1/projects/{project}/widget-config", values).status_code == 200
         assert len(_feed(client, project)["items"]) == count
-        moved_clock.move(hours=-(count // 2))
+        moved_clock.move(hours=3 - count)
 
 
 def test_unchanged_is_304_without_a_body(client, owner, project):
