@@ -27,9 +27,9 @@ from testimonials.transfer.case_file import write_case_html, write_case_json
 from tests.auth.browsers import open_browser
 from tests.auth.tokens import give_token
 from tests.conftest import Caller
+from tests.support.commands import run_well
 from tests.support.plans import count_statements
 from tests.support.rows import add_testimonial
-from tests.transfer.archives.projects import run_well
 
 pytestmark = pytest.mark.postgres
 

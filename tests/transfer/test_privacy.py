@@ -37,10 +37,10 @@ from tests.collection.authors.authors import Visitor
 from tests.conftest import Caller, MakeApp, MakeCaller
 from tests.core.events import make_change
 from tests.operations.instances import back_up, query, refused_here, restore_here
+from tests.support.commands import run_well
 from tests.support.rows import add_recording, add_testimonial, count_rows
 from tests.testimonials.media.recorded import VIDEO
 from tests.testimonials.moderation.test_setting_aside import decide
-from tests.transfer.archives.projects import run_well
 
 EMAIL, OTHER = "noor@example.com", "li@example.com"
 SECRETS = ("hash", "nonce", "secret", "token_hash", "password_hash", "publicKey", "codeHash")

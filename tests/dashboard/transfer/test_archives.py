@@ -26,6 +26,7 @@ from testimonials.transfer.tables.export import shield, unshield
 from tests.auth.browsers import open_browser
 from tests.collection.authors.authors import Visitor
 from tests.dashboard.transfer.imports import text_of
+from tests.support.commands import run_well
 from tests.support.rows import (
     add_member,
     add_testimonial,
@@ -33,13 +34,7 @@ from tests.support.rows import (
     read_account,
     read_testimonials,
 )
-from tests.transfer.archives.projects import (
-    VERSION_1,
-    change_json,
-    fill_project,
-    read_rows,
-    run_well,
-)
+from tests.transfer.archives.projects import VERSION_1, change_json, fill_project, read_rows
 
 
 def open_zip(content: bytes) -> zipfile.ZipFile:

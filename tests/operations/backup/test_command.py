@@ -17,9 +17,9 @@ from testimonials.operations.backup.creating import LIST_JOB
 from testimonials.transfer.erasure import NAME
 from tests.operations.backup.conftest import FIRST, SECOND, job_error, mails, names, work
 from tests.operations.instances import emails, query, restore_here
+from tests.support.commands import run_well
 from tests.support.rows import add_testimonial
 from tests.support.servers import wait_for
-from tests.transfer.archives.projects import run_well
 
 Script = Callable[[str], str]
 pytestmark = pytest.mark.usefixtures("owner")

@@ -3,7 +3,7 @@
 import json
 
 from tests.auth.browsers import open_browser
-from tests.transfer.archives.projects import run_well
+from tests.support.commands import run_well
 
 HOST = "words.kiln.example"
 

@@ -18,8 +18,8 @@ from testimonials.transfer.tables.rows import Reading, read_row
 from testimonials.transfer.tables.values import read_markup, read_rating, shorten
 from tests.dashboard.inbox.inbox import open_inbox
 from tests.dashboard.transfer.imports import import_all
+from tests.support.commands import run_well
 from tests.support.rows import add_testimonial, read_testimonials
-from tests.transfer.archives.projects import run_well
 
 # The headings as the services' documents have them, and the columns of text, name, rating, date.
 SERVICES = {

@@ -11,8 +11,8 @@ from werkzeug.test import TestResponse
 from tests.conftest import Caller
 from tests.core.events import read_types
 from tests.dashboard.inbox.inbox import Inbox, open_inbox
+from tests.support.commands import run_well
 from tests.support.rows import add_testimonial, change_project
-from tests.transfer.archives.projects import run_well
 from tests.widget.conftest import read_feed
 
 
