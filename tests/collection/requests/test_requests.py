@@ -13,6 +13,7 @@ from testimonials.core.images.colors import contrast
 from testimonials.core.jobs import run_due
 from tests.auth.browsers import open_browser
 from tests.auth.links import ORIGIN
+from tests.collection.authors.authors import Visitor
 from tests.collection.requests.asking import (
     ask,
     form_of,
@@ -351,6 +352,10 @@ def test_unsubscribing_holds_for_all_projects_of_the_account_and_no_other(
     assert refused.status_code == 422
     assert "Has unsubscribed from your requests." in refused.text
     ask(open_browser(app, outsider), foreign, NOOR)
+    # Who writes by themselves gets no link by mail either.
+    visitor = Visitor(app.test_client(), second, "two")
+    visitor.write(email="noor@example.com")
+    assert visitor.mailed() == []
     # The row and its project may go; the wish and the link stay.
     row = read_requests(app)["noor@example.com"]
     browser.post(f"/dashboard/projects/{first}/collect/asked/remove", data={"id": row.id})
@@ -358,6 +363,8 @@ def test_unsubscribing_holds_for_all_projects_of_the_account_and_no_other(
     answer = client.post(path.replace("/unsubscribe", "/subscribe"))
     assert "may ask you by email again" in answer.text
     assert send(browser, second, NOOR).status_code == 303
+    visitor.write(email="noor@example.com", text="Once more, with feeling.")
+    assert len(visitor.mailed()) == 1
 
 
 def test_who_unsubscribes_before_it_goes_gets_nothing(app, client, browser, owner):
