@@ -315,12 +315,13 @@ def _find_without_slash() -> str:
     Relative, since the service may be below a path or at a project's own host name.
     """
     path = request.path.removesuffix("/")
+    name = path.rpartition("/")[2]
     is_typed = path != request.path and "//" not in request.path and not wants_json(path)
-    is_page = is_typed and request.method in ("GET", "HEAD")
+    is_page = is_typed and name not in (".", "..") and request.method in ("GET", "HEAD")
     if not (is_page and current_app.url_map.bind("").test(path, "GET")):
         return ""
     query = request.query_string.decode("ascii", "ignore")
-    return f"../{quote(path.rpartition('/')[2])}{'?' if query else ''}{query}"
+    return f"../{quote(name)}{'?' if query else ''}{query}"
 
 
 def _answer_http_error(error: HTTPException) -> Response:
