@@ -256,6 +256,7 @@ def make_breakable(address: str) -> Markup:
     """
     text = escape(address)
     parts = re.sub(r"(@|/(?=\w))|(?=\.)", r"\1<wbr>", str(text))
+    # What it is made of was escaped.
     return Markup(f'<span class="whole">{parts}</span>') if parts != text else text  # noqa: S704
 
 

@@ -34,7 +34,7 @@ from testimonials.testimonials.media.playback import load_recordings
 from testimonials.testimonials.models import REASONS, Testimonial
 from testimonials.testimonials.moderation import ACTIONS, SET_ASIDE
 from testimonials.testimonials.search import mark_words, read_words
-from testimonials.testimonials.tags import MOST_OFFERED, find_spellings, list_project_tags, spell
+from testimonials.testimonials.tags import find_spellings, offer_tags, spell
 from testimonials.testimonials.undo import Step, Undone, make_undo_token
 
 MAX_SEARCH = 200
@@ -214,11 +214,7 @@ def _list_choices(
 ) -> list[tuple[str, str, str, list[tuple[str, str]]]]:
     """Return what to filter by: name, label, what is chosen, and the options."""
     # A bookmarked address may name a tag that is no longer used.
-    tags = list(
-        dict.fromkeys(
-            [*(tag.name for tag in list_project_tags(project.id, MOST_OFFERED)), wanted.tag]
-        )
-    )
+    tags = offer_tags(project.id, wanted.tag)
     in_tabs = "" if wanted.tab in MAIN_TABS else wanted.tab
     places = [(wanted.tab if not in_tabs else "pending", _("Inbox"))]
     places += [(tab, translate(TAB_NAMES[tab])) for tab in ("spam", "trash", inbox.ASIDE)]

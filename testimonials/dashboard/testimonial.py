@@ -50,7 +50,7 @@ from testimonials.testimonials.media.playback import (
 )
 from testimonials.testimonials.media.removal import remove_recording
 from testimonials.testimonials.models import Testimonial
-from testimonials.testimonials.tags import MOST_OFFERED, list_project_tags
+from testimonials.testimonials.tags import offer_tags
 
 # What the page sends: the card, words to highlight, a reply, a transcript.
 
@@ -237,7 +237,7 @@ def _describe(project: Project) -> Values:
         "return_to": current_path(),
         "has_stars": True,
         "reason_names": list_reasons(),
-        "known_tags": [tag.name for tag in list_project_tags(project.id, MOST_OFFERED)],
+        "known_tags": offer_tags(project.id),
         "text_length": fields.TEXT_LENGTH,
         "reply_length": fields.REPLY_LENGTH,
         "thanks_length": THANKS_LENGTH,

@@ -30,7 +30,7 @@ from testimonials.projects.models import Project
 from testimonials.projects.widget_design import choose_brand
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.moderation import find_testimonial
-from testimonials.testimonials.tags import MOST_OFFERED, list_project_tags
+from testimonials.testimonials.tags import offer_tags
 from testimonials.widget import drafts
 from testimonials.widget.drafts import read_draft
 from testimonials.widget.events import WIDGET_CHANGED
@@ -178,14 +178,7 @@ def _describe_form(project: Project, widget: drafts.Widget) -> Values:
         "brand_color": brand.color,
         "palettes": controls.PALETTES,
         "choices": choices,
-        "tags": list(
-            dict.fromkeys(
-                [
-                    *(tag.name for tag in list_project_tags(project.id, MOST_OFFERED)),
-                    *values["tags"],
-                ]
-            )
-        ),
+        "tags": offer_tags(project.id, *values["tags"]),
         # What the button has if its fields are empty, which a saved widget doesn't have.
         "default_cta": drafts.read_cta(project)
         if isinstance(widget, SavedWidget)

@@ -77,19 +77,20 @@ def spell(known: dict[str, str], names: Iterable[str]) -> list[str]:
     return list({fold(name): known.get(fold(name), name) for name in names}.values())
 
 
+def list_project_tags(project_id: str) -> Sequence[TagCount]:
+    """Return the project's tags in alphabetical order, with how many testimonials have each."""
+    found = [TagCount(name, kept) for name, (kept, _) in count_tags(project_id).items() if kept]
+    return sorted(found, key=lambda tag: fold(tag.name))
+
+
 # As many as a list to choose from may hold; an import brings any number.
 MOST_OFFERED = 200
 
 
-def list_project_tags(project_id: str, most: int | None = None) -> Sequence[TagCount]:
-    """Return the project's tags in alphabetical order, with how many testimonials have each.
-
-    Of more than `most`, those that most have.
-    """
-    found = [TagCount(name, kept) for name, (kept, _) in count_tags(project_id).items() if kept]
-    if most is not None:
-        found = heapq.nlargest(most, found, key=lambda tag: tag.count)
-    return sorted(found, key=lambda tag: fold(tag.name))
+def offer_tags(project_id: str, *chosen: str) -> list[str]:
+    """Return the tags that most testimonials have, in alphabetical order, and what is chosen."""
+    tags = heapq.nlargest(MOST_OFFERED, list_project_tags(project_id), key=lambda tag: tag.count)
+    return list(dict.fromkeys([*sorted((tag.name for tag in tags), key=fold), *chosen]))
 
 
 def add_tag(project: Project, ids: Sequence[str], name: str, actor: str) -> tuple[str, int]:

@@ -50,6 +50,7 @@ def _share_world(
             file.write_bytes(pickle.dumps((made, _read_database(app, instance))))
     # As its doors have done for whoever made it; tests compare the rows of every table.
     late.load_all()
+    # Written by this run alone.
     found: tuple[World, bytes] = pickle.loads(file.read_bytes())  # noqa: S301
     return found
 
