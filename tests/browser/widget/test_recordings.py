@@ -104,6 +104,12 @@ def test_what_moves_stands_still_while_a_recording_plays(site, open_page, host):
     assert not widget.evaluate(moves)
     media.evaluate("node => node.pause()")
     page.wait_for_function(moves, arg=widget.element_handle())
+    # Copies that are made anew have posters.
+    copy.evaluate("node => { window.former = node }")
+    page.set_viewport_size({"width": 900, "height": 700})
+    page.wait_for_function("() => !former.isConnected")
+    expect(widget.locator("[inert] .play:not([hidden])").first).to_be_attached()
+    expect(media).to_have_count(1)
 
 
 def test_where_a_page_forbids_it_the_recording_has_a_page_of_its_own(

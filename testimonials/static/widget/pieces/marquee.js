@@ -101,6 +101,10 @@ export default [`marquee.css`, (widget) => {
           const copy = node.cloneNode(true);
           copy.setAttribute('aria-hidden', true);
           copy.inert = true;
+          // The player stays in the original; the copy shows the poster.
+          const player = copy.querySelector('video,audio');
+          if (player) player.previousSibling.hidden = false;
+          player?.remove();
           lane.node.append(copy);
           copies.push([copy, node]);
         }
