@@ -155,7 +155,8 @@ def test_what_is_opened_or_played_is_read(site, host, open_page):
     page.goto(host.url)
     # Also before the code has come that tells.
     page.get_by_role("button", name=re.compile("Read more")).click()
-    wait_for(lambda: bool(waiting))
+    # Playwright calls handlers only while it is asked for something.
+    wait_for(lambda: page.title() and waiting, what="the code that tells")
     waiting[0].continue_()
     assert wait_until_told(page, lambda all: bool(all["read"]))["read"] == {long}
     page.get_by_role("button", name="Play the recording of Theo voice, 0:58").click()

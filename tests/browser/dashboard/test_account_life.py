@@ -9,6 +9,7 @@ from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from tests.browser.conftest import Project, Site
 from tests.browser.pages import PAINTED, follow
+from tests.support.servers import wait_for
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
 
@@ -63,6 +64,8 @@ def test_a_proof_is_sent_once_however_often_it_is_pressed(site, open_page):
     )
     with page.expect_request("**/account/export"):
         page.get_by_role("button", name="Confirm").evaluate(twice)
+    # That it was asked for is told before the handler is called.
+    wait_for(lambda: page.title() and held, what="the request")
     # Sent again, it would come with the token that the first one has ended.
     assert len(held) == 1
     held[0].continue_()
