@@ -207,6 +207,7 @@ def test_the_snippet_is_copied_by_three_taps(project, open_page):
     page.get_by_role("link", name="Widget", exact=True).click()
     page.get_by_role("link", name="Add to your site").click()
     page.get_by_role("dialog").get_by_role("button", name="Copy", exact=True).click()
+    expect(page.get_by_role("button", name="Copied")).to_be_visible()
     assert "data-testimonials-project" in page.evaluate("navigator.clipboard.readText()")
 
 
