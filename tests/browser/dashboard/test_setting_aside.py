@@ -62,9 +62,8 @@ def test_by_keys_and_undone(site, open_page):
     page.keyboard.press("z")
     expect(page.locator("[data-item]")).to_have_count(3)
     # G then S is Settings, whatever the row.
-    page.keyboard.press("g")
     with next_page(page):
-        page.keyboard.press("s")
+        page.keyboard.type("gs")
     assert page.url.endswith("/settings")
 
 
