@@ -23,7 +23,7 @@ from testimonials.operations.doctor_network import examine, is_fine
 from testimonials.operations.expiry import KINDS, preview, sweep
 from testimonials.operations.server.serve import upgrade_database
 from testimonials.testimonials.counts import count_again, find_wrong_counts
-from testimonials.testimonials.search import find_wrong_words, rebuild_index
+from testimonials.testimonials.word_index import find_wrong_words, rebuild_index
 
 
 @click.group(cls=Group)

@@ -46,7 +46,7 @@ from testimonials.testimonials.media.playback import describe_recording, make_ke
 from testimonials.testimonials.media.removal import remove_after_commit
 from testimonials.testimonials.models import Recording, Testimonial
 from testimonials.testimonials.record import note, write_entry
-from testimonials.testimonials.search import MERGE_WORDS
+from testimonials.testimonials.word_index import MERGE_WORDS
 
 # Delete what an author wrote, or the address of somebody who didn't write it.
 

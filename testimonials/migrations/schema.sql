@@ -588,22 +588,6 @@ END;
 
 CREATE TABLE testimonial_search_row (number INTEGER PRIMARY KEY, testimonial_id VARCHAR NOT NULL UNIQUE);
 
-CREATE TRIGGER search_added AFTER INSERT ON testimonial FOR EACH ROW BEGIN
-  INSERT OR IGNORE INTO testimonial_search_row (testimonial_id) VALUES (NEW.id);
-  INSERT INTO testimonial_search (rowid, project, words) SELECT number, NEW.project_id, (SELECT CASE WHEN whole NOT GLOB '*[฀-໿က-႟ក-៿぀-ヿ㐀-䶿一-鿿𠀀-𱍏]*' THEN whole ELSE (WITH RECURSIVE letter (at, done) AS (SELECT 1, '' UNION ALL SELECT at + 1, done || CASE WHEN substr(whole, at, 1) GLOB '[฀-໿က-႟ក-៿぀-ヿ㐀-䶿一-鿿𠀀-𱍏]' THEN ' ' || substr(whole, at, 1) || ' ' ELSE substr(whole, at, 1) END FROM letter WHERE at <= length(whole)) SELECT done FROM letter ORDER BY at DESC LIMIT 1) END FROM (SELECT coalesce(NEW.author_name, '') || ' ' || coalesce(NEW.author_role, '') || ' ' || coalesce(NEW.author_company, '') || ' ' || coalesce(NEW.author_email, '') || ' ' || coalesce(NEW.text, '') || ' ' || (SELECT coalesce(group_concat(value, ' '), '') FROM json_tree(NEW.answers) WHERE key = 'answer') AS whole)) FROM testimonial_search_row WHERE testimonial_id = NEW.id;
-END;
-
-CREATE TRIGGER search_removed AFTER DELETE ON testimonial FOR EACH ROW BEGIN
-  INSERT INTO testimonial_search (testimonial_search, rowid, project, words) SELECT 'delete', number, OLD.project_id, (SELECT CASE WHEN whole NOT GLOB '*[฀-໿က-႟ក-៿぀-ヿ㐀-䶿一-鿿𠀀-𱍏]*' THEN whole ELSE (WITH RECURSIVE letter (at, done) AS (SELECT 1, '' UNION ALL SELECT at + 1, done || CASE WHEN substr(whole, at, 1) GLOB '[฀-໿က-႟ក-៿぀-ヿ㐀-䶿一-鿿𠀀-𱍏]' THEN ' ' || substr(whole, at, 1) || ' ' ELSE substr(whole, at, 1) END FROM letter WHERE at <= length(whole)) SELECT done FROM letter ORDER BY at DESC LIMIT 1) END FROM (SELECT coalesce(OLD.author_name, '') || ' ' || coalesce(OLD.author_role, '') || ' ' || coalesce(OLD.author_company, '') || ' ' || coalesce(OLD.author_email, '') || ' ' || coalesce(OLD.text, '') || ' ' || (SELECT coalesce(group_concat(value, ' '), '') FROM json_tree(OLD.answers) WHERE key = 'answer') AS whole)) FROM testimonial_search_row WHERE testimonial_id = OLD.id;
-  DELETE FROM testimonial_search_row WHERE testimonial_id = OLD.id;
-END;
-
-CREATE TRIGGER search_changed AFTER UPDATE OF project_id, author_name, author_role, author_company, author_email, text, answers ON testimonial FOR EACH ROW BEGIN
-  INSERT INTO testimonial_search (testimonial_search, rowid, project, words) SELECT 'delete', number, OLD.project_id, (SELECT CASE WHEN whole NOT GLOB '*[฀-໿က-႟ក-៿぀-ヿ㐀-䶿一-鿿𠀀-𱍏]*' THEN whole ELSE (WITH RECURSIVE letter (at, done) AS (SELECT 1, '' UNION ALL SELECT at + 1, done || CASE WHEN substr(whole, at, 1) GLOB '[฀-໿က-႟ក-៿぀-ヿ㐀-䶿一-鿿𠀀-𱍏]' THEN ' ' || substr(whole, at, 1) || ' ' ELSE substr(whole, at, 1) END FROM letter WHERE at <= length(whole)) SELECT done FROM letter ORDER BY at DESC LIMIT 1) END FROM (SELECT coalesce(OLD.author_name, '') || ' ' || coalesce(OLD.author_role, '') || ' ' || coalesce(OLD.author_company, '') || ' ' || coalesce(OLD.author_email, '') || ' ' || coalesce(OLD.text, '') || ' ' || (SELECT coalesce(group_concat(value, ' '), '') FROM json_tree(OLD.answers) WHERE key = 'answer') AS whole)) FROM testimonial_search_row WHERE testimonial_id = OLD.id;
-  INSERT OR IGNORE INTO testimonial_search_row (testimonial_id) VALUES (NEW.id);
-  INSERT INTO testimonial_search (rowid, project, words) SELECT number, NEW.project_id, (SELECT CASE WHEN whole NOT GLOB '*[฀-໿က-႟ក-៿぀-ヿ㐀-䶿一-鿿𠀀-𱍏]*' THEN whole ELSE (WITH RECURSIVE letter (at, done) AS (SELECT 1, '' UNION ALL SELECT at + 1, done || CASE WHEN substr(whole, at, 1) GLOB '[฀-໿က-႟ក-៿぀-ヿ㐀-䶿一-鿿𠀀-𱍏]' THEN ' ' || substr(whole, at, 1) || ' ' ELSE substr(whole, at, 1) END FROM letter WHERE at <= length(whole)) SELECT done FROM letter ORDER BY at DESC LIMIT 1) END FROM (SELECT coalesce(NEW.author_name, '') || ' ' || coalesce(NEW.author_role, '') || ' ' || coalesce(NEW.author_company, '') || ' ' || coalesce(NEW.author_email, '') || ' ' || coalesce(NEW.text, '') || ' ' || (SELECT coalesce(group_concat(value, ' '), '') FROM json_tree(NEW.answers) WHERE key = 'answer') AS whole)) FROM testimonial_search_row WHERE testimonial_id = NEW.id;
-END;
-
 CREATE TABLE insight_day (
 	project_id VARCHAR NOT NULL, 
 	day VARCHAR(10) NOT NULL, 
@@ -1057,4 +1041,19 @@ CREATE INDEX ix_testimonial_taken_out ON testimonial (project_id, created_at, id
 
 CREATE INDEX ix_event_reason ON event (project_id, testimonial_id) WHERE reason IS NOT NULL;
 
-INSERT INTO alembic_version (version_num) VALUES ('0018')
+CREATE TRIGGER search_added AFTER INSERT ON testimonial FOR EACH ROW BEGIN
+  INSERT OR IGNORE INTO testimonial_search_row (testimonial_id) VALUES (NEW.id);
+END;
+
+CREATE TRIGGER search_removed AFTER DELETE ON testimonial FOR EACH ROW BEGIN
+  INSERT INTO testimonial_search (testimonial_search, rowid, project, words) SELECT 'delete', number, OLD.project_id, (SELECT CASE WHEN whole NOT GLOB '*[฀-໿က-႟ក-៿぀-ヿ㐀-䶿一-鿿𠀀-𱍏]*' THEN whole ELSE (WITH RECURSIVE part (it, rest) AS (SELECT substr(whole, 1, 50), substr(whole, 51) UNION ALL SELECT substr(rest, 1, 50), substr(rest, 51) FROM part WHERE rest <> ''), place (at) AS (SELECT 1 UNION ALL SELECT at + 1 FROM place WHERE at < 50) SELECT group_concat(CASE WHEN substr(it, at, 1) GLOB '[฀-໿က-႟ក-៿぀-ヿ㐀-䶿一-鿿𠀀-𱍏]' THEN ' ' || substr(it, at, 1) || ' ' ELSE substr(it, at, 1) END, '') FROM part CROSS JOIN place) END FROM (SELECT coalesce(OLD.author_name, '') || ' ' || coalesce(OLD.author_role, '') || ' ' || coalesce(OLD.author_company, '') || ' ' || coalesce(OLD.author_email, '') || ' ' || coalesce(OLD.text, '') || ' ' || (SELECT coalesce(group_concat(value, ' '), '') FROM json_tree(OLD.answers) WHERE key = 'answer') AS whole)) FROM testimonial_search_row WHERE testimonial_id = OLD.id AND number <= (SELECT max(id) FROM testimonial_search_docsize);
+  DELETE FROM testimonial_search_row WHERE testimonial_id = OLD.id;
+END;
+
+CREATE TRIGGER search_changed AFTER UPDATE OF project_id, author_name, author_role, author_company, author_email, text, answers ON testimonial FOR EACH ROW BEGIN
+  INSERT INTO testimonial_search (testimonial_search, rowid, project, words) SELECT 'delete', number, OLD.project_id, (SELECT CASE WHEN whole NOT GLOB '*[฀-໿က-႟ក-៿぀-ヿ㐀-䶿一-鿿𠀀-𱍏]*' THEN whole ELSE (WITH RECURSIVE part (it, rest) AS (SELECT substr(whole, 1, 50), substr(whole, 51) UNION ALL SELECT substr(rest, 1, 50), substr(rest, 51) FROM part WHERE rest <> ''), place (at) AS (SELECT 1 UNION ALL SELECT at + 1 FROM place WHERE at < 50) SELECT group_concat(CASE WHEN substr(it, at, 1) GLOB '[฀-໿က-႟ក-៿぀-ヿ㐀-䶿一-鿿𠀀-𱍏]' THEN ' ' || substr(it, at, 1) || ' ' ELSE substr(it, at, 1) END, '') FROM part CROSS JOIN place) END FROM (SELECT coalesce(OLD.author_name, '') || ' ' || coalesce(OLD.author_role, '') || ' ' || coalesce(OLD.author_company, '') || ' ' || coalesce(OLD.author_email, '') || ' ' || coalesce(OLD.text, '') || ' ' || (SELECT coalesce(group_concat(value, ' '), '') FROM json_tree(OLD.answers) WHERE key = 'answer') AS whole)) FROM testimonial_search_row WHERE testimonial_id = OLD.id AND number <= (SELECT max(id) FROM testimonial_search_docsize);
+  INSERT OR IGNORE INTO testimonial_search_row (testimonial_id) VALUES (NEW.id);
+  INSERT INTO testimonial_search (rowid, project, words) SELECT number, NEW.project_id, (SELECT CASE WHEN whole NOT GLOB '*[฀-໿က-႟ក-៿぀-ヿ㐀-䶿一-鿿𠀀-𱍏]*' THEN whole ELSE (WITH RECURSIVE part (it, rest) AS (SELECT substr(whole, 1, 50), substr(whole, 51) UNION ALL SELECT substr(rest, 1, 50), substr(rest, 51) FROM part WHERE rest <> ''), place (at) AS (SELECT 1 UNION ALL SELECT at + 1 FROM place WHERE at < 50) SELECT group_concat(CASE WHEN substr(it, at, 1) GLOB '[฀-໿က-႟ក-៿぀-ヿ㐀-䶿一-鿿𠀀-𱍏]' THEN ' ' || substr(it, at, 1) || ' ' ELSE substr(it, at, 1) END, '') FROM part CROSS JOIN place) END FROM (SELECT coalesce(NEW.author_name, '') || ' ' || coalesce(NEW.author_role, '') || ' ' || coalesce(NEW.author_company, '') || ' ' || coalesce(NEW.author_email, '') || ' ' || coalesce(NEW.text, '') || ' ' || (SELECT coalesce(group_concat(value, ' '), '') FROM json_tree(NEW.answers) WHERE key = 'answer') AS whole)) FROM testimonial_search_row WHERE testimonial_id = NEW.id AND number <= (SELECT max(id) FROM testimonial_search_docsize);
+END;
+
+INSERT INTO alembic_version (version_num) VALUES ('0019')

@@ -1,45 +1,27 @@
-"""Search: words and their ranking, FTS5 on SQLite, GIN on PostgreSQL."""
+"""Search: what words find, and the best first."""
 
 import itertools
 import re
 import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    Row,
-    Select,
-    Text,
-    column,
-    delete,
-    func,
-    select,
-    table,
-    text,
-)
+from sqlalchemy import ColumnElement, Row, Select, Text, column, func, select, table, text
 from sqlalchemy.types import UserDefinedType
 
-from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
-from testimonials.core.jobs import job
 from testimonials.core.text import normalize, split_text
 from testimonials.testimonials.models import TagCount, Testimonial, TestimonialTag
+from testimonials.testimonials.word_index import COLUMNS, INDEX, LIST, SCRIPTS, find_unindexed
 
 # The words of a search, and where a text has them: as the index finds them.
 
 # What a search asks for more than these is left out.
 MAX_WORDS = 10
 
-# Scripts without spaces, as the index has them: Thai, Lao, Burmese, Khmer, Japanese, Chinese.
-SCRIPTS = (
-    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
-    "\U00020000-\U0003134f"
-)
 UNSPACED = re.compile(f"([{SCRIPTS}])")
 
 
@@ -132,15 +114,8 @@ def _is_apart(folded: str, place: int) -> bool:
 
 # How well a testimonial answers a search.
 
-# Of the columns that the index has, in its order; what a word is worth in each.
-FIELDS = {
-    "author_name": 9,
-    "author_role": 4,
-    "author_company": 4,
-    "author_email": 4,
-    "text": 2,
-    "answers": 1,
-}
+# What a word is worth in each of the columns.
+FIELDS = dict(zip(COLUMNS, (9, 4, 4, 4, 2, 1), strict=True))
 TAG = 4
 
 
@@ -180,14 +155,9 @@ def _weigh(word: Word, folded: str) -> int:
 # Both find words that begin as the caller's do, whatever their case and accents. In scripts without
 # spaces each letter is a word, so that letters in a row are found wherever they stand.
 
-# What it finds of more is cut off.
+# What the index finds of more is cut off.
 MOST = 500
-# Of other names than the program's tables; the schema's comparison passes them over.
-INDEX = "testimonial_search"
-
 _INDEX = table(INDEX, column("rowid"), column(INDEX))
-_EMPTY = text("INSERT INTO testimonial_search (testimonial_search) VALUES ('delete-all')")
-_ROWS = table(f"{INDEX}_row", column("number"), column("testimonial_id"))
 
 
 def find_by_index(project_id: str, words: Sequence[Word]) -> list[str]:
@@ -216,7 +186,7 @@ def _match(project_id: str, words: Sequence[Word], end: str) -> list[str]:
         .order_by(_INDEX.c.rowid.desc())
         .limit(MOST + 1)
     )
-    query = select(_ROWS.c.testimonial_id).where(_ROWS.c.number.in_(numbers))
+    query = select(LIST.c.testimonial_id).where(LIST.c.number.in_(numbers))
     return list(db.session.scalars(query))
 
 
@@ -243,24 +213,6 @@ def _find_on_postgresql(project_id: str, words: Sequence[Word]) -> Select[Any]:
     found = select(it.id).where(row_words.op("@@")(query)).cte("found")
     found = found.prefix_with("MATERIALIZED", dialect="postgresql")
     return select(found.c.id).limit(MOST + 1)
-
-
-def rebuild_index(connection: Connection) -> None:
-    """Rebuild the index, in a transaction that keeps writers out."""
-    if connection.dialect.name == "postgresql":
-        columns = ", ".join(("project_id", *FIELDS))
-        connection.execute(text("DROP INDEX IF EXISTS testimonial_search"))
-        connection.execute(
-            text(
-                "CREATE INDEX testimonial_search ON testimonial USING gin "
-                f"(testimonial_search_words({columns}))"
-            )
-        )
-        return
-    connection.execute(_EMPTY)
-    connection.execute(delete(_ROWS))
-    # Its trigger adds each to the index.
-    connection.execute(text("UPDATE testimonial SET text = text"))
 
 
 # Finding testimonials by words, the best first.
@@ -337,6 +289,9 @@ def _ask_index(project_id: str, words: list[Word], tagged: dict[Word, set[str]])
         with_tag = _find_with_tag(project_id, names)
         others += with_tag[:MOST]
         is_all = is_all and len(with_tag) <= MOST
+    later = find_unindexed(project_id, MOST + 1)
+    others += later[:MOST]
+    is_all = is_all and len(later) <= MOST
     if tagged and not is_all and (rest := [word for word in indexed if word not in tagged]):
         others += find_by_index(project_id, rest)[:MOST]
     if len(indexed) < len(words):
@@ -403,85 +358,3 @@ def _load_tags(ids: Iterable[str], tagged: dict[Word, set[str]]) -> dict[str, st
     for testimonial_id, name in db.session.execute(query):
         tags[testimonial_id] = f"{tags.get(testimonial_id, '')} {fold(name)}"
     return tags
-
-
-# Whether the index of words is in step with the testimonials.
-
-# What the triggers of SQLite index: all words of a row, with a space around each letter of scripts
-# without spaces.
-TOKENIZE = "unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc'"
-WORDS = """
-(SELECT CASE WHEN whole NOT GLOB '*LETTER*' THEN whole ELSE (
-  WITH RECURSIVE letter (at, done) AS (SELECT 1, '' UNION ALL SELECT at + 1, done ||
-    CASE WHEN substr(whole, at, 1) GLOB 'LETTER'
-    THEN ' ' || substr(whole, at, 1) || ' ' ELSE substr(whole, at, 1) END
-    FROM letter WHERE at <= length(whole))
-  SELECT done FROM letter ORDER BY at DESC LIMIT 1) END
-FROM (SELECT coalesce(it.author_name, '') || ' ' || coalesce(it.author_role, '') || ' ' ||
-  coalesce(it.author_company, '') || ' ' || coalesce(it.author_email, '') || ' ' ||
-  coalesce(it.text, '') || ' ' || (SELECT coalesce(group_concat(value, ' '), '')
-  FROM json_tree(it.answers) WHERE key = 'answer') AS whole))
-""".replace("LETTER", f"[{SCRIPTS}]")
-ADVICE = "run: testimonials db check --repair"
-IS_VALID = "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass('testimonial_search')"
-COUNT_ROWS = """
-SELECT (SELECT count(*) FROM
-    (SELECT id FROM testimonial EXCEPT SELECT testimonial_id FROM testimonial_search_row))
-  + (SELECT count(*) FROM
-    (SELECT testimonial_id FROM testimonial_search_row EXCEPT SELECT id FROM testimonial))
-"""
-# An index of the same words, made now, and how many testimonials have each word in both.
-MAKE = (
-    "CREATE VIRTUAL TABLE temp.made USING fts5"
-    f"(project, words, content='', detail=none, tokenize=\"{TOKENIZE}\")",
-    "INSERT INTO temp.made (rowid, project, words) "  # noqa: S608
-    f"SELECT it.rowid, it.project_id, {WORDS} FROM testimonial it",
-    "CREATE VIRTUAL TABLE temp.right USING fts5vocab('temp', 'made', 'row')",
-    "CREATE VIRTUAL TABLE temp.kept USING fts5vocab('main', 'testimonial_search', 'row')",
-)
-COUNT_WORDS = """
-SELECT count(DISTINCT term) FROM (
-  SELECT * FROM (SELECT term, doc FROM temp.kept EXCEPT SELECT term, doc FROM temp.right)
-  UNION ALL
-  SELECT * FROM (SELECT term, doc FROM temp.right EXCEPT SELECT term, doc FROM temp.kept))
-"""
-
-
-def find_wrong_words(connection: Connection) -> list[str]:
-    """Return what is wrong about the index, a sentence each; on SQLite this reads everything."""
-    if connection.dialect.name == "postgresql":
-        is_valid = connection.execute(text(IS_VALID)).scalar()
-        return [] if is_valid else [f"the index of words is missing or incomplete; {ADVICE}"]
-    if wrong := connection.execute(text(COUNT_ROWS)).scalar_one():
-        return [f"{wrong} testimonials are missing or too many in the index of words; {ADVICE}"]
-    for statement in MAKE:
-        connection.exec_driver_sql(statement)
-    wrong = connection.execute(text(COUNT_WORDS)).scalar_one()
-    for name in ("kept", "right", "made"):
-        connection.exec_driver_sql(f"DROP TABLE temp.{name}")
-    return [f"{wrong} words are out of step in the index of words; {ADVICE}"] if wrong else []
-
-
-# What was removed stays legible in the pieces of SQLite's index until they are merged.
-
-MERGE_WORDS = "search.merge"
-PAGES = 250
-
-
-@job(MERGE_WORDS, "jobs", longest=timedelta(hours=1))
-def merge_words() -> None:
-    """Merge the index of words, in short steps that let others write in between."""
-    if db.engine.dialect.name != "sqlite":
-        return
-    merge = text(
-        "INSERT INTO testimonial_search (testimonial_search, rank) VALUES ('merge', :pages)"
-    )
-    # The first step puts all pieces on one level.
-    pages, is_done = -PAGES, False
-    while not is_done:
-        with write():
-            driver: Any = db.session.connection().connection.driver_connection
-            before = driver.total_changes
-            db.session.execute(merge, {"pages": pages})
-            # As the documents of FTS5 say.
-            is_done, pages = driver.total_changes - before < 2, PAGES

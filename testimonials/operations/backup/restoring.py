@@ -59,7 +59,7 @@ from testimonials.operations.backup.archive import (
 from testimonials.operations.database import MoveRefused, opened_file, restore_to_postgres
 from testimonials.testimonials.counts import find_wrong_counts
 from testimonials.testimonials.media.recordings import FOLDER
-from testimonials.testimonials.search import find_wrong_words
+from testimonials.testimonials.word_index import find_wrong_words
 from testimonials.transfer import erasure
 
 WORK = ".unfinished-restore-"

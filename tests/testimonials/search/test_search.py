@@ -1,10 +1,11 @@
 """What a search finds, and that its index stays in step."""
 
+import random
 from typing import Any
 
 import pytest
 from flask import Flask
-from sqlalchemy import delete, event, text, update
+from sqlalchemy import delete, event, select, text, update
 
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import begin_write, db
@@ -13,6 +14,7 @@ from testimonials.projects.projects import lock_project
 from testimonials.testimonials import models, search
 from testimonials.testimonials.inbox import InboxFilter, find_ids, find_rows, find_words, list_inbox
 from testimonials.testimonials.tags import add_tag
+from testimonials.testimonials.word_index import find_wrong_words, index_new
 from tests.dashboard.inbox.inbox import open_inbox
 from tests.support.rows import add_testimonial
 
@@ -45,9 +47,12 @@ WANTED = [
 
 def test_what_is_found(app, project_id):
     fill(app, project_id)
-    with app.app_context():
-        for words, found in WANTED:
-            assert find(project_id, words) == found, words
+    # Before it is in the index, and from there.
+    for _ in range(2):
+        with app.app_context():
+            for words, found in WANTED:
+                assert find(project_id, words) == found, words
+            index_new()
     with app.app_context():
         is_sqlite = db.engine.dialect.name == "sqlite"
         for words in ("quick", "press zoe", "東京", "q"):
@@ -86,6 +91,7 @@ def test_the_index_follows_every_change(app, project_id):
         db.session.execute(delete(models.Testimonial).where(models.Testimonial.id == gone))
         db.session.commit()
         assert find(project_id, "gone") == ""
+        index_new()
         assert count_indexed() in (None, 1)
         # A project takes its words along.
         db.session.rollback()
@@ -93,6 +99,32 @@ def test_the_index_follows_every_change(app, project_id):
         db.session.execute(delete(Project))
         db.session.commit()
         assert count_indexed() in (None, 0)
+
+
+def test_the_index_is_in_step_whenever_it_is_filled(app, project_id):
+    choose = random.Random(19)
+    ids: list[str] = []
+    with app.app_context():
+        for number in range(120):
+            deed = choose.choice(("add", "add", "change", "remove", "index"))
+            if deed == "add":
+                ids.append(add_testimonial(app, project_id, author_name=f"No {number}"))
+            elif deed == "index":
+                index_new()
+            elif ids:
+                row = models.Testimonial.id == choose.choice(ids)
+                with write():
+                    db.session.execute(
+                        update(models.Testimonial).where(row).values(text=f"東京 {number}")
+                        if deed == "change"
+                        else delete(models.Testimonial).where(row)
+                    )
+            assert find_wrong_words(db.session.connection()) == []
+            db.session.rollback()
+        index_new()
+        rows = db.session.scalars(select(models.Testimonial)).all()
+        assert count_indexed() in (None, len(rows))
+        assert len({*find(project_id, "No").split()} - {"No"}) == len(rows)
 
 
 def test_the_best_come_first(app, project_id):
@@ -110,13 +142,13 @@ def test_the_best_come_first(app, project_id):
 
 
 def test_the_newest_of_many(app, project_id, monkeypatch):
-    for module in (search, search):
-        monkeypatch.setattr(module, "MOST", 5)
+    monkeypatch.setattr(search, "MOST", 5)
     for number in range(12):
         status = "pending" if number in (0, 11) else "approved"
         name = f"{number:02}"
         add_testimonial(app, project_id, author_name=name, status=status, text="Such service")
     with app.app_context():
+        index_new()
         found = find_words(project_id, InboxFilter("all", q="service"))
         assert not found.is_all
         names = find(project_id, "service").split()
@@ -143,8 +175,7 @@ def test_the_inbox_marks_them(app, owner, monkeypatch):
     assert f"{mark('Quick')}ley</bdi>" in page
     assert f"A {mark('quick')} &lt;b&gt;thing&lt;/b&gt;, {mark('quíck')}</p>" in page
     assert "Add a word" not in page
-    for module in (search, search):
-        monkeypatch.setattr(module, "MOST", 1)
+    monkeypatch.setattr(search, "MOST", 1)
     assert "Add a word" in inbox.client.get(f"{inbox.base}/inbox?status=all&q=quick").text
     plain = inbox.client.get(f"{inbox.base}/inbox?status=all").text
     assert "<mark" not in plain
@@ -176,6 +207,8 @@ def explain_search(project_id: str, words: str) -> list[tuple[str, str]]:
 
 def test_db_check_knows_when_it_is_in_step(app, project_id, backend):
     fill(app, project_id)
+    with app.app_context():
+        index_new()
     check = ["db", "check"]
     run = app.test_cli_runner().invoke
     assert run(args=check).exit_code == 0
