@@ -6,7 +6,7 @@ what the model says. The suite tries a few short stories, `scripts/soak` thousan
 
 import itertools
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from flask import Flask
@@ -21,7 +21,6 @@ from testimonials.core.http.rate_limits import RateLimitCounter
 from testimonials.operations.expiry import sweep
 from tests.auth.browsers import mailed_path, open_browser, sign_in
 from tests.auth.links import init
-from tests.collection.authors.authors import Visitor
 from tests.conftest import PASSWORD, Caller, MovableClock, start_caller
 
 SIZE = settings(
@@ -57,147 +56,6 @@ class Machine(RuleBasedStateMachine):
 
     def choose(self, items: list[Any], index: int) -> Any:
         return items[index % len(items)]
-
-
-# Reasons to set one aside.
-ASIDE = ("off_topic", "spam")
-
-
-@dataclass
-class Words:
-    """A testimonial as the model knows it."""
-
-    text: str
-    status: str
-    is_pinned: bool = False
-    is_deleted: bool = False
-    # Its date is before all others'.
-    is_old: bool = False
-    is_aside: bool = False
-
-    @property
-    def is_visible(self) -> bool:
-        return self.status == "approved" and not self.is_deleted
-
-
-class Testimonials(Machine):
-    """Sent, added, decided on, edited and undone; beside a dictionary."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.owner = self.make_owner()
-        self.project = self.owner.create_project()
-        self.id = self.project["_id"]
-        self.browser = open_browser(self.app, self.owner)
-        self.base = f"/dashboard/projects/{self.id}"
-        self.rows: dict[str, Words] = {}
-        # What undoes each change: its token, the row, and how the row was. The last of each counts.
-        self.undoing: list[tuple[str, str, Words, str]] = []
-        self.last: dict[str, str] = {}
-
-    @rule(rating=st.sampled_from([None, 1, 4.5, 5]))
-    def add(self, rating: float | None) -> None:
-        text = f"Words {next(numbers)}"
-        more = {} if rating is None else {"rating": rating}
-        made = self.owner.create_testimonial(self.id, text=text, **more)
-        self.rows[made["_id"]] = Words(text, "approved")
-
-    @rule()
-    def submit(self) -> None:
-        text = f"Words {next(numbers)}"
-        slug = self.project["publicPageConfig"]["slug"]
-        visitor = Visitor(self.app.test_client(), self.id, slug, next_address())
-        visitor.write(text=text, name=text, email="")
-        page = self.browser.get(f"{self.base}/inbox?status=pending&q={text}").text
-        found = re.search(r'id="t-(\w{24})"', page)
-        assert found
-        self.rows[found[1]] = Words(text, "pending")
-
-    @precondition(lambda self: self.rows)
-    @rule(
-        index=few,
-        action=st.sampled_from(
-            ["approve", "reject", "pin", "unpin", "delete", "restore", "release", *ASIDE]
-        ),
-    )
-    def decide(self, index: int, action: str) -> None:
-        key = self.choose(list(self.rows), index)
-        row = self.rows[key]
-        after = {
-            "approve": replace(row, status="approved", is_aside=False),
-            "reject": replace(row, status="rejected", is_aside=False),
-            "pin": replace(row, is_pinned=True), "unpin": replace(row, is_pinned=False),
-            "delete": replace(row, is_deleted=True), "restore": replace(row, is_deleted=False),
-            "off_topic": replace(row, status="rejected", is_aside=True),
-            "spam": replace(row, status="spam", is_aside=True),
-            "release": replace(row, status="pending", is_aside=False),
-        }[action]  # fmt: skip
-        is_aside = action in ASIDE
-        may = after != row and row.is_deleted == (action == "restore")
-        if action in ("approve", "reject"):
-            may = may and row.status in ("pending", "approved", "rejected")
-        elif action == "pin":
-            may = may and row.status == "approved"
-        elif is_aside:
-            may = row.status in ("pending", "approved", "rejected") and not row.is_aside
-        elif action == "release":
-            may = may and row.status == "spam"
-        path = f"{self.base}/testimonials/{key}/action"
-        sent = {"action": "set-aside", "reason": action} if is_aside else {"action": action}
-        answer = self.browser.post(path, data=sent, headers=JSON)
-        assert answer.status_code == (200 if may else 409), answer.text
-        if may:
-            token = answer.get_json()["notice"]["undo_token"]
-            self.undoing.append((token, key, row, self.last.get(key, "")))
-            self.rows[key], self.last[key] = after, token
-
-    @precondition(lambda self: self.rows)
-    @rule(index=few)
-    def edit(self, index: int) -> None:
-        key = self.choose(list(self.rows), index)
-        text = f"Edited {next(numbers)}"
-        form = {"author_name": "Maya", "text": text, "submitted_on": "2024-01-01"}
-        answer = self.browser.post(f"{self.base}/testimonials/{key}", data=form)
-        assert answer.status_code == 303, answer.text
-        self.rows[key] = replace(self.rows[key], text=text, is_old=True)
-        self.last[key] = "edited"
-
-    @precondition(lambda self: self.undoing)
-    @rule(index=few)
-    def undo(self, index: int) -> None:
-        token, key, before, last = self.choose(self.undoing[::-1], index)
-        is_last = self.last[key] == token
-        answer = self.browser.post(f"{self.base}/inbox/undo", data={"undo": token}, headers=JSON)
-        assert answer.status_code == (200 if is_last else 409), answer.text
-        if is_last:
-            self.rows[key], self.last[key] = before, last
-
-    @invariant()
-    def shows_the_same_everywhere(self) -> None:
-        """Compare the API, the widget's data and the counts of the inbox."""
-        newest_first = list(self.rows.values())[::-1]
-        visible = [row for row in newest_first if row.is_visible]
-        listed = self.owner.get(f"/v1/projects/{self.id}/testimonials").get_json()["data"]["items"]
-        assert [item["text"] for item in listed] == [row.text for row in visible]
-        assert [item.get("pinned", False) for item in listed] == [row.is_pinned for row in visible]
-        feed = self.browser.get(f"/widget/{self.id}/feed").get_json()["items"]
-        pinned_first = sorted(visible, key=lambda row: (not row.is_pinned, row.is_old))
-        # It begins with nine.
-        assert [item["text"] for item in feed] == [row.text for row in pinned_first[: len(feed)]]
-        assert len(feed) == min(9, len(visible))
-        page = self.browser.get(f"{self.base}/inbox").text
-        counts = dict(re.findall(r'data-count="(\w+)">(\d+)<', page))
-        kept = [row for row in newest_first if not row.is_deleted]
-        names = {"pending": "waiting", "approved": "approved", "rejected": "rejected"}
-        for status, name in names.items():
-            assert int(counts[name]) == sum(row.status == status for row in kept), status
-        # The filter leads there; a page has at least ten.
-        spam, trash = sum(row.status == "spam" for row in kept), len(newest_first) - len(kept)
-        for status, count in (("spam", spam), ("trash", trash)):
-            listed = self.browser.get(f"{self.base}/inbox?status={status}").text.count(
-                " data-item>"
-            )
-            assert min(listed, 10) == min(count, 10), status
 
 
 class Slugs(Machine):
@@ -584,4 +442,4 @@ class Accounts(Machine):
                 assert answer.status_code == (200 if key == self.has.key else 401)
 
 
-MACHINES = (Accounts, Testimonials, Slugs, Invitations)
+MACHINES = (Accounts, Slugs, Invitations)

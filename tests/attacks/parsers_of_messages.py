@@ -3,9 +3,7 @@
 from typing import Any
 from urllib.parse import urlsplit
 
-from testimonials.collection.author_rights import author_purpose
 from testimonials.core.text import is_web_url
-from testimonials.projects.invitations import invitation_purpose
 from tests.attacks.parsing import BROWSER, Attacked, Parser, as_header, as_text, parser, take
 from tests.auth.links import ORIGIN
 from tests.integrations.mcp.talking import META
@@ -102,63 +100,6 @@ def _(attacked: Attacked) -> Parser:
     return Parser([*plain, *current, to_json(plain[1]), to_json(plain[2])], read)
 
 
-@parser("API: set-up")
-def _(attacked: Attacked) -> Parser:
-    body = {
-        "externalId": "corner-bakery",
-        "project": {"businessName": "Corner Bakery", "website": "https://bakery.example:8443/a?b"},
-        "page": {
-            "thankYouMessage": "Thank you!",
-            "buttonColor": "#8A4B08",
-            "collectFields": {"company": False},
-        },
-        "pageDesign": {"signature": "Mira, who bakes it", "video": True},
-        "widget": {"layout": "masonry", "palette": "amber"},
-        "testimonials": [
-            {
-                "externalId": "a",
-                "authorName": "Maya",
-                "text": "Good.",
-                "rating": 5,
-                "submittedAt": "2026-01-02T03:04:05Z",
-                "authorAvatar": "https://bakery.example/maya.jpg",
-            }
-        ],
-    }
-    return Parser(
-        [body, body, to_json(body)],
-        lambda body: attacked.call("/v1/setup?dryRun=true", "PUT", body),
-    )
-
-
-@parser("API: page, widget, webhook and testimonial")
-def _(attacked: Attacked) -> Parser:
-    made = attacked.token.create_testimonial(attacked.project_id)["_id"]
-    question = {"id": "takehome", "kind": "choice", "text": "What?", "choices": ["a", "b"]}
-    step = {"id": "stepstep", "kind": "link", "title": "On", "url": "https://a.example:8443/b"}
-    doors: dict[str, dict[str, Any]] = {
-        "page-config": {"website": "https://bakery.example:443/a", "buttonColor": "#123456"},
-        "page-design": {"questions": [question], "steps": [step]},
-        "widget-design": {
-            "brandColor": "#C2410C",
-            "labels": {"showMore": "More"},
-            "chosen": [made],
-        },
-        "widget-config": {"layout": "masonry", "palette": "amber"},
-        f"testimonials/{made}": {"highlights": [[0, 3]], "tags": ["a"], "rating": 4.5},
-        "webhooks": {"url": "https://hooks.example:8443/a", "events": ["testimonial.approved"]},
-    }
-
-    def read(sample: Any) -> None:
-        names = [each for each in doors if isinstance(sample, dict) and each in sample]
-        for name in names or doors:
-            body = sample[name] if names else sample
-            method = "POST" if name == "webhooks" else "PATCH"
-            attacked.call(f"/v1/projects/PROJECT/{name}?dryRun=true", method, body)
-
-    return Parser([{name: body} for name, body in doors.items()], read)
-
-
 @parser("addresses of pages")
 def _(attacked: Attacked) -> Parser:
     def read(text: str) -> None:
@@ -204,23 +145,6 @@ def _(attacked: Attacked) -> Parser:
             attacked.knock(path, query_string=take((sent, {"after": text}), 1)[0])
 
     return Parser(samples, read)
-
-
-@parser("oEmbed")
-def _(attacked: Attacked) -> Parser:
-    where = "https://testimonials.example.com"
-    pages = [
-        f"{where}/bakery/wall?min=4&tag=a",
-        f"{where}/widget/{attacked.project_id}?layout=list&theme=dark",
-    ]
-
-    def read(text: str) -> None:
-        text = text.encode("utf-8", "replace").decode()
-        attacked.knock(
-            "/oembed", query_string={"url": text, "maxwidth": text[-3:], "format": "json"}
-        )
-
-    return Parser(pages, read)
 
 
 @parser("beacons of views")
@@ -343,24 +267,3 @@ def _(attacked: Attacked) -> Parser:
         attacked.knock("/bakery", "POST", data=sample, content_type=kind)
 
     return Parser([body.encode() + b"--edge--\r\n", body.encode() + b"--edge--\r\n", whole], read)
-
-
-@parser("tokens in links")
-def _(attacked: Attacked) -> Parser:
-    with attacked.app.app_context():
-        tokens = [each.sign(["0" * 24, "a"]) for each in (author_purpose, invitation_purpose)]
-
-    def read(text: str) -> None:
-        text = text.encode("utf-8", "replace").decode().replace("/", "")
-        for place in take(
-            ("claim", "invite", "decide", "unsubscribe", "yours", "reset", "email", "requests"), 1
-        ):
-            attacked.knock(
-                f"/{place}/{text}{'/decline' if place == 'requests' else ''}", base_url=ORIGIN
-            )
-        attacked.knock(
-            "/bakery", query_string={"yours": text, "invitation": text, "purchase": text}
-        )
-        attacked.knock("/login", query_string={"next": text, "notice": text})
-
-    return Parser(tokens, read)

@@ -301,62 +301,6 @@ def test_chunks_of_a_few_bytes_are_refused_at_once(size, is_taken):
     assert place == len(sent) if is_taken else place < 16_000
 
 
-# Some of what a file may hold that takes long to read, by how often it is in the file.
-FILES = {
-    "rows": (
-        5_000,
-        "text,name,email,date\n",
-        f"Words,Name,somebody@some.where.example.com,3 Mar 2024 10:00{' ' * 60}x\n",
-    ),
-    "names": (5_000, "text,name\n", f"a,{'é' * 900}\n"),
-    "headings": (1_000_000, "", "a,a ,"),
-    "empty rows": (200_000, "text,name\n", ",,\n"),
-    "quotes": (2_500_000, "text,name\n", '"'),
-    "JSON": (1_000_000, "", "["),
-    "objects": (50_000, "[", '{"text":"a","name":"b"},'),
-    "keys": (200_000, '[{"text":"a"', ',"a":1'),
-}
-LISTS = {
-    "comments": (500_000, "", "("), "groups": (200_000, "", "a:"),
-    "addresses": (30_000, "", "<a@b.co>, "), "signs": (50_000, "", "@"),
-    "lines": (400_000, "", "x\n"), "table": (100_000, "email,name\n", "a@b.co,b\n"),
-    "headings": (300_000, "email", ",a"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("kind", mostly_thorough(FILES, "rows", "quotes"))
-def test_files_are_read_in_proportion(watched, world, unit, kind):
-    send_file(watched, world, unit, "<project_id>/import", "file", *FILES[kind])
-
-
-@pytest.mark.parametrize("field", ["people", "file"])
-@pytest.mark.parametrize("kind", mostly_thorough(LISTS, "addresses"))
-def test_no_list_of_people_is_read_longer_than_in_proportion(watched, world, unit, kind, field):
-    door = "file" if field == "file" else "preview"
-    send_file(watched, world, unit, f"collect/{door}", field, *LISTS[kind])
-
-
-def send_file(
-    app: Flask, world: World, unit: float, path: str, field: str, most: int, head: str, part: str
-) -> None:
-    """Send a form with a large file or text that repeats a part."""
-    doors = (each for each in find_doors(app) if each.rule.rule.endswith(path))
-    target = Target(app, world, next(each for each in doors if not each.is_safe))
-    more = '; filename="a.csv"' if field == "file" else ""
-    values = "".join(
-        f'--x\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value[0]}\r\n'
-        for name, value in target.body.items()
-        if name != field
-    )
-    start = f'{values}--x\r\nContent-Disposition: form-data; name="{field}"{more}\r\n\r\n{head}'
-
-    def make(size: int) -> Environ:
-        body = f"{start}{part * size}\r\n--x--\r\n"
-        return {"CONTENT_TYPE": "multipart/form-data; boundary=x", "body": body}
-
-    assert find_problem(target, make, most, unit) is None
-
-
 def find_problem(
     target: Target, make: Callable[[int], Environ], most: int, unit: float
 ) -> str | None:

@@ -49,10 +49,6 @@ RAW_FORMS = {
 MAX_FILE_LINES = 500
 MAX_FUNCTION_LINES = 40
 MAX_VIEW_LINES = 15
-LONG_STATIC_FILES: dict[str, str] = {}
-LONG_FILES: dict[str, str] = {}
-LONG_FUNCTIONS: dict[str, str] = {}
-LONG_VIEWS = {}
 
 
 @dataclass(frozen=True)
@@ -135,20 +131,7 @@ def test_rules_know_every_folder():
 def test_scripts_and_style_sheets_can_be_read_at_one_sitting():
     files = [path for kind in ("*.js", "*.css") for path in (ROOT / "static").rglob(kind)]
     lengths = {path.name: len(path.read_text(encoding="utf-8").splitlines()) for path in files}
-    long = {name: lines for name, lines in lengths.items() if lines > MAX_FILE_LINES}
-    assert long.keys() == LONG_STATIC_FILES.keys()
-
-
-def test_exceptions_are_still_needed():
-    named = UPWARD.keys() | COMMITTERS.keys() | LONG_FILES.keys()
-    assert named <= modules().keys()
-    lengths = {
-        name: _length(function)
-        for module in modules().values()
-        for name, function in functions_of(module.tree, module.name)
-    }
-    assert [name for name in LONG_FUNCTIONS if lengths.get(name, 0) <= MAX_FUNCTION_LINES] == []
-    assert [name for name in LONG_FILES if modules()[name].lines <= MAX_FILE_LINES] == []
+    assert {name: lines for name, lines in lengths.items() if lines > MAX_FILE_LINES} == {}
 
 
 def test_packages_import_only_downwards():
@@ -279,17 +262,18 @@ def test_a_service_loads_what_declares():
 
 
 def test_files_and_functions_are_short():
-    lengths = {name: module.lines for name, module in modules().items() if name not in LONG_FILES}
+    lengths = {name: module.lines for name, module in modules().items()}
     assert {name: lines for name, lines in lengths.items() if lines > MAX_FILE_LINES} == {}
     assert {
         function: length
         for name, module in modules().items()
         for function, tree in functions_of(module.tree, name)
-        if (length := _length(tree)) > MAX_FUNCTION_LINES and function not in LONG_FUNCTIONS
+        if (length := _length(tree)) > MAX_FUNCTION_LINES
     } == {}
 
 
 def test_only_doors_commit():
+    assert COMMITTERS.keys() <= modules().keys()
     assert [
         f"{name}:{node.lineno}"
         for name, module in modules().items()
@@ -411,14 +395,12 @@ def _route(verb: str, argument: object) -> tuple[str, str]:
 
 
 def test_views_are_short():
-    long = {
+    assert {
         name: lines
         for module in modules().values()
         for name, function in functions_of(module.tree, module.name)
         if _is_view(function) and (lines := _body_lines(module, function)) > MAX_VIEW_LINES
-    }
-    assert {name: lines for name, lines in long.items() if name not in LONG_VIEWS} == {}
-    assert LONG_VIEWS.keys() <= long.keys()
+    } == {}
 
 
 def _is_view(function: ast.FunctionDef, verbs: tuple[str, ...] = (*VERBS, "resource")) -> bool:

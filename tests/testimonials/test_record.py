@@ -29,7 +29,6 @@ from testimonials.core.http.hosts import own_hosts
 from testimonials.core.jobs import run_due
 from testimonials.projects.models import CustomDomain, Project
 from testimonials.testimonials import models
-from testimonials.testimonials.counts import read_numbers
 from testimonials.testimonials.models import RecordHead
 from testimonials.testimonials.record import begin_all, note, write_entry
 from testimonials.testimonials.record_heads import add_up, sign_heads
@@ -210,22 +209,6 @@ def test_erasing_leaves_an_entry_without_salt_or_words(app, client, project, ins
     assert [word for word in words if word in after] == []
     with app.app_context():
         assert not db.session.scalars(select(Event.salt).where(Event.salt.is_not(None))).all()
-
-
-def test_the_log_adds_up_to_the_numbers_that_are_shown(app, client, owner, project):
-    chance, helper = random.Random(3), give_token(app, owner, *Scope)
-    rows = []
-    for number in range(40):
-        made = owner.create_testimonial(project, rating=chance.randint(2, 10) / 2, text=f"{number}")
-        rows.append(made["_id"])
-    for _ in range(30):
-        some = chance.sample(rows, 4)
-        choice = chance.choice(["approve", "reject", "set-aside", "delete", "restore"])
-        reason = {"reason": "off_topic"} if choice == "set-aside" else {}
-        decide(helper, project, *some, decision=choice, **reason)
-    with app.app_context():
-        numbers = read_numbers(db.session.get_one(Project, project))
-    assert add_up(read_log(get_log(client, project))) == (numbers.number, numbers.average)
 
 
 def test_what_was_there_before_gets_its_entry_once(app, client, project):

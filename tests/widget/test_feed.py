@@ -12,7 +12,7 @@ from testimonials.core.http.urls import log_url, policy_url, record_url
 from testimonials.core.images.colors import derive_colours
 from testimonials.projects.widget_design import LOOK, write_colours
 from tests.conftest import Caller
-from tests.support.rows import add_testimonial, change_project, change_testimonial, expire_account
+from tests.support.rows import add_testimonial, change_testimonial, expire_account
 from tests.widget.conftest import read_feed
 
 EVERYTHING = {
@@ -86,13 +86,6 @@ def test_shows_the_api_list(app, client, owner, project):
     assert _feed(client, project)["total"] == 0
 
 
-def test_pinned_come_first_then_the_newest(app, client, project):
-    ids = [add_testimonial(app, project) for _ in range(5)]
-    for pinned in (ids[0], ids[2]):
-        change_testimonial(app, pinned, is_pinned=True)
-    assert _ids(_feed(client, project)) == [ids[2], ids[0], ids[4], ids[3], ids[1]]
-
-
 def test_never_holds_what_is_ours_alone(app, client, project):
     add_testimonial(app, project, **EVERYTHING)
     item = _feed(client, project)["items"][0]
@@ -102,17 +95,6 @@ def test_never_holds_what_is_ours_alone(app, client, project):
     }  # fmt: skip
     text = client.get(_url(project)).text
     assert not [secret for secret in ("secret@", "consent-", "submission-") if secret in text]
-
-
-def test_inactive_is_empty(app, client, owner, project):
-    owner.create_testimonial(project)
-    assert _feed(client, project)["total"] == 1
-    change_project(app, project, status="inactive")
-    feed = _feed(client, project)
-    assert (feed["items"], feed["total"], feed["next"]) == ([], 0, None)
-    assert feed["project"]["active"] is False
-    change_project(app, project, status="active")
-    assert _feed(client, project)["total"] == 1
 
 
 def test_other_writers(make_app, client, owner, project):

@@ -101,7 +101,7 @@ def test_a_popup_has_five_and_a_single_one(app, client, project):
     change_project(app, project, status="inactive")
     for shape in SHAPES:
         feed = read_feed(client, project, f"shape={shape}")
-        assert (feed["total"], feed["items"]) == (0, [])
+        assert (feed["total"], feed["items"], feed["project"]["active"]) == (0, [], False)
 
 
 def test_a_strip_is_always_one_row(client, owner, project):

@@ -1,13 +1,11 @@
 """What is written for people and agents is what the program does."""
 
-import dataclasses
 import json
 import re
 import shutil
 import subprocess
 from pathlib import Path
 
-import click
 import pytest
 
 from testimonials import create_app
@@ -17,7 +15,7 @@ from testimonials.auth.models import Account
 from testimonials.auth.tokens import make_token
 from testimonials.core.extensions import begin_write, db
 from testimonials.core.http.openapi import operations
-from testimonials.core.settings.table import PREFIX, Settings, load_settings
+from testimonials.core.settings.table import load_settings
 from tests.conftest import hash_of_password
 from tests.contracts.documents import (
     DOCS,
@@ -25,12 +23,9 @@ from tests.contracts.documents import (
     RENDERED,
     render_agent_quickstart,
     render_api,
-    render_commands,
     render_everything,
-    render_settings,
     write_documents,
 )
-from tests.support.commands import COMMANDS, GROUPS
 from tests.support.pictures import photo, to_bytes
 from tests.support.process import Service
 from tests.support.sampling import mostly_thorough
@@ -91,32 +86,6 @@ def test_each_test_that_the_threat_model_names_exists():
     assert len(named) > 80
     files = {path: (root / "tests" / path).read_text() for path, _ in named}
     assert [name for path, name in named if f"def {name}(" not in files[path]] == []
-
-
-def test_every_setting_is_listed():
-    text = render_settings()
-    missing = [
-        variable
-        for field in dataclasses.fields(Settings)
-        if f"| `{(variable := PREFIX + field.name.upper())}` |" not in text
-    ]
-    assert missing == []
-
-
-def test_every_command_and_option_is_listed():
-    text = render_commands()
-    for group in GROUPS:
-        for command in group.commands.values():
-            section = text.partition(f"### testimonials {group.name} {command.name}\n")[2]
-            assert section, command.name
-            section = section.partition("\n##")[0]
-            assert command.help, command.name
-            for option in command.params:
-                if isinstance(option, click.Option) and option.name != "as_json":
-                    assert option.opts[-1] in section
-            assert "as_json" in {option.name for option in command.params}
-    for name in ("serve", "mcp", *(str(command.name) for command in COMMANDS)):
-        assert f"## testimonials {name}\n" in text
 
 
 def test_guide_for_agents_is_short_and_names_the_whole_one():

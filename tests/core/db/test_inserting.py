@@ -50,19 +50,6 @@ def test_the_row_is_what_a_flush_writes(app, owner, given):
     assert {name: told[name] for name in second} == second
 
 
-def test_an_id_is_made_and_defaults_are_known_without_reading(app, owner):
-    project_id, now = str(owner.create_project()["_id"]), clock.now()
-    with app.app_context():
-        begin_write()
-        row = models.Testimonial(project_id=project_id, status="approved", source="manual")
-        row.author_name, row.text, row.submitted_at, row.created_at = "Maya", "Fine", now, now
-        insert_row(db.session(), row)
-        made = row.__dict__
-        assert len(row.id) == 24
-        assert (made["kind"], made["is_pinned"], made["author_role"]) == ("written", False, "")
-        db.session.rollback()
-
-
 @pytest.mark.parametrize("together", [nullcontext, in_one_trip])
 def test_an_error_is_sqlalchemys_and_the_session_goes_on(app, owner, together):
     project_id, now = str(owner.create_project()["_id"]), clock.now()

@@ -12,7 +12,7 @@ from sqlalchemy import func, select, update
 from testimonials import create_app
 from testimonials.core.extensions import db, limiter
 from testimonials.core.http.errors import RateLimited
-from testimonials.core.http.rate_limits import DatabaseStorage, Limit, RateLimitCounter, client_key
+from testimonials.core.http.rate_limits import Limit, RateLimitCounter, client_key
 from testimonials.core.settings.current import current_settings
 from testimonials.core.settings.table import load_settings
 from testimonials.operations.expiry import sweep
@@ -172,21 +172,6 @@ def test_a_redis_that_does_not_count_is_told(make_app, redis_url, fault):
         assert warnings["redis"] == "can't count: it is unreachable, full or read-only"
     finally:
         server.stop()
-
-
-def test_the_storage_answers_for_itself(app, limit):
-    is_let_in(app, limit)
-    with app.app_context():
-        storage = DatabaseStorage()
-        assert storage.check()
-        (key,) = db.session.scalars(select(RateLimitCounter.key))
-        assert storage.get(key) == 1
-        storage.clear(key)
-        assert storage.get(key) == 0
-        assert storage.reset() == 0
-        # Counting leaves no transaction open.
-        limiter.count(limit, "key")
-        assert db.engine.pool.checkedout() == 0
 
 
 @pytest.mark.parametrize(

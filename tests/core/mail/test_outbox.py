@@ -10,15 +10,7 @@ from sqlalchemy import update
 
 from testimonials.core import clock
 from testimonials.core.extensions import db
-from testimonials.core.jobs import (
-    KINDS,
-    LEASE,
-    LONGEST_DELAY,
-    OWN_WORK,
-    BackgroundWorker,
-    Job,
-    _take_next,
-)
+from testimonials.core.jobs import KINDS, LONGEST_DELAY, OWN_WORK, BackgroundWorker, Job, _take_next
 from testimonials.core.mail.outbox import SEND, MailState, OutboxMail, write_message
 from testimonials.core.mail.smtp import SmtpTransport
 from tests.auth.links import credentials, init, mailed_links, mails
@@ -161,14 +153,6 @@ def test_a_server_that_is_away_is_given_up_at_last(app, moved_clock):
     assert deliver(app, url) == 0
 
 
-def test_mail_leased_by_a_worker_that_died_is_freed(app, smtp, moved_clock):
-    put_mail(app)
-    kill_while_sending(app)
-    assert deliver(app, smtp.url) == 0
-    moved_clock.time += LEASE
-    assert deliver(app, smtp.url) == 1
-
-
 def test_without_a_server_mail_is_printed(app, caplog):
     caplog.set_level("INFO", "testimonials.mail")
     put_mail(app)
@@ -259,15 +243,6 @@ def test_a_mail_has_text_html_and_headers(app, client, smtp):
     assert f"{link}\r\n" in mail.text
     assert f'href="{link}"' in mail.html
     assert client.get(path).status_code == 200
-
-
-def test_the_mail_says_its_time(app, client, moved_clock):
-    init(client)
-    moved_clock.move(days=7)
-    until = f"{moved_clock.time.day} {moved_clock.time:%b %Y, %H:%M} UTC"
-    for part in (mails(app)[0].text, mails(app)[0].html):
-        assert "7 days" in part
-        assert until in part
 
 
 @pytest.mark.parametrize(

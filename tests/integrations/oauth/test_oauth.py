@@ -10,7 +10,7 @@ from flask.testing import FlaskClient
 
 from testimonials.auth.callers import Scope
 from tests.auth.browsers import open_browser
-from tests.conftest import PASSWORD, Caller
+from tests.conftest import Caller
 from tests.integrations.mcp.talking import Agent
 from tests.integrations.oauth.asking import (
     ISSUER,
@@ -138,16 +138,6 @@ def test_a_code_works_once_in_a_minute(app, browser, owner, moved_clock):
     late = read_code(consent(open_browser(app, owner), asked))
     moved_clock.move(seconds=60)
     assert exchange(client, asked, late).status_code == 400
-
-
-@pytest.mark.parametrize("door", ["sessions/end", "sessions/end/others", "password"])
-def test_a_code_ends_with_the_browsers(app, browser, owner, door):
-    asked = ask_to_connect(app.test_client())
-    code = read_code(consent(browser, asked))
-    form = {"current": PASSWORD, "password": "seven green lanterns"}
-    answer = open_browser(app, owner).post(f"/dashboard/account/security/{door}", data=form)
-    assert answer.status_code in (200, 303)
-    assert exchange(app.test_client(), asked, code).status_code == 400
 
 
 @pytest.mark.postgres

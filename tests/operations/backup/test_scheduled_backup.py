@@ -5,15 +5,9 @@ from pathlib import Path
 import pytest
 
 from testimonials.core.extensions import db
-from testimonials.core.jobs import Job, take_job
+from testimonials.core.jobs import take_job
 from testimonials.core.mail.outbox import OutboxMail
-from testimonials.operations.backup.creating import (
-    BACKUP_JOB,
-    COPY_JOB,
-    VERIFY_JOB,
-    is_backup_due,
-    run_backup_job,
-)
+from testimonials.operations.backup.creating import BACKUP_JOB, is_backup_due, run_backup_job
 from tests.operations.backup.conftest import FIRST, job_error, mails, names, work
 from tests.operations.instances import emails, make_instance, query, restore_here
 from tests.support.servers import wait_for
@@ -53,22 +47,6 @@ def test_the_newest_are_kept_and_nothing_else_is_touched(make, folder, owner, mo
         moved_clock.move(hours=1)
     kept = {"scheduled-20310505T110000Z.tar.gz", "scheduled-20310505T120000Z.tar.gz"}
     assert set(names(folder)) == others | kept
-
-
-def test_either_database_is_backed_up_copied_and_verified(make_app, make_caller, place, tmp_path):
-    folder = tmp_path / "backups"
-    app = make_app(backup_path=str(folder), backup_to=str(place))
-    make_caller("owner@example.com", is_claimed=True, on=app)
-    work(app)
-    [name] = names(folder)
-    assert names(place) == [name]
-    with app.app_context():
-        jobs = {job.id: job for job in db.session.query(Job)}
-        assert {jobs[name].error for name in (BACKUP_JOB, COPY_JOB, VERIFY_JOB)} == {None}
-        assert jobs[VERIFY_JOB].finished_at is not None
-        db.session.rollback()
-    restore_here(tmp_path / "new", place / name)
-    assert "owner@example.com" in emails(tmp_path / "new")
 
 
 def test_of_two_hosts_only_the_one_that_made_a_backup_copies_it(

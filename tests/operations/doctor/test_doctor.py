@@ -487,21 +487,6 @@ def test_backups_that_others_make_are_not_called_fine(make_healthy):
     assert re.search("--  backups\n.*switched off", said)
 
 
-def test_where_there_is_no_database_it_says_so_and_makes_none(tmp_path):
-    settings = {"instance_path": str(tmp_path / "wrong place")}
-    app = create_app(load_settings({}, settings))
-    file = tmp_path / "wrong place" / "testimonials.db"
-    found = consult(app)
-    assert f"There is no database at {file}" in found["database"]
-    assert "check TESTIMONIALS_INSTANCE_PATH" in found["database"]
-    not_asked = {name for name, words in found.items() if words.startswith("Not checked")}
-    assert not_asked == {
-        "schema", "clock", "outbox", "background work", "slugs", "webhooks", "backups",
-        "company sign-in", "recordings",
-    }  # fmt: skip
-    assert not file.exists()
-
-
 def test_tables_that_are_not_there_yet_are_not_asked(tmp_path):
     sqlite3.connect(tmp_path / "testimonials.db").close()
     found = consult(create_app(load_settings({}, {"instance_path": str(tmp_path)})))

@@ -1,10 +1,7 @@
 """`testimonials serve` as the process that it is: start, limits, load, and its end."""
 
-import json
-import re
 import signal
 import socket
-import sqlite3
 import stat
 import sys
 from collections.abc import Iterator
@@ -32,7 +29,7 @@ from tests.support.process import (
     start_service,
 )
 from tests.support.rows import count_rows
-from tests.support.servers import PATIENCE, free_port, wait_for
+from tests.support.servers import PATIENCE, free_port
 
 pytestmark = pytest.mark.process
 
@@ -90,33 +87,6 @@ def test_addresses_are_where_it_listens_unless_set(service, keys):
     assert service.call("GET", path, headers=keys).data["widgetUrl"].startswith(service.url)
 
 
-@pytest.mark.thorough
-def test_unix_socket(start, tmp_path, monkeypatch):
-    path = tmp_path / "web.sock"
-    with closing(socket.socket(socket.AF_UNIX)) as left:
-        # As a service leaves it that was killed.
-        left.bind(str(path))
-    host = ("--host", f"unix:{path}")
-    service = start(*host, base_url="https://a.example.com")
-    monkeypatch.setattr(HTTPConnection, "connect", lambda self: _connect(self, path))
-    connection = HTTPConnection("a.example.com")
-    connection.request(
-        "POST",
-        "/v1/auth/agent-init",
-        '{"email": "owner@example.com"}',
-        {"Content-Type": "application/json"},
-    )
-    assert connection.getresponse().status == 200
-    connection.close()
-    assert service.stop() == 0
-    assert not path.exists()
-
-
-def _connect(connection: HTTPConnection, path: Path) -> None:
-    connection.sock = socket.socket(socket.AF_UNIX)
-    connection.sock.connect(str(path))
-
-
 def test_another_secret_on_the_same_database_is_refused(make_app, backend):
     for app in (make_app(), make_app()):
         with app.app_context():
@@ -172,45 +142,6 @@ def test_a_signal_at_any_moment_ends_it_with_exit_code_0(tmp_path, ending, momen
     assert ("listening on" in done.stderr) == has_listened
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
-
-
-@pytest.mark.thorough
-def test_sigterm_lets_a_request_in_flight_finish(start, tmp_path):
-    service = start()
-    headers = service.sign_up()
-    project = service.make_project(headers)
-    path = f"/v1/projects/{project}/testimonials"
-    lock = sqlite3.connect(tmp_path / "service" / "testimonials.db", isolation_level=None)
-    with closing(HTTPConnection(urlsplit(service.url).netloc, timeout=PATIENCE)) as connection:
-        # Writers wait for this lock, so the request is in flight until it is released.
-        lock.execute("BEGIN IMMEDIATE")
-        headers["Content-Type"] = "application/json"
-        connection.request("POST", path, json.dumps(NEEDED), headers)
-        ends = connection.sock.getpeername()[1], connection.sock.getsockname()[1]
-        wait_for(lambda: _is_read(*ends), what="the server to read the request")
-        service.process.send_signal(signal.SIGTERM)
-        # The parent has passed the signal on.
-        status = Path(f"/proc/{service.process.pid}/status")
-        wait_for(lambda: "ShdPnd:\t0000000000000000" in status.read_text(), what="the signal")
-        lock.execute("ROLLBACK")
-        lock.close()
-        assert connection.getresponse().status == 200
-    assert service.process.wait(PATIENCE) == 0
-    with sqlite3.connect(tmp_path / "service" / "testimonials.db") as database:
-        assert database.execute("SELECT count(*) FROM testimonial").fetchone() == (1,)
-    database.close()
-
-
-def _is_read(server: int, client: int) -> bool:
-    """Tell whether the server at a port has taken in all that came from the port of a client."""
-    ends = [f"0100007F:{port:04X}" for port in (server, client)]
-    for line in Path("/proc/net/tcp").read_text().splitlines():
-        fields = line.split()
-        if fields[1:3] == ends:
-            unread, inode = int(fields[4].partition(":")[2], 16), int(fields[9])
-            # A connection that waits to be accepted has no inode yet.
-            return inode != 0 and unread == 0
-    return False
 
 
 def test_a_body_over_64_kib_is_413_as_json(service):
@@ -274,18 +205,6 @@ def test_a_connection_goes_on_after_every_answer(service, keys):
         assert (status, headers["Content-Length"], ask("GET", "/login")[0]) == (200, length, 200)
         assert (ask("DELETE", "/healthz")[0], ask("GET", "/nothing-here")[0]) == (405, 404)
         assert ask("GET", "/v1/me")[0] == 401
-
-
-def test_300_idle_connections_keep_nobody_out(service, keys):
-    host, _, port = service.url.removeprefix("http://").partition(":")
-    with ExitStack() as idle:
-        for number in range(300):
-            connection = idle.enter_context(socket.create_connection((host, int(port))))
-            if number % 2:
-                connection.sendall(b"POST /v1/auth/agent-init HTTP/1.1\r\nContent-Length: 9\r\n")
-        # Idle ones are closed after 30 seconds, and whoever waits for that has been kept out.
-        assert service.call("GET", "/healthz", timeout=20).status == 200
-        assert service.call("GET", "/v1/me", headers=keys).status == 200
 
 
 @pytest.mark.thorough
@@ -373,44 +292,6 @@ def test_a_file_that_is_no_database_is_refused_and_kept(tmp_path):
         assert "file is not a database" in done.stderr
         assert "Traceback" not in done.stderr
     assert (instance / "testimonials.db").read_bytes() == content
-
-
-@pytest.mark.thorough
-def test_every_line_of_a_json_log_parses_and_none_holds_a_secret(start, smtp):
-    smtp.answers.append("550 5.1.1 <Private.Person@example.com>: no such user here")
-    service = start(log_format="json", smtp_url=smtp.url)
-    headers = service.sign_up("private.person@example.com")
-    service.call("GET", "/v1/me", headers=headers)
-    wait_for(lambda: "not sent" in "".join(service.output), what="the refusal")
-    assert service.run("mail", "retry").returncode == 0
-    (mail,) = smtp.wait()
-    found = re.search(r"/claim/(\S+)", mail.text)
-    assert found
-    token = found[1]
-    for method, path in (
-        ("GET", f"/claim/{token}"), ("PUT", f"/claim/{token}"), ("GET", f"/claim/{token}/"),
-        ("GET", f"/claim/{token}/decline"), ("POST", f"/claim/{token}"), ("GET", "/%0A%22x"),
-        ("GET", "/nobody"), ("POST", "/v1/auth/agent-init"),
-    ):  # fmt: skip
-        service.call(method, path, b"" if method == "POST" else None)
-    # A table that is gone makes faults with tracebacks, whose values are those of the request.
-    with sqlite3.connect(
-        Path(service.environment["TESTIMONIALS_INSTANCE_PATH"]) / "testimonials.db"
-    ) as database:
-        database.execute("DROP TABLE outbox_mail")
-    database.close()
-    fault = service.call("POST", "/v1/auth/agent-init", {"email": "second.person@example.com"})
-    assert fault.status == 500
-    assert service.stop() == 0
-    lines = [json.loads(line) for line in service.output]
-    assert {"time", "level", "logger", "message"} <= set.intersection(*map(set, lines))
-    requests = [line for line in lines if line["message"] == "request"]
-    assert len(requests) >= 11
-    assert all(isinstance(line["milliseconds"], int | float) for line in requests)
-    assert fault.json["message"].endswith(f"{requests[-1]['request_id']}")
-    text = "".join(service.output).lower()
-    for secret in (headers["x-api-key"], token, "private.person", "second.person"):
-        assert secret.lower() not in text
 
 
 def test_postgresql_serves_too(start, empty_postgres, tmp_path):

@@ -9,14 +9,6 @@ from testimonials.core import clock
 from tests.support.rows import add_testimonial, change_project, expire_account
 
 FORMATS = ("newsletter", "feed.json")
-# What HTML, or a program that knows Markdown, would make something of.
-LINES = (
-    "# No heading", "1. No list", "12) Nor this", "- none", "+ none", "* none *bold* **bold**",
-    "> none", "```", "~~~", "---", "===", "***", "    indented", "\ttab", "a | b", "--|--",
-    "[link](https://elsewhere.example)", "![x](https://elsewhere.example/x.png)", "[a]: https://x.example",
-    "https://elsewhere.example and www.elsewhere.example", "<b>bold</b> <!-- --> &amp; &lt;",
-    "snake_case_ _and_ ~~gone~~ `code` \\", "$x^2$ [^1] : term", "two  spaces  ", "\\*",
-)  # fmt: skip
 
 
 def _text_of(client: FlaskClient, project: str, form: str, query: str = "") -> str:
@@ -85,17 +77,6 @@ def test_they_may_be_fetched_from_anywhere_and_kept_until_something_changes(
     expire_account(app, agent.account_id)
     for form in FORMATS:
         assert client.get(f"/widget/{abandoned}/{form}").status_code == 404
-
-
-def test_markup_stays_what_somebody_wrote(app, client, project):
-    for line in LINES:
-        names = dict.fromkeys(("author_name", "author_role"), " ".join(line.split()))
-        add_testimonial(app, project, text=f"First\n{line}\nlast", **names)
-    newsletter = LexborHTMLParser(_text_of(client, project, "newsletter", "limit=50"))
-    assert len(newsletter.css("p[dir]")) == len(LINES)
-    assert {node.tag for node in newsletter.body.css("*")} <= {
-        "body", "table", "tbody", "tr", "td", "p", "br", "div", "bdi", "a",
-    }  # fmt: skip
 
 
 def test_newsletters_suit_old_mail_programs(app, client, project):

@@ -83,19 +83,6 @@ def cluster(
                 host.kill()
 
 
-def _shows(host: Service, project: str, text: str) -> bool:
-    paths = (f"/widget/{project}/feed", f"/widget/{project}", "/kiln/wall")
-    return all(text in host.call("GET", path).body.decode() for path in paths)
-
-
-def test_what_came_through_nginx_shows_on_each_host(cluster):
-    for number in range(6):
-        # nginx takes them in turn.
-        assert cluster.add(f"No. {number}") == 200
-        for host in cluster.hosts:
-            wait_for(partial(_shows, host, cluster.project, f"No. {number}"), what="the host")
-
-
 @dataclass
 class Load:
     """People who ask for pages and programs that add testimonials, until they are stopped."""

@@ -134,19 +134,3 @@ def test_a_host_cut_off_from_the_database_shows_what_it_has_as_stale(hosts):
     hosts.line.go_on()
     wait_for(lambda: not hosts.find_stale(path), what="recovery")
     assert hosts.shows("Missed")
-
-
-def test_without_a_database_what_is_kept_is_shown_as_stale(hosts):
-    hosts.tell("Kept", seconds=2)
-    hosts.server.send(signal.SIGSTOP)
-    path = f"/widget/{hosts.project}/feed"
-
-    def is_stale() -> bool:
-        answers = [hosts.other.call("GET", each) for each in (path, "/kiln/wall")]
-        assert all(each.status == 200 and "Kept" in each.body.decode() for each in answers)
-        return all(each.headers["Warning"] == '110 - "Response is Stale"' for each in answers)
-
-    wait_for(is_stale, what="the mark")
-    hosts.server.send(signal.SIGCONT)
-    wait_for(lambda: hosts.other.call("GET", path).headers["Warning"] is None, what="recovery")
-    hosts.tell("After", seconds=2)
