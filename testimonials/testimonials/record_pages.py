@@ -1,14 +1,18 @@
 """The public record of a testimonial as a page and as JSON, and the log of a project."""
 
+import zlib
+from collections.abc import Iterable, Iterator
 from datetime import datetime
+from itertools import islice
 from typing import Any
 
-from flask import Response, jsonify, render_template, stream_with_context, url_for
+from flask import Response, jsonify, render_template, request, stream_with_context, url_for
 
 from testimonials.core import clock
 from testimonials.core.db.identifiers import is_identifier
 from testimonials.core.db.transactions import find_row
 from testimonials.core.extensions import db, limiter
+from testimonials.core.http.answers import is_among
 from testimonials.core.http.blueprints import wall
 from testimonials.core.http.errors import NotFound, require_found
 from testimonials.core.http.i18n import gettext_noop
@@ -20,11 +24,18 @@ from testimonials.projects.projects import find_public_project
 from testimonials.testimonials.media.playback import describe_of
 from testimonials.testimonials.models import RecordHead, SigningKey, Testimonial
 from testimonials.testimonials.record import describe_words, find_digests, list_entries
-from testimonials.testimonials.record_heads import find_head, list_keys, write_head, write_log
+from testimonials.testimonials.record_heads import (
+    LINES,
+    find_head,
+    list_keys,
+    write_head,
+    write_log,
+)
 
 MISSING = gettext_noop("There is no page at this address.")
 # A log may have hundreds of thousands of lines.
 LOGS_PER_ADDRESS = Limit("record-logs-ip", 60, "from one IP address", for_load=True)
+GZIP = zlib.MAX_WBITS + 16
 JSON_LINES = "application/x-ndjson"
 
 
@@ -66,15 +77,38 @@ def get_record(slug: str, testimonial_id: str) -> Response:
 @wall.get("/record/<project_id>/log")
 @limiter.per_address(LOGS_PER_ADDRESS)
 def get_log(project_id: str) -> Response:
-    """Return all entries of a project, one on each line, and their signed head on the last."""
+    """Return all entries of a project, one on each line, and their signed head on the last.
+
+    Who has it up to this head gets 304.
+    """
     project = db.session.get(Project, project_id) if is_identifier(project_id) else None
     if project is None or project.deleted_at is not None or not project.is_active:
         raise NotFound(MISSING)
-    lines = write_log(_require_head(project_id))
-    response = Response(stream_with_context(f"{line}\n" for line in lines))
-    response.content_type = JSON_LINES
-    response.headers["Content-Disposition"] = f"attachment; filename={project_id}.jsonl"
+    head = _require_head(project_id)
+    etag, known = f'W/"{head.signature[:20]}"', request.headers.get("If-None-Match", "")
+    has_it = known and is_among(etag, known)
+    response = Response(status=304) if has_it else _stream_log(head)
+    response.headers |= {"ETag": etag, "Cache-Control": "no-cache", "Vary": "Accept-Encoding"}
     return response
+
+
+def _stream_log(head: RecordHead) -> Response:
+    is_packed = request.accept_encodings["gzip"] > 0
+    lines = (f"{line}\n" for line in write_log(head))
+    content = (part.encode() for part in iter(lambda: "".join(islice(lines, LINES)), ""))
+    response = Response(stream_with_context(_pack(content) if is_packed else content))
+    response.content_type = JSON_LINES
+    response.headers["Content-Disposition"] = f"attachment; filename={head.project_id}.jsonl"
+    if is_packed:
+        response.headers["Content-Encoding"] = "gzip"
+    return response
+
+
+def _pack(content: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the same as gzip: hashes shrink little, so it takes the least time."""
+    packer = zlib.compressobj(1, wbits=GZIP)
+    yield from filter(None, map(packer.compress, content))
+    yield packer.flush()
 
 
 @wall.get("/record/<project_id>/head")

@@ -1,5 +1,6 @@
 """The public record: its log, its heads, the record of one testimonial, and what erasing leaves."""
 
+import gzip
 import hashlib
 import html
 import json
@@ -60,6 +61,20 @@ def list_kinds(log: bytes) -> list[tuple[str, str, str]]:
 def project(owner: Caller) -> str:
     made = owner.create_project(slug="oat", businessName="Oat", skipDemoTestimonials=True)
     return str(made["_id"])
+
+
+def test_a_log_is_compressed_and_not_sent_twice(client, owner, project):
+    for number in range(40):
+        owner.create_testimonial(project, text=f"Said {number}.")
+    address, plain = f"/record/{project}/log", get_log(client, project)
+    packed = client.get(address, headers={"Accept-Encoding": "gzip"})
+    assert packed.headers["Content-Encoding"] == "gzip"
+    assert len(packed.data) < len(plain) / 2
+    assert gzip.decompress(packed.data) == plain
+    known = {"If-None-Match": packed.headers["ETag"]}
+    assert client.get(address, headers=known).status_code == 304
+    owner.create_testimonial(project, text="Said later.")
+    assert len(read_log(client.get(address, headers=known).data).entries) == 41
 
 
 def test_each_step_is_an_entry(app, client, owner, project):
