@@ -157,6 +157,8 @@ MAX_FILE_BYTES = 14 * MEGABYTE
 FORM_BYTES = MAX_FILE_BYTES + 64 * 1024
 # What a request may unpack: text, which others wait for while it is written, and all together.
 MAX_TEXT_BYTES, MAX_UNPACKED_BYTES = 8 * MEGABYTE, 64 * MEGABYTE
+# A picture of one color has 200 bytes, and takes as long to decode as any.
+MAX_PIXELS = 500_000_000
 TOO_LARGE = gettext_noop(
     "The archive is too large for this page, which takes 14 MB. Ask the operator of this service "
     "to import it by command."
@@ -244,7 +246,7 @@ def _opening(content: bytes) -> Iterator[reading.Archive]:
     if not _reading.acquire(timeout=2):
         raise ArchivesBusy
     try:
-        limits = MAX_TEXT_BYTES, MAX_UNPACKED_BYTES
+        limits = MAX_TEXT_BYTES, MAX_UNPACKED_BYTES, MAX_PIXELS
         # Whoever leaves the record out could say anything of visitors.
         with reading.open_archive(io.BytesIO(content), *limits, is_believed=False) as archive:
             yield archive

@@ -141,6 +141,27 @@ def count_colors(data: bytes) -> tuple[dict[str, object], bytes]:
     return {"colors": colors}, b""
 
 
+def find_damaged(data: bytes) -> tuple[dict[str, object], bytes]:
+    """Return the place of the first of stored pictures, one after another, that isn't whole."""
+    from PIL import WebPImagePlugin
+
+    place, at = 0, 0
+    while at < len(data):
+        # Each begins with its length, which was checked.
+        end = at + 8 + int.from_bytes(data[at + 4 : at + 8], "little")
+        try:
+            with WebPImagePlugin.WebPImageFile(io.BytesIO(data[at:end])) as picture:
+                picture.load()
+                is_whole = picture.size == read_webp_size(data[at:end])
+        except Exception:
+            # Damage can make a decoder raise anything.
+            is_whole = False
+        if not is_whole:
+            return {"place": place}, b""
+        place, at = place + 1, end
+    return {"place": None}, b""
+
+
 def _decode(data: bytes, use: Use) -> "Pictures.Image":
     """Return the file's first picture: upright, small, in sRGB."""
     from PIL import Image as Pictures

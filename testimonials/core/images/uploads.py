@@ -3,7 +3,7 @@
 import hashlib
 import io
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import IO, Any
 
@@ -15,8 +15,15 @@ from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.http.errors import ServiceError
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.rate_limits import Limit
-from testimonials.core.images.decode import Unreadable, Use, count_colors, read_webp_size
-from testimonials.core.images.worker import DecoderBusy, decoder
+from testimonials.core.images.decode import (
+    TOO_MUCH_WORK,
+    Unreadable,
+    Use,
+    count_colors,
+    find_damaged,
+    read_webp_size,
+)
+from testimonials.core.images.worker import DecoderBusy, LimitsExceeded, decoder
 from testimonials.core.settings.current import current_settings
 
 # Pictures that people upload: decoded, turned upright, scaled down, and stored as WebP.
@@ -131,7 +138,7 @@ class ImageDamaged(Exception):
 def measure_stored_image(content: bytes) -> tuple[int, int]:
     """Return the width and height of a stored picture; raise `ImageDamaged` if it isn't one.
 
-    The size is read and refused before anything is decoded.
+    They are those of its header; nothing is decoded.
     """
     try:
         if not set(_list_chunks(content)) <= _CHUNKS:
@@ -141,9 +148,22 @@ def measure_stored_image(content: bytes) -> tuple[int, int]:
         raise ImageDamaged("It is damaged.") from None
     if max(width, height) > LARGEST_SIDE:
         raise ImageDamaged(f"It has {width} x {height} pixels, more than any stored picture.")
-    if _decode_size(content) != (width, height):
-        raise ImageDamaged("It is damaged.")
     return width, height
+
+
+def find_damaged_image(contents: Sequence[bytes]) -> int | None:
+    """Return the place of the first of measured pictures that can't be decoded, if there is one.
+
+    Raises `ImageBusy`, and `ImageDamaged` if they take too much.
+    """
+    try:
+        found, _content = decoder.run(find_damaged, io.BytesIO(b"".join(contents)), waits=True)
+    except LimitsExceeded:
+        raise ImageDamaged(TOO_MUCH_WORK) from None
+    except DecoderBusy:
+        raise ImageBusy(headers={"Retry-After": str(RETRY_AFTER)}) from None
+    place: int | None = found["place"]
+    return place
 
 
 def _list_chunks(content: bytes) -> Iterator[bytes]:
@@ -158,16 +178,3 @@ def _list_chunks(content: bytes) -> Iterator[bytes]:
         at += 8 + length + length % 2
     if at != len(content):
         raise ImageDamaged("It is damaged.")
-
-
-def _decode_size(content: bytes) -> tuple[int, int] | None:
-    # Most processes of the command never see a picture.
-    from PIL import WebPImagePlugin
-
-    try:
-        with WebPImagePlugin.WebPImageFile(io.BytesIO(content)) as picture:
-            picture.load()
-            return picture.size
-    except Exception:
-        # Damage can make a decoder raise anything.
-        return None

@@ -18,7 +18,7 @@ from testimonials.core.extensions import db
 from testimonials.core.faults import refusing
 from testimonials.core.http.errors import ServiceError
 from testimonials.core.http.i18n import gettext_noop
-from testimonials.core.images.uploads import ImageDamaged, measure_stored_image
+from testimonials.core.images.uploads import ImageDamaged, find_damaged_image, measure_stored_image
 from testimonials.core.text import load_json, make_printable
 from testimonials.projects.models import PICTURES
 from testimonials.testimonials.media.containers import Contents, check_recording
@@ -40,6 +40,8 @@ from testimonials.transfer.models import WaitingArchive
 MAX_JSON_BYTES = 256 * 1024 * 1024
 MAX_IMAGE_BYTES = 2 * 1024 * 1024
 MAX_FILES = 200_000
+# In memory, and decoded by one process.
+IMAGES_AT_ONCE = 100
 # Others have errors of their own.
 PACKINGS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
 
@@ -87,13 +89,14 @@ def open_archive(
     source: IO[bytes],
     most_text: int | None = None,
     most_bytes: int | None = None,
+    most_pixels: int | None = None,
     *,
     is_believed: bool = True,
 ) -> Iterator[Archive]:
     """Open and check an archive; raise `ArchiveRefused`.
 
-    Its text may unpack to `most_text` bytes, and all of it to `most_bytes`. Unless it
-    `is_believed`, what comes without a public record counts as imported.
+    Its text may unpack to `most_text` bytes, all of it to `most_bytes`, its pictures to
+    `most_pixels`. Unless it `is_believed`, what comes without a public record counts as imported.
     """
     with _refusing():
         file = zipfile.ZipFile(source)
@@ -101,7 +104,9 @@ def open_archive(
         with _refusing():
             if most_bytes and sum(each.file_size for each in file.infolist()) > most_bytes:
                 raise ValidationError(f"It unpacks to more than {most_bytes // 1024**2} MB.")
-            archive = _read_archive(file, most_text or MAX_JSON_BYTES, is_believed=is_believed)
+            archive = _read_archive(
+                file, most_text or MAX_JSON_BYTES, most_pixels, is_believed=is_believed
+            )
         yield archive
 
 
@@ -124,7 +129,9 @@ def _refuse_damage(_fault: Exception) -> ArchiveRefused:
     )
 
 
-def _read_archive(file: zipfile.ZipFile, most_text: int, *, is_believed: bool) -> Archive:
+def _read_archive(
+    file: zipfile.ZipFile, most_text: int, most_pixels: int | None, *, is_believed: bool
+) -> Archive:
     _require_known_files(file)
     described = _parse(_read_entry(file, JSON_NAME, most_text))
     project = PROJECT.read(described.get("project"), "project")
@@ -136,7 +143,7 @@ def _read_archive(file: zipfile.ZipFile, most_text: int, *, is_believed: bool) -
         _require_unique(name, part, lists[name])
     _require_unique("changes", CHANGE, archive.changes)
     _check_references(archive)
-    digests = _check_images(archive)
+    digests = _check_images(archive, most_pixels)
     _check_recordings(archive)
     if archive.log is not None:
         digests |= _read_digests(archive)
@@ -262,19 +269,35 @@ def _read_digests(archive: Archive) -> dict[str, str]:
     return found
 
 
-def _check_images(archive: Archive) -> dict[str, str]:
+def _check_images(archive: Archive, most_pixels: int | None) -> dict[str, str]:
     """Return the digests of the pictures by their ids."""
-    found = {}
-    for row in archive.lists["images"]:
-        content = archive.read_image(row["id"])
-        found[row["id"]] = hashlib.sha256(content).hexdigest()
-        try:
-            size = measure_stored_image(content)
-        except ImageDamaged as error:
-            raise ValidationError(f"{image_file(row['id'])}: {error}") from None
-        if size != (row["width"], row["height"]):
-            raise ValidationError(f"{image_file(row['id'])}: Its size is not the one in “images”.")
+    rows, found = archive.lists["images"], {}
+    if most_pixels and sum(row["width"] * row["height"] for row in rows) > most_pixels:
+        raise ValidationError(f"Its pictures have more than {most_pixels // 10**6} megapixels.")
+    for start in range(0, len(rows), IMAGES_AT_ONCE):
+        some = rows[start : start + IMAGES_AT_ONCE]
+        contents = [archive.read_image(row["id"]) for row in some]
+        for row, content in zip(some, contents, strict=True):
+            found[row["id"]] = hashlib.sha256(content).hexdigest()
+            with _naming(row):
+                size = measure_stored_image(content)
+            if size != (row["width"], row["height"]):
+                raise ValidationError(
+                    f"{image_file(row['id'])}: Its size is not the one in “images”."
+                )
+        with _naming(some[0]):
+            place = find_damaged_image(contents)
+        if place is not None:
+            raise ValidationError(f"{image_file(some[place]['id'])}: It is damaged.")
     return found
+
+
+@contextmanager
+def _naming(row: Row) -> Iterator[None]:
+    try:
+        yield
+    except ImageDamaged as error:
+        raise ValidationError(f"{image_file(row['id'])}: {error}") from None
 
 
 # The recordings of an archive: stored and checked before its import keeps others from writing.

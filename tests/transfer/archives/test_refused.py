@@ -2,6 +2,7 @@
 
 import io
 import json
+import sys
 import zipfile
 from collections.abc import Callable
 from contextlib import suppress
@@ -11,10 +12,12 @@ from typing import Any
 import pytest
 from PIL import Image as Pictures
 
+from testimonials.dashboard.exports import MAX_PIXELS, MAX_TEXT_BYTES, MAX_UNPACKED_BYTES
 from testimonials.projects.models import Project
 from testimonials.transfer.archives.reading import ArchiveRefused, open_archive
 from tests.support.commands import run, run_well
 from tests.support.pictures import to_bytes, webp_of_size
+from tests.support.process import run_program
 from tests.support.rows import count_rows
 from tests.transfer.archives.projects import VERSION_1, change_json, read_rows
 
@@ -220,6 +223,43 @@ def test_a_wrong_picture_is_not_decoded(tmp_path, content, reason):
     else:
         files[name] = content
     refuse(make_zip(tmp_path / "wrong.zip", files), reason)
+
+
+def test_pictures_are_decoded_in_the_process_for_them_alone():
+    program = (
+        "import sys\nfrom testimonials.transfer.archives.reading import open_archive\n"
+        "with open(sys.argv[1], 'rb') as file, open_archive(file) as archive:\n"
+        "    print(len(archive.lists['images']), 'PIL' in sys.modules)"
+    )
+    ended = run_program([sys.executable, "-c", program, VERSION_1])
+    assert ended.stdout.split()[1:] == ["False"], ended.stderr
+    assert int(ended.stdout.split()[0]) > 0
+
+
+def test_pictures_of_few_bytes_and_many_pixels_are_not_decoded(tmp_path):
+    content = to_bytes(Pictures.new("RGB", (2000, 2000)), "WEBP", lossless=True)
+    rows = [
+        {
+            "id": f"{number:024x}",
+            "width": 2000,
+            "height": 2000,
+            "createdAt": "2026-01-01T00:00:00.000Z",
+        }
+        for number in range(126)
+    ]
+    many = change_json(VERSION_1, lambda d: d["images"].extend(rows), tmp_path / "many.zip")
+    with zipfile.ZipFile(many, "a") as opened:
+        for row in rows:
+            opened.writestr(f"images/{row['id']}.webp", content)
+    assert many.stat().st_size < 100_000
+    with many.open("rb") as file, open_archive(file):
+        pass
+    with (
+        many.open("rb") as file,
+        pytest.raises(ArchiveRefused, match="more than 500 megapixels"),
+        open_archive(file, MAX_TEXT_BYTES, MAX_UNPACKED_BYTES, MAX_PIXELS),
+    ):
+        pass
 
 
 def test_a_reserved_or_misspelt_slug_is_refused(app, outsider):
