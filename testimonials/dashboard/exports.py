@@ -159,6 +159,10 @@ FORM_BYTES = MAX_FILE_BYTES + 64 * 1024
 MAX_TEXT_BYTES, MAX_UNPACKED_BYTES = 8 * MEGABYTE, 64 * MEGABYTE
 # A picture of one color has 200 bytes, and takes as long to decode as any.
 MAX_PIXELS = 500_000_000
+# Lists and objects in the text, each of which is checked by itself. What was exported has one for
+# each 200 bytes.
+MAX_PARTS = 65_536
+MOST_OF_A_PAGE = MAX_TEXT_BYTES, MAX_UNPACKED_BYTES, MAX_PIXELS, MAX_PARTS
 TOO_LARGE = gettext_noop(
     "The archive is too large for this page, which takes 14 MB. Ask the operator of this service "
     "to import it by command."
@@ -246,9 +250,9 @@ def _opening(content: bytes) -> Iterator[reading.Archive]:
     if not _reading.acquire(timeout=2):
         raise ArchivesBusy
     try:
-        limits = MAX_TEXT_BYTES, MAX_UNPACKED_BYTES, MAX_PIXELS
         # Whoever leaves the record out could say anything of visitors.
-        with reading.open_archive(io.BytesIO(content), *limits, is_believed=False) as archive:
+        file = io.BytesIO(content)
+        with reading.open_archive(file, *MOST_OF_A_PAGE, is_believed=False) as archive:
             yield archive
     finally:
         _reading.release()

@@ -172,6 +172,14 @@ class StoredWidgetConfigSchema(WidgetConfigUpdateSchema):
     palette = Choice(*PALETTES, allow_none=True)
 
 
+_ANSWERS: dict[str, fields.Field[Any]] = {
+    "text": Text(TEXT_LENGTH),
+    "choice": fields.List(OneLine(CHOICE_LENGTH), validate=validate.Length(1, CHOICES_RANGE[1])),
+    "scale": Count(*SCALE_RANGE),
+    "consent": Switch(validate=validate.Equal(True)),
+}
+
+
 class StoredAnswerSchema(StrictSchema):
     """An answer to one of the owner's questions."""
 
@@ -183,15 +191,7 @@ class StoredAnswerSchema(StrictSchema):
 
     @validates_schema
     def _check_answer(self, data: dict[str, Any], **_: Any) -> None:
-        rules: dict[str, fields.Field[Any]] = {
-            "text": Text(TEXT_LENGTH),
-            "choice": fields.List(
-                OneLine(CHOICE_LENGTH), validate=validate.Length(1, CHOICES_RANGE[1])
-            ),
-            "scale": Count(*SCALE_RANGE),
-            "consent": Switch(validate=validate.Equal(True)),
-        }
-        if rule := rules.get(data.get("kind", "")):
+        if rule := _ANSWERS.get(data.get("kind", "")):
             rule.deserialize(data.get("answer"))
 
 

@@ -41,7 +41,9 @@ MAX_JSON_BYTES = 256 * 1024 * 1024
 MAX_IMAGE_BYTES = 2 * 1024 * 1024
 MAX_FILES = 200_000
 # In memory, and decoded by one process.
-IMAGES_AT_ONCE = 100
+IMAGES_AT_ONCE = 32
+# As many as a photo counts one that is smaller, as it has to be unpacked and stored too.
+LEAST_PIXELS = 256 * 256
 # Others have errors of their own.
 PACKINGS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
 
@@ -90,13 +92,15 @@ def open_archive(
     most_text: int | None = None,
     most_bytes: int | None = None,
     most_pixels: int | None = None,
+    most_parts: int | None = None,
     *,
     is_believed: bool = True,
 ) -> Iterator[Archive]:
     """Open and check an archive; raise `ArchiveRefused`.
 
-    Its text may unpack to `most_text` bytes, all of it to `most_bytes`, its pictures to
-    `most_pixels`. Unless it `is_believed`, what comes without a public record counts as imported.
+    Its text may unpack to `most_text` bytes with `most_parts` lists and objects, all of it to
+    `most_bytes`, its pictures to `most_pixels`. Unless it `is_believed`, what comes without a
+    public record counts as imported.
     """
     with _refusing():
         file = zipfile.ZipFile(source)
@@ -104,9 +108,11 @@ def open_archive(
         with _refusing():
             if most_bytes and sum(each.file_size for each in file.infolist()) > most_bytes:
                 raise ValidationError(f"It unpacks to more than {most_bytes // 1024**2} MB.")
-            archive = _read_archive(
-                file, most_text or MAX_JSON_BYTES, most_pixels, is_believed=is_believed
-            )
+            _require_known_files(file)
+            content = _read_entry(file, JSON_NAME, most_text or MAX_JSON_BYTES)
+            if most_parts and content.count(b"{") + content.count(b"[") > most_parts:
+                raise ValidationError(f"It has more than {most_parts:,} entries.")
+            archive = _read_archive(file, content, most_pixels, is_believed=is_believed)
         yield archive
 
 
@@ -130,10 +136,9 @@ def _refuse_damage(_fault: Exception) -> ArchiveRefused:
 
 
 def _read_archive(
-    file: zipfile.ZipFile, most_text: int, most_pixels: int | None, *, is_believed: bool
+    file: zipfile.ZipFile, content: bytes, most_pixels: int | None, *, is_believed: bool
 ) -> Archive:
-    _require_known_files(file)
-    described = _parse(_read_entry(file, JSON_NAME, most_text))
+    described = _parse(content)
     project = PROJECT.read(described.get("project"), "project")
     for newer in ("savedWidgets", "forms", "keptRatings", "recordings"):
         described.setdefault(newer, [])
@@ -272,7 +277,8 @@ def _read_digests(archive: Archive) -> dict[str, str]:
 def _check_images(archive: Archive, most_pixels: int | None) -> dict[str, str]:
     """Return the digests of the pictures by their ids."""
     rows, found = archive.lists["images"], {}
-    if most_pixels and sum(row["width"] * row["height"] for row in rows) > most_pixels:
+    pixels = sum(max(LEAST_PIXELS, row["width"] * row["height"]) for row in rows)
+    if most_pixels and pixels > most_pixels:
         raise ValidationError(f"Its pictures have more than {most_pixels // 10**6} megapixels.")
     for start in range(0, len(rows), IMAGES_AT_ONCE):
         some = rows[start : start + IMAGES_AT_ONCE]

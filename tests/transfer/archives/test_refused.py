@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from PIL import Image as Pictures
 
-from testimonials.dashboard.exports import MAX_PIXELS, MAX_TEXT_BYTES, MAX_UNPACKED_BYTES
+from testimonials.dashboard.exports import MAX_PARTS, MOST_OF_A_PAGE
 from testimonials.projects.models import Project
 from testimonials.transfer.archives.reading import ArchiveRefused, open_archive
 from tests.support.commands import run, run_well
@@ -257,9 +257,22 @@ def test_pictures_of_few_bytes_and_many_pixels_are_not_decoded(tmp_path):
     with (
         many.open("rb") as file,
         pytest.raises(ArchiveRefused, match="more than 500 megapixels"),
-        open_archive(file, MAX_TEXT_BYTES, MAX_UNPACKED_BYTES, MAX_PIXELS),
+        open_archive(file, *MOST_OF_A_PAGE),
     ):
         pass
+
+
+def test_more_rows_than_a_page_takes_are_not_read(tmp_path):
+    rows = [{"day": day, "rating": 1, "number": 1} for day in range(MAX_PARTS)]
+    many = change_json(VERSION_1, lambda d: d.update(keptRatings=rows), tmp_path / "many.zip")
+    with (
+        many.open("rb") as file,
+        pytest.raises(ArchiveRefused, match="more than 65,536 entries"),
+        open_archive(file, *MOST_OF_A_PAGE),
+    ):
+        pass
+    with many.open("rb") as file, open_archive(file) as archive:
+        assert len(archive.lists["keptRatings"]) == MAX_PARTS
 
 
 def test_a_reserved_or_misspelt_slug_is_refused(app, outsider):
