@@ -107,7 +107,6 @@ def describe_mail(project: Project, batch: RequestBatch, request: MailedRequest)
     website: str = project.page_config["website"]
     page = form_url(project.slug, batch.form_name, project.own_host)
     link = f"{page}?{PARAMETER}={batch.language}&invitation={link_purpose.sign(request.id)}"
-    has_stars = project.page_config["collectFields"].get("rating")
     return {
         "name": project.name,
         "website": website,
@@ -117,7 +116,9 @@ def describe_mail(project: Project, batch: RequestBatch, request: MailedRequest)
         "email": request.email,
         "link": link,
         # They only open the page with a star chosen; nothing is stored by opening it.
-        "stars": [(number, f"{link}&rating={number}") for number in STARS] if has_stars else [],
+        "stars": [(number, f"{link}&rating={number}") for number in STARS]
+        if has_stars(project)
+        else [],
         "decline_url": make_answer_url(project, request, "decline"),
         "unsubscribe_url": make_answer_url(project, request, "unsubscribe"),
         "language": batch.language,
@@ -125,6 +126,11 @@ def describe_mail(project: Project, batch: RequestBatch, request: MailedRequest)
         "names_service": names_service(project),
         "app_url": app_url(),
     }
+
+
+def has_stars(project: Project) -> bool:
+    """Return whether the mail offers stars to tap, as the page asks for them."""
+    return bool(project.page_config["collectFields"].get("rating"))
 
 
 def fill_fields(message: str, project: Project, request: MailedRequest) -> str:

@@ -24,7 +24,12 @@ from testimonials.collection.address_lists import (
 from testimonials.collection.events import REQUESTS_CANCELLED, REQUESTS_SENT
 from testimonials.collection.forms import list_forms
 from testimonials.collection.models import MailedRequest, RequestBatch
-from testimonials.collection.request_mail import SUBJECT_LENGTH, fill_fields, suggest_texts
+from testimonials.collection.request_mail import (
+    SUBJECT_LENGTH,
+    fill_fields,
+    has_stars,
+    suggest_texts,
+)
 from testimonials.core.audit import record
 from testimonials.core.csv_rows import TableUnreadable
 from testimonials.core.extensions import db
@@ -279,6 +284,7 @@ def describe_mail(project: Project, person: Person | None = None) -> Values:
         "theme_css_url": url_for("collection.get_theme", slug=project.slug),
         "reply_to": account.email,
         "recipient": person.email if person else "",
+        "has_stars": has_stars(project),
     }
 
 
