@@ -43,6 +43,13 @@ DEFAULT_MESSAGE = gettext_noop(
     "about how it was? They help us, and everybody who is still deciding."
 )
 
+# The same where a project has no name of a business.
+NAMELESS_SUBJECT = gettext_noop("Would you write a few words?")
+NAMELESS_MESSAGE = gettext_noop(
+    "Hi {first_name},\n\nthank you for choosing us. Would you write two honest sentences about how "
+    "it was? They help us, and everybody who is still deciding."
+)
+
 FIELDS = ("first_name", "name", "company", "business")
 # One of them, with the space before it.
 _FIELD = re.compile(rf"(?<![^\S\n])[^\S\n]*+\{{({'|'.join(FIELDS)})\}}")
@@ -161,9 +168,12 @@ def first_name(name: str) -> str:
 def suggest_texts(project: Project, language: str, person: str = "") -> tuple[str, str]:
     """Return the suggested subject and message in a language, signed by a person."""
     signature = f"\n\n{first_name(person)}" if person else ""
+    name = project.business_name
+    subject, message = NAMELESS_SUBJECT, NAMELESS_MESSAGE
+    if name:
+        subject, message = DEFAULT_SUBJECT, DEFAULT_MESSAGE
     with speaking(language):
-        subject = gettext(DEFAULT_SUBJECT, name=project.name)[:SUBJECT_LENGTH]
-        return subject, gettext(DEFAULT_MESSAGE, name=project.name) + signature
+        return gettext(subject, name=name)[:SUBJECT_LENGTH], gettext(message, name=name) + signature
 
 
 def _write_mail(row: Row[*tuple[Any, ...]], *, is_reminder: bool) -> str:

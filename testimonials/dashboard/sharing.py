@@ -114,10 +114,17 @@ def describe_card(project: Project) -> Values:
 
 def default_message(project: Project) -> str:
     """Return the suggested message, in the language that the owner reads."""
-    words = _(
-        "Hi! Thank you for choosing %(name)s. If you have a minute, two honest sentences about how "
-        "it was would help us a lot:",
-        name=project.name,
+    words = (
+        _(
+            "Hi! Thank you for choosing %(name)s. If you have a minute, two honest sentences about "
+            "how it was would help us a lot:",
+            name=project.business_name,
+        )
+        if project.business_name
+        else _(
+            "Hi! Thank you for choosing us. If you have a minute, two honest sentences about how "
+            "it was would help us a lot:"
+        )
     )
     return f"{words}\n{LINK}"
 

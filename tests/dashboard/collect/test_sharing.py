@@ -12,6 +12,7 @@ from werkzeug.test import TestResponse
 
 from tests.conftest import Caller
 from tests.dashboard.inbox.inbox import JSON, Inbox, open_inbox
+from tests.support.applications import change_settings
 
 LINK = "https://testimonials.example.com/fern"
 
@@ -19,6 +20,11 @@ LINK = "https://testimonials.example.com/fern"
 @pytest.fixture
 def inbox(app: Flask, owner: Caller) -> Inbox:
     return open_inbox(app, owner, slug="fern", businessName="Fern & Fable")
+
+
+@pytest.fixture
+def has_mail(app: Flask) -> None:
+    change_settings(app, smtp_url="smtp://127.0.0.1:9")
 
 
 def save(inbox: Inbox, message: str, **options: object) -> TestResponse:
@@ -67,6 +73,30 @@ def test_the_page_has_its_link_and_what_came_of_it(inbox):
     assert "testimonials.example.com/fern</span>" in page
     assert "Nobody opened it in 30 days." in page
     assert "Nobody was asked yet" in page
+
+
+@pytest.mark.usefixtures("has_mail")
+def test_without_a_name_of_the_business_the_words_say_us(app, owner):
+    inbox = open_inbox(app, owner, slug="project-4f2a9c")
+    asked = inbox.get("collect").text
+    assert "thank you for choosing us." in asked
+    assert 'value="Would you write a few words?"' in asked
+    shared = message_on(inbox.get("collect/message").text)
+    assert shared.startswith("Hi! Thank you for choosing us.")
+
+
+@pytest.mark.usefixtures("has_mail")
+def test_the_picture_of_the_mail_has_stars_where_the_page_asks_for_them(inbox):
+    assert ">Tap a star</p>" in re.sub(r"<span>★+</span>", "", inbox.get("collect").text)
+    sent = {"ask-rating": "false"}
+    inbox.client.post(f"{inbox.base}/collect/page", data=sent, headers=JSON)
+    assert "Tap a star" not in inbox.get("collect").text
+
+
+@pytest.mark.usefixtures("has_mail")
+def test_without_a_script_it_is_said_when_the_mails_go_out(inbox):
+    page = inbox.get("collect").text
+    assert ">Now, and one reminder after 5 days</span>" in page
 
 
 def test_a_message_follows_the_address(inbox):
