@@ -13,6 +13,7 @@ from flask import render_template
 from sqlalchemy import delete, func, select
 from werkzeug import Response
 
+from testimonials.auth.accounts import operator_address
 from testimonials.auth.cookies import TRUSTED, describe_visitor, read_cookie, set_cookie
 from testimonials.auth.credentials import fingerprint, lock_claimed
 from testimonials.auth.emails import send_security_mail
@@ -82,7 +83,7 @@ HALF = 4
 class CodeRefused(ServiceError):
     status = 422
     default_message = gettext_noop(
-        "This code isn’t right. Each works only once, and one from the app for 30 seconds."
+        "This code doesn’t work. Each works only once: take the next one."
     )
 
 
@@ -246,6 +247,7 @@ def render_step(account: Account, token: str, error: ServiceError | None = None)
         recovery=(sent["show"] or sent["kind"]) == "recovery",
         trusts=sent["trust"],
         has_passkeys=has_passkeys() and count_passkeys(account.id) > 0,
+        operator=operator_address(),
         wait=find_wait(error),
         errors={"code": [error.shown]} if error else {},
     )
