@@ -147,6 +147,8 @@ def show_email(owner: SignedIn) -> Values:
 )
 def ask_for_email_change(owner: SignedIn, email: str, **rest: Any) -> Done:
     """Mail a link to the new address; opening it changes the account."""
+    if email == owner.email:
+        raise ValidationFailed.of({"email": [_("This is your address already.")]})
     send_email_change_mail(email, owner.email, make_change_link(lock_owner(owner), email))
     record(events.ADDRESS_REQUESTED, owner.account_id, email=email)
     text = _("Open the link in the mail to %(email)s to use it.", email=email)

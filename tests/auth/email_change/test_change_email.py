@@ -34,6 +34,13 @@ def email_of(caller: Caller) -> str:
     return str(caller.get("/v1/me").json["data"]["email"])  # type: ignore[index]
 
 
+def test_an_address_that_is_the_accounts_already_gets_no_mail(app, browser, owner):
+    answer = ask(browser, owner.email.upper())
+    assert answer.status_code == 422
+    assert "This is your address already." in answer.text
+    assert ("email-change", owner.email) not in purposes(app)
+
+
 def test_the_link_alone_changes_nothing(app, client, owner, outsider, link):
     assert link.startswith("/email/")
     assert ("email-change", NEW) in purposes(app)
