@@ -10,9 +10,9 @@ from testimonials.core.audit import record
 from testimonials.core.extensions import limiter
 from testimonials.core.http.blueprints import people
 from testimonials.core.http.fields import Switch
-from testimonials.core.http.forms import FormSchema
+from testimonials.core.http.forms import FormSchema, add_notice
 from testimonials.core.http.i18n import gettext as _
-from testimonials.core.http.i18n import gettext_noop
+from testimonials.core.http.i18n import gettext_noop, translate
 from testimonials.dashboard.framework import Done, ProjectPage, Values
 from testimonials.integrations.webhooks.endpoints import list_endpoints
 from testimonials.projects import events
@@ -23,6 +23,8 @@ from testimonials.projects.projects import lock_account
 from testimonials.projects.team import list_members
 from testimonials.testimonials.testimonials import count_by_status
 from testimonials.transfer import ownership
+
+OVER = gettext_noop("This offer was answered or withdrawn, or its time is over.")
 
 
 class OfferForm(FormSchema):
@@ -74,7 +76,7 @@ offered = ProjectPage(people, "people/offer", "settings/people/offer.html")
 def show_offer(access: Access) -> Values | Response:
     """Say what the admin would get; without an offer to them, show the team."""
     if (offer := ownership.find_own_offer(access)) is None:
-        return redirect(url_for(".show_people"), 303)
+        return redirect(add_notice(url_for(".show_people"), translate(OVER)), 303)
     project = access.project
     members = list_members(project)
     return {
@@ -93,20 +95,21 @@ def show_offer(access: Access) -> Values | Response:
 @offered.save(at="/accept", lock_first=lambda owner, _parts: lock_account(owner.account_id))
 def accept_offer_here(access: Access) -> Done:
     """Take the project over; see `accept_offer`."""
-    if ownership.find_own_offer(access) is None:
-        return Done(to=url_for(".show_people"))
+    if (offer := ownership.find_own_offer(access)) is None:
+        return Done(translate(OVER), url_for(".show_people"))
     former = get_account(access.project.account_id)
-    ownership.accept_offer(access)
+    ownership.accept_offer(access, offer)
     _record_taken(access, former)
     return Done(_("The project is yours."), url_for(".show_people"))
 
 
 @offered.save(at="/decline")
 def decline_offer(access: Access) -> Done:
-    if ownership.find_own_offer(access) is not None:
-        ownership.withdraw_offer(access.project)
-        record(events.OWNERSHIP_DECLINED, access.project, name=access.project.name)
-    return Done(to=url_for(".show_people"))
+    if ownership.find_own_offer(access) is None:
+        return Done(translate(OVER), url_for(".show_people"))
+    ownership.withdraw_offer(access.project)
+    record(events.OWNERSHIP_DECLINED, access.project, name=access.project.name)
+    return Done(_("You said no. The project stays with its owner."), url_for(".show_people"))
 
 
 def _record_taken(access: Access, former: Account) -> None:

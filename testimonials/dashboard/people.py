@@ -181,7 +181,8 @@ def show_leaving(access: Access) -> Values | Response:
 def leave(access: Access) -> Done:
     team.leave_project(access)
     record(events.MEMBER_LEFT, access.project, email=access.user.email)
-    return Done(to=url_for("dashboard.home.show_projects"))
+    said = _("You left %(name)s.", name=access.project.name)
+    return Done(said, url_for("dashboard.home.show_projects"))
 
 
 # The people in all projects of an owner.

@@ -130,11 +130,8 @@ def hand_over(project: Project, receiver: Account, *, keeps_team: bool) -> None:
     handed_over.send(project, secret_until=secret_until)
 
 
-def accept_offer(access: Access) -> None:
+def accept_offer(access: Access, offer: OwnershipOffer) -> None:
     """Take the locked project over; the user's account is locked. Raises `CannotReceive`."""
-    offer = find_own_offer(access)
-    if offer is None:
-        raise NotFound(gettext_noop("This offer was already answered or withdrawn."))
     receiver = lock_account(access.user.account_id)
     hand_over(access.project, receiver, keeps_team=offer.keeps_team)
 

@@ -67,9 +67,16 @@ def test_an_admin_says_yes_and_both_are_told(team, owner, admin):
 
 
 def test_what_is_declined_withdrawn_or_expired_cannot_be_taken(team, owner, admin, moved_clock):
+    browser, path = open_browser(team.app, admin), f"{team.base}/offer"
     offer(team, admin)
-    assert answer(team, admin, "decline") == 303
+    declined = browser.post(f"{path}/decline", follow_redirects=True).text
+    assert "You said no. The project stays with its owner." in declined
     assert answer(team, admin, "accept") == 303
+    # Whoever comes from the mail again, or presses a button of an old page, reads why.
+    over = "This offer was answered or withdrawn, or its time is over."
+    assert over in browser.get(path, follow_redirects=True).text
+    for word in ("accept", "decline"):
+        assert over in browser.post(f"{path}/{word}", follow_redirects=True).text
     offer(team, admin)
     assert team.post("hand-over/withdraw").status_code == 303
     assert answer(team, admin, "accept") == 303
