@@ -271,6 +271,8 @@ def is_required(app: Flask, owner: Caller) -> bool:
 
 
 def test_a_password_alone_does_not_switch_it(app, browser, owner):
+    # What is missing stands once, with one button for it.
+    assert browser.get(SECURITY).text.count("Add a passkey") == 1
     assert browser.post(f"{SECURITY}/team", data={"strong": "on"}).status_code == 409
     assert not is_required(app, owner)
     ask_for_more(app, owner)
