@@ -304,7 +304,7 @@ def describe_rows(project: Project, form: CollectionForm | None) -> dict[str, st
     }
     if form is not None:
         return rows | {"tag": values["tag"] or _("None")}
-    asked = {"avatar": _("photo"), "role": _("role"), "company": _("company"), "email": _("email")}
+    asked = ["avatar", "role", "company", "email"]
     agreed = [each["text"] for each in values["questions"] if each["kind"] == "consent"]
     return rows | {
         "cover": _("A picture") if project.cover_id else _("None"),
@@ -312,7 +312,12 @@ def describe_rows(project: Project, form: CollectionForm | None) -> dict[str, st
             _("Video") if values["video"] else "", _("Voice") if values["voice"] else ""
         )
         or _("Off"),
-        "person": _join(_("Name"), *(asked[name] for name in asked if values[f"ask-{name}"])),
+        # The name is always asked for.
+        "person": _(
+            "%(count)s of %(limit)s",
+            count=1 + sum(values[f"ask-{name}"] for name in asked),
+            limit=1 + len(asked),
+        ),
         "agree": _join(_("Site and print"), *agreed),
         "thankYouMessage": values["thankYouMessage"],
         "steps": _join(*(each["title"] for each in values["steps"])) or _("None"),
