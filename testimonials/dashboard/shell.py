@@ -1,5 +1,6 @@
 """The frame around every page of the dashboard: who is here, which project, where one can go."""
 
+from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -139,9 +140,15 @@ def _describe_switcher(owner: SignedIn, project: Project | None) -> dict[str, An
     last = describe_project(rows[0]) if rows else None
     if not (has_more := len(rows) > SWITCHED):
         rows = sorted(rows, key=lambda row: (row.created_at, row.id), reverse=True)
+    names = Counter(each.name for each in rows)
     return {
         "projects": [
-            describe_project(each) | {"is_current": project is not None and each.id == project.id}
+            describe_project(each)
+            | {
+                "is_current": project is not None and each.id == project.id,
+                # What tells two of one name apart, such as a project and its copy.
+                "address": f"/{each.slug}" if names[each.name] > 1 else "",
+            }
             for each in rows[:SWITCHED]
         ],
         "has_more": has_more,

@@ -15,6 +15,7 @@ from testimonials.projects.models import Project
 from tests.auth.browsers import COOKIE, open_browser
 from tests.conftest import Caller, MakeApp
 from tests.support.racing import at_once
+from tests.support.rows import change_project
 
 PAGE = "/dashboard/projects"
 NEW = f"{PAGE}/new"
@@ -155,6 +156,14 @@ def test_the_switcher_has_those_opened_last(browser, app, owner, outsider):
     page = browser.get(PAGE).text
     assert read_switcher(page, ids) == [7, *newest[:-1]]
     assert theirs not in page
+
+
+def test_projects_of_one_name_show_their_addresses(app, browser, owner):
+    for slug in ("fern", "fern-2"):
+        project = owner.create_project(slug=slug, businessName="Fern & Fable")["_id"]
+    assert "/fern-2</bdi>" in browser.get(f"{PAGE}/{project}/inbox").text
+    change_project(app, project, business_name="Moss")
+    assert "/fern-2</bdi>" not in browser.get(f"{PAGE}/{project}/inbox").text
 
 
 def test_few_projects_stay_in_their_order(browser, app, owner):
