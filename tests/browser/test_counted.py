@@ -99,6 +99,20 @@ def test_a_phone_has_five_places(open_page, project):
     assert taps.count == len(PLACES)
 
 
+def test_a_long_name_in_another_direction_keeps_to_its_place(open_page, site):
+    project = site.create_project(businessName=f"صالون {'x' * 100}")
+    page = open_page(project.page_url, viewport=PHONE)
+    project.sign_in(page)
+    page.goto(f"{site.url}/dashboard/account")
+    bar = page.get_by_role("navigation", name="Project")
+    for name in ("صالون", "Account"):
+        box = bar.get_by_role("link", name=name).bounding_box()
+        assert box is not None
+        assert 0 <= box["x"] <= box["x"] + box["width"] <= PHONE["width"]
+    page.locator(".switcher > summary").click()
+    expect(page.locator(".menu-list .cut")).to_have_css("text-align", "left")
+
+
 def test_keys_lead_to_the_five_places(open_page, project):
     page = open_page(project.page_url, viewport=DESK)
     project.sign_in(page, "/settings")
