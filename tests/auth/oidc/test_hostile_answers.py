@@ -52,10 +52,10 @@ def with_claims(**claims: Any) -> Change:
     return lambda provider: provider.claims.update(claims)
 
 
-def late(seconds: int) -> Change:
+def late(seconds: int, lasts: int = 300) -> Change:
     def change(provider: InventiveProvider) -> None:
         now = int(clock.now().timestamp())
-        provider.claims = {"iat": now + seconds, "exp": now + seconds + 300}
+        provider.claims = {"iat": now + seconds, "exp": now + seconds + lasts}
 
     return change
 
@@ -88,6 +88,7 @@ PROVES_NOTHING: list[tuple[Change, str]] = [
     (with_claims(iat=1e300), "its iat is no time"),
     (late(-400), "it has expired"),
     (late(120), "it is from later"),
+    (late(-700, lasts=3600), "it is old"),
     (with_claims(nbf=9_999_999_999), "it is from later"),
     (with_claims(sub=None), "it names nobody"),
     (with_claims(sub="x" * 256), "it names nobody"),

@@ -80,19 +80,6 @@ def test_its_keys_are_fetched_again_when_it_has_new_ones(make_app, certified, mo
 
 
 @pytest.mark.thorough
-def test_clocks_may_differ_by_a_minute(make_app, certified, moved_clock):
-    app = make_app(**settings_for(certified.issuer))
-    browser, mira = app.test_client(), Person()
-    moved_clock.move(seconds=-50)
-    assert come_back(browser, mira.go(leave(browser))).status_code == 303
-    moved_clock.move(seconds=-30)
-    assert come_back(browser, mira.go(leave(browser))).status_code == 422
-    # Its tokens end after an hour, but one that comes that late was kept.
-    moved_clock.move(minutes=15)
-    assert come_back(browser, mira.go(leave(browser))).status_code == 422
-
-
-@pytest.mark.thorough
 def test_an_answer_counts_once_where_asked(make_app, certified):
     app = make_app(**settings_for(certified.issuer))
     browser, mira = app.test_client(), Person()
