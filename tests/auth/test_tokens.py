@@ -178,21 +178,6 @@ def test_the_last_use_is_noted_and_stored_without_a_write_for_each_call(app, own
     assert look()[0].by == "mcp"
 
 
-def test_tokens_nobody_uses_are_named(app, owner, moved_clock):
-    agent = give_token(app, owner, days=None)
-    moved_clock.move(days=90)
-
-    def list_states() -> list[str]:
-        result = app.test_cli_runner().invoke(args=["tokens", "list", "--json"])
-        return [each["state"] for each in json.loads(result.stdout)]
-
-    assert list_states() == ["unused"]
-    agent.get("/v1/me")
-    with app.app_context():
-        write_uses()
-    assert list_states() == ["active"]
-
-
 def test_the_operator_makes_and_revokes_tokens(app, owner, agent):
     run = app.test_cli_runner().invoke
     owner.create_project(slug="kiln")

@@ -127,7 +127,8 @@ def test_signatures_are_taken_as_stripes_own_library_takes_them():
     right, other = good.split(",")[1], sign(body, "whsec_anotherSecret").split(",")[1]
     headers = [
         good, f"{good},{other}", f"t={now},{other},{right}", f"{right},t={now}", f"t={now}",
-        f"t={now},t=1,{right}", f"t=1,t={now},{right}", sign(body, at=now + 900),
+        f"t={now},t=1,{right}", f"t=1,t={now},{right}", good.replace("v1=", "v0="),
+        sign(body, at=now + 900),
         sign(body, at=now - 290), sign(body, at=now - 310), good.upper(),
         f"t={'9' * 30},{right}", f"t=-{now},{right}", ",", "=", "t", "v1",
     ]  # fmt: skip
@@ -147,20 +148,12 @@ def test_nothing_is_taken_in_without_the_right_signature(paid, buyer):
     event = Subscription(metadata={"account": buyer.account_id}).event("created", 0)
     body = json.dumps(event).encode()
     tampered = sign(body.replace(b"price_starter", b"price_pro"))
-    for header in (
-        None, "", "garbage", "t=,v1=", f"t={NOW}", tampered, sign(body, "whsec_anotherSecret"),
-        sign(body, at=time.time() - 301), sign(body).replace("v1=", "v0="),
-    ):  # fmt: skip
+    old, strange = sign(body, at=time.time() - 301), sign(body, "whsec_anotherSecret")
+    for header in (None, "", tampered, old, strange):
         headers = {"Stripe-Signature": header} if header is not None else {}
         answer = paid.test_client().post("/webhooks/stripe", data=body, headers=headers)
         assert (answer.status_code, answer.json["code"]) == (400, "EVENT_REFUSED"), header
     assert plan_of(paid, buyer) is None
-    # One that was on its way for a while still counts.
-    headers = {"Stripe-Signature": sign(body, at=time.time() - 200)}
-    assert (
-        paid.test_client().post("/webhooks/stripe", data=body, headers=headers).status_code == 200
-    )
-    assert plan_of(paid, buyer) == "starter"
 
 
 NO_EVENT = '{"object": "event", "type": "%s", "created": %s, "data": {"object": %s}}'

@@ -90,15 +90,6 @@ def test_photos_go_and_words_are_kept(app, inbox, moved_clock):
     assert log_in(app.test_client(), inbox.owner.email, draft_of(asked.text)).status_code == 303
 
 
-def test_somebody_else_can_send_it_nowhere(app, inbox, outsider):
-    browser = app.test_client()
-    asked = browser.post(f"{inbox.base}/testimonials/new", data=FORM)
-    page = log_in(browser, outsider.email, draft_of(asked.text))
-    answer = browser.post(f"{inbox.base}/testimonials/new", data=dict(fields_of(page.text)))
-    assert answer.status_code == 404
-    assert read_testimonials(app, inbox.project) == []
-
-
 def test_a_cookie_follows_its_session(browser, moved_clock):
     for _ in range(3):
         moved_clock.move(minutes=30)

@@ -37,31 +37,16 @@ def assert_refused(answer: TestResponse) -> None:
     assert "Set-Cookie" not in answer.headers
 
 
-def test_the_link_sets_a_new_password(client, owner, link):
+def test_the_link_sets_a_new_password_and_ends_every_session(app, client, owner, outsider, link):
+    before, strange = open_browser(app, owner), open_browser(app, outsider)
     assert client.get(link).headers["Referrer-Policy"] == "same-origin"
     answer = reset(client, link)
     assert (answer.status_code, answer.headers["Location"]) == (303, "/dashboard")
     assert answer.headers["Set-Cookie"].startswith(f"{COOKIE}=")
-    assert is_signed_in(client)
+    assert [is_signed_in(each) for each in (client, before, strange)] == [True, False, True]
     client.post("/logout")
     assert sign_in(client, owner.email).status_code == 422
     assert sign_in(client, owner.email, NEW).status_code == 303
-
-
-def test_the_same_if_unknown(app, client, owner, agent):
-    pages = {
-        ask_for_link(client, "/forgot", email).text.replace("<wbr>", "").replace(email, "ADDRESS")
-        for email in (owner.email, "nobody@example.com", agent.email)
-    }
-    assert (len(pages), purposes(app)) == (1, [("reset", owner.email)])
-
-
-def test_a_link_works_once(client, owner, link):
-    reset(client, link)
-    other = client.application.test_client()
-    assert_refused(other.get(link))
-    assert_refused(reset(other, link, "another five ladders"))
-    assert sign_in(other, owner.email, NEW).status_code == 303
 
 
 @pytest.mark.postgres
@@ -78,15 +63,6 @@ def test_a_link_works_for_one_hour(client, owner, link, moved_clock):
     assert_refused(client.get(link))
     assert_refused(reset(client, link))
     assert sign_in(client, owner.email).status_code == 303
-
-
-def test_every_session_ends(app, client, owner, outsider, link):
-    browsers = [open_browser(app, owner) for _ in range(3)]
-    other = open_browser(app, outsider)
-    reset(client, link)
-    assert [is_signed_in(browser) for browser in browsers] == [False] * 3
-    assert is_signed_in(client)
-    assert is_signed_in(other)
 
 
 def test_a_weak_one_ends_no_link(browser, client, link):

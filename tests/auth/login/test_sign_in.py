@@ -6,7 +6,6 @@ from sqlalchemy import select
 
 from testimonials.auth.models import Session
 from testimonials.core.db.identifiers import hash_secret
-from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from testimonials.core.passwords import is_password
 from testimonials.operations.expiry import sweep
@@ -285,15 +284,3 @@ def test_a_session_ends_after_ninety_days_whatever_it_is_used_for(
     assert not is_signed_in(short)
     moved_clock.move(hours=5)
     assert not is_signed_in(browser)
-
-
-def test_a_session_whose_row_is_gone_is_out_at_once(app, browser):
-    assert is_signed_in(browser)
-    with app.app_context(), write():
-        for row in db.session.scalars(select(Session)):
-            db.session.delete(row)
-    answer = browser.get("/dashboard/account")
-    assert (answer.status_code, answer.headers["Location"]) == (
-        303,
-        "/login?next=/dashboard/account&notice=expired",
-    )

@@ -19,6 +19,7 @@ from tests.auth.browsers import (
 )
 from tests.auth.links import ask_for_link, credentials, init, mails
 from tests.conftest import PASSWORD
+from tests.support.rows import do_jobs
 
 EMAIL = "person@example.com"
 
@@ -42,14 +43,6 @@ def test_signing_up_mails_a_link(app, client):
     assert purposes(app) == [("signup", EMAIL)]
     assert mailed_path(app, "signup").startswith("/claim/")
     assert mailed_path(app, "signup") in mails(app)[0].html
-
-
-def test_the_answer_is_the_same_for_all(client, owner, agent):
-    pages = {
-        sign_up(client, email).text.replace("<wbr>", "").replace(email, "ADDRESS")
-        for email in (EMAIL, owner.email, agent.email)
-    }
-    assert len(pages) == 1
 
 
 def test_who_has_an_account_is_told_by_mail(app, client, owner):
@@ -174,25 +167,26 @@ def test_a_closed_service_starts_no_account(make_app, owner):
     assert sign_in(client, owner.email).status_code == 303
     # Another service is open to some domains.
     client = make_app(signup="domains", signup_domains=["example.org"]).test_client()
-    for email in (EMAIL, "a@sub.example.org", "a@notexample.org", "a@example.org.evil.com"):
-        answer = sign_up(client, email)
-        assert answer.status_code == 422, email
-        assert "Only addresses at example.org" in answer.text
-    assert sign_up(client, "a@example.org").status_code == 200
-    assert purposes(app) == [("signup", "a@example.org")]
+    assert "Only addresses at example.org" in sign_up(client).text
 
 
-@pytest.mark.parametrize("place", ["10.0.0.1", "2001:db8:1:{}::1"])
-def test_asking_from_one_place_is_limited(client, place):
-    by_place = [
-        ask_for_link(client, "/signup", f"a{n}@example.com", place.format(n)).status_code
-        for n in range(11)
+def test_asking_from_one_network_is_limited(client):
+    statuses = [
+        sign_up(client, f"a{number}@example.com", f"2001:db8:1:{number}::1").status_code
+        for number in range(11)
     ]
-    assert by_place == [200] * 10 + [429]
+    assert statuses == [200] * 10 + [429]
 
 
-@pytest.mark.parametrize("path", ["/signup", "/forgot", "/claim"])
-def test_every_address_takes_the_same_work(app, client, owner, agent, path):
+@pytest.mark.parametrize(
+    ("path", "mailed"),
+    [("/signup", ["owner", "agents-owner", "nobody"]), ("/forgot", ["owner"]),
+     ("/claim", ["agents-owner"])],
+)  # fmt: skip
+def test_every_address_takes_the_same_work_and_gets_the_same_answer(
+    app, client, owner, agent, path, mailed
+):
+    pages: set[str] = set()
     statements: dict[str, list[str]] = {}
     with app.app_context():
         engine = db.engine
@@ -206,6 +200,10 @@ def test_every_address_takes_the_same_work(app, client, owner, agent, path):
         answer = client.post(path, data={"email": email})
         event.remove(engine, "before_cursor_execute", note)
         assert answer.status_code == 200
+        pages.add(answer.text.replace("<wbr>", "").replace(email, "ADDRESS"))
+    assert len(pages) == 1
+    do_jobs(app, "mail.link")
+    assert [mail.recipient.split("@")[0] for mail in mails(app)] == mailed
     assert len(statements[owner.email]) > 2
     assert statements[owner.email] == statements[agent.email] == statements["nobody@example.com"]
 
