@@ -25,8 +25,6 @@ def test_show_gives_the_project_by_id_or_slug(app, agent):
         assert run_json(app, "projects", "show", reference) == project | {
             "testimonials": {"demo": 6}
         }
-    assert run(app, "projects", "delete", "fern", typed="n\n").exit_code != 0
-    assert agent.get(f"/v1/projects/{project['_id']}").status_code == 200
     result = run_json(app, "projects", "delete", "fern", "--yes")
     assert result == {"_id": project["_id"], "deleted": True, "testimonials": 6}
     assert agent.get(f"/v1/projects/{project['_id']}").status_code == 404
@@ -63,10 +61,3 @@ def test_members_lists_the_owner_the_colleagues_and_who_is_invited(
     assert run_json(app, "projects", "members", project)[-1]["state"] == "expired"
     assert "outsider@example.org" in run(app, "projects", "members", "fern").output
     assert run(app, "projects", "members", "nothing").exit_code != 0
-
-
-def test_an_unknown_project_is_one_sentence(app):
-    for command in (["show"], ["delete", "--yes"]):
-        result = run(app, "projects", *command, "nobody")
-        said = "Error: There is no project with the id or slug nobody.\n"
-        assert (result.exit_code, result.stderr) == (1, said), command
