@@ -6,7 +6,6 @@ import io
 import re
 
 import pytest
-from flask import Flask
 from flask.testing import FlaskClient
 from PIL import Image as Pictures
 from werkzeug.test import TestResponse
@@ -17,8 +16,8 @@ from testimonials.operations.expiry import sweep
 from testimonials.testimonials import models
 from tests.conftest import Caller
 from tests.support import pictures
-from tests.support.pictures import photo, png_of_size, to_bytes
-from tests.support.rows import change_project, change_testimonial, count_rows, read_testimonials
+from tests.support.pictures import photo, to_bytes
+from tests.support.rows import change_project, count_rows, read_testimonials
 
 FILLED = {"text": "They listened.", "name": "Noor Haddad", "rating": "4", "consent": "yes"}
 PNG = to_bytes(photo(300, 200), "PNG")
@@ -59,15 +58,6 @@ def send(
     return answer
 
 
-def stored_picture(app: Flask, client: FlaskClient, project: str) -> Pictures.Image:
-    row = read_testimonials(app, project)[-1]
-    assert row.avatar_id
-    served = client.get(f"/media/{row.avatar_id}.webp")
-    assert served.content_type == "image/webp"
-    assert b"SecretCameraMaker" not in served.data
-    return pictures.read(served.data)
-
-
 def test_a_photo_is_taken_where_asked_for(app, client, project):
     page = client.get("/kiln").text
     assert re.search('<form[^>]* enctype="multipart/form-data"', page)
@@ -82,42 +72,12 @@ def test_a_photo_is_taken_where_asked_for(app, client, project):
     assert count_rows(app, Image) == 0
 
 
-def test_photos_become_small_upright_squares(app, client, project):
-    for kind in ("PNG", "JPEG", "WEBP"):
-        assert send(client, to_bytes(photo(900, 600), kind), text=f"A {kind}.").status_code == 303
-        picture = stored_picture(app, client, project)
-        assert (picture.format, picture.size) == ("WEBP", (256, 256))
-    assert send(client, phone_photo()).status_code == 303
-    picture = stored_picture(app, client, project).convert("RGB")
-    # The upper half was red; turned to the right, the right half is.
-    left, right = picture.getpixel((30, 128)), picture.getpixel((226, 128))
-    assert left[2] > 150 > left[0]
-    assert right[0] > 150 > right[2]
-    assert not picture.getexif()
-
-
-def test_public_once_approved(app, client, owner, project):
-    send(client, PNG)
-    (row,) = read_testimonials(app, project)
-    path = f"/media/{row.avatar_id}.webp"
-    assert path not in client.get(f"/widget/{project}/feed").text
-    change_testimonial(app, row.id, status="approved")
-    assert path in client.get(f"/widget/{project}/feed").text
-    listed = owner.get(f"/v1/projects/{project}/testimonials").json["data"]["items"]
-    assert listed[0]["authorAvatar"].endswith(path)
-
-
 def draw_refused() -> dict[str, tuple[bytes, str]]:
     """Return what is refused, with the reason; the largest takes a second."""
     return {
         "svg": (pictures.SVG, "SVG pictures can contain scripts"),
-        "gif": (pictures.GIF, "GIF pictures can’t be used"),
-        "heic": (pictures.HEIC, "HEIC and AVIF pictures can’t be read here. Save it as JPEG."),
         "cut": (phone_photo()[:900], "damaged"),
         "empty": (b"", "The file is empty"),
-        "pdf": (b"%PDF-1.4 no picture", "more than a picture"),
-        "polyglot": (PNG + b"<script>alert(1)</script>", "more than a picture"),
-        "400 MP": (png_of_size(20_000, 20_000), "too many pixels (20000 x 20000)"),
         "10 MB": (PNG + bytes(10 * MEGABYTE), "the limit is 10 MB"),
         "15 MB": (PNG + bytes(15 * MEGABYTE), "it has 15.0 MB, and the limit is 10 MB"),
     }
@@ -158,7 +118,7 @@ def test_an_accepted_photo_is_kept(app, client, project):
     assert refused.status_code == 422
     kept = token_of(refused.text, "kept_photo")
     shown = re.search(r'src="[^"]*(/media/\w+\.webp)"', refused.text)
-    assert client.get(shown[1]).status_code == 200
+    assert pictures.read(client.get(shown[1]).data).size == (200, 200)
     kept = token_of(send(client, None, text="", kept_photo=kept).text, "kept_photo")
     assert send(client, None, kept_photo=kept).status_code == 303
     (row,) = read_testimonials(app, project)
@@ -196,15 +156,6 @@ def test_only_a_photo_that_was_kept_for_this_page_is_taken(app, client, owner, m
     assert count_rows(app, Image) == 0
     assert send(client, None, kept_photo=own).status_code == 422
     assert count_rows(app, models.Testimonial) == 0
-
-
-def test_repeating_a_form_with_a_photo_makes_one_row(app, client):
-    token = token_of(client.get("/kiln").text)
-    for _ in range(3):
-        assert send(client, PNG, token=token).status_code == 303
-    # Another form is another tab, or the page after going back.
-    assert send(client, PNG).status_code == 303
-    assert count_rows(app, models.Testimonial) == 1
 
 
 def test_too_many_cost_only_the_photo(client, monkeypatch):

@@ -10,16 +10,10 @@ import segno
 from flask import Flask
 from werkzeug.test import TestResponse
 
-from tests.conftest import Caller
 from tests.dashboard.inbox.inbox import JSON, Inbox, open_inbox
 from tests.support.applications import change_settings
 
 LINK = "https://testimonials.example.com/fern"
-
-
-@pytest.fixture
-def inbox(app: Flask, owner: Caller) -> Inbox:
-    return open_inbox(app, owner, slug="fern", businessName="Fern & Fable")
 
 
 @pytest.fixture

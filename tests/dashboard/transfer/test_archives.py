@@ -237,16 +237,12 @@ def _zip(*files: tuple[str, bytes]) -> bytes:
 def test_hostile_archives_are_refused_as_by_the_command(app, browser):
     hostile = (
         (b"", "The file is not an archive, or it is damaged"),
-        (b"Name,Review\nA,B\n", "The file is not an archive, or it is damaged. Export"),
         (_zip(("../evil", b"")), "It has a file that doesn’t belong there"),
-        (_zip(("project.json", b"[" * 5000)), "project.json is not JSON"),
-        # 17 MB of text, and 80 MB of pictures, in a few hundred kB.
-        (_zip(("project.json", b" " * 9_000_000)), "project.json is larger than 8 MB."),
+        # 80 MB of pictures, in a few hundred kB.
         (
             _zip(*((f"images/{n:024x}.webp", bytes(2_000_000)) for n in range(40))),
             "It unpacks to more than 64 MB.",
         ),
-        (b"PK" + b"x" * (14 * 1024 * 1024), "which takes 14 MB"),
         (b"PK" + b"x" * (15 * 1024 * 1024), "which takes 14 MB"),
     )
     for content, reason in hostile:

@@ -4,7 +4,6 @@ import base64
 import hashlib
 import re
 
-import pytest
 from flask import Flask
 from selectolax.lexbor import LexborHTMLParser
 
@@ -12,16 +11,10 @@ from testimonials.core.extensions import db
 from testimonials.core.mail.outbox import OutboxMail
 from testimonials.widget.embed import STEPS
 from testimonials.widget.sightings import note_sighting
-from tests.conftest import Caller
-from tests.dashboard.inbox.inbox import JSON, Inbox, open_inbox
+from tests.dashboard.inbox.inbox import JSON, Inbox
 from tests.support.rows import add_widget, change_project
 
 HERE = "widget/add-to-site"
-
-
-@pytest.fixture
-def inbox(app: Flask, owner: Caller) -> Inbox:
-    return open_inbox(app, owner, slug="fern", businessName="Fern & Fable")
 
 
 def open_steps(inbox: Inbox, query: str = "") -> LexborHTMLParser:

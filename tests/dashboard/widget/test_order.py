@@ -6,14 +6,8 @@ import pytest
 from flask import Flask
 from werkzeug.test import TestResponse
 
-from tests.conftest import Caller
-from tests.dashboard.inbox.inbox import JSON, Inbox, open_inbox
+from tests.dashboard.inbox.inbox import JSON, Inbox
 from tests.support.rows import add_testimonial, add_widget, change_project, read_project
-
-
-@pytest.fixture
-def inbox(app: Flask, owner: Caller) -> Inbox:
-    return open_inbox(app, owner)
 
 
 @pytest.fixture
