@@ -16,7 +16,6 @@ from tests.browser.account.test_security import add_passkey, forget_proofs, plug
 from tests.browser.collection.test_collection_page import write_for_link
 from tests.browser.conftest import OpenPage, Project, Site, other_address
 from tests.browser.dashboard.test_import import choose
-from tests.browser.dashboard.test_team import invite, join
 from tests.browser.looks import look
 from tests.browser.pages import follow, link_in, mail_to, numbers, open_form, send_testimonial
 from tests.browser.rich_world import ADDRESS, LONG
@@ -42,6 +41,23 @@ def enter(site: Site, open_page: OpenPage, path: str = "", **more: object) -> tu
     page = open_page("about:blank")
     project.sign_in(page, path)
     return project, page
+
+
+def invite(page: Page, project: Project, email: str, role: str = "moderator") -> str:
+    """Invite a colleague; return the link that the mail server got."""
+    page.goto(f"{project.dashboard}/people")
+    page.get_by_label("Their email address").fill(email)
+    page.get_by_label("Role", exact=True).select_option(role)
+    follow(page.get_by_role("button", name="Invite", exact=True))
+    expect(page.locator(".invited").filter(has_text=email)).to_be_visible()
+    return project.site.mailed_link(email, rf"{project.site.url}/invite/\S+")
+
+
+def join(page: Page) -> None:
+    """Choose a password on the page of an invitation, and join."""
+    page.get_by_label("Choose a password").fill("seven paper lanterns")
+    follow(page.get_by_role("button", name="Create my account and join"))
+    expect(page.get_by_role("heading", level=1)).to_have_text("Inbox")
 
 
 def claiming(site: Site, open_page: OpenPage) -> Iterator[Page]:

@@ -62,20 +62,6 @@ def test_by_keyboard_alone(site, open_page):
     expect(heading).to_be_focused()
 
 
-def test_a_replaced_key_can_be_copied(site, open_page):
-    project = site.create_project()
-    page = open_page(project.claim_link(), permissions=CLIPBOARD)
-    page.get_by_label("Password", exact=True).fill(PASSWORD)
-    page.get_by_role("radio", name="Replace its key").check()
-    follow(page.get_by_role("button", name="Claim my account"))
-    key = page.get_by_role("textbox", name="Your new key").inner_text()
-    page.get_by_role("button", name="Copy key").click()
-    expect(page.get_by_text("Copied to the clipboard.")).to_be_attached()
-    assert page.evaluate("navigator.clipboard.readText()") == key
-    project.headers["x-api-key"] = key
-    assert project.call("GET", "")["_id"] == project.id
-
-
 def test_a_day_is_chosen_by_keyboard_and_by_pointer(site, open_page):
     project = site.create_project()
     for ago in range(30):

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import FilePayload, Page, Route, expect
 
 from tests.browser.conftest import Project
-from tests.browser.pages import CLIPBOARD, WATCH_SHIFTS, follow, open_form
+from tests.browser.pages import WATCH_SHIFTS, follow, open_form
 from tests.collection.test_photos import phone_photo
 from tests.support.pictures import HEIC, photo, png_of_size, read, to_bytes
 from tests.support.rows import change_project, read_testimonials
@@ -172,14 +172,6 @@ def test_answers_show_and_are_taken_back(site, project, open_page):
     check_thanks(page)
     (row,) = read_testimonials(site.app, project.id)
     assert [each["id"] for each in row.answers] == ["whatbake"]
-
-
-def test_the_link_is_copied(project, open_page):
-    page = open_page(project.page_url, permissions=CLIPBOARD)
-    own = write_for_link(page, "hannah@example.com")
-    page.get_by_role("button", name="Copy").click()
-    expect(page.get_by_role("button", name="Copied")).to_be_visible()
-    assert page.evaluate("navigator.clipboard.readText()") == own
 
 
 WIDE = to_bytes(photo(1600, 1200), "PNG")

@@ -2,11 +2,11 @@
 
 import pytest
 from playwright.sync_api import Route, expect
-from sqlalchemy import update
 
-from testimonials.auth.models import Account, Session
+from testimonials.auth.models import Account
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
+from tests.browser.account.test_security import forget_proofs
 from tests.browser.conftest import Project, Site
 from tests.browser.pages import PAINTED, follow
 from tests.support.servers import wait_for
@@ -14,12 +14,6 @@ from tests.support.servers import wait_for
 pytestmark = [pytest.mark.browser, pytest.mark.process]
 
 PASSWORD = "three blue wardrobes"
-
-
-def forget_proofs(site: Site) -> None:
-    """Let more than ten minutes pass for everybody."""
-    with site.app.app_context(), write():
-        db.session.execute(update(Session).values(proved_at=None))
 
 
 def create_many(site: Site) -> Project:

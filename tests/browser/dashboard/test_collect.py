@@ -1,6 +1,5 @@
-"""Collect as a person uses it: pasting, sending, taking it back, by keyboard and without script."""
+"""Collect as a person uses it: pasting, sending, taking it back, by keyboard."""
 
-import os
 import re
 
 import pytest
@@ -30,27 +29,18 @@ def paste(page: Page, text: str) -> None:
     )
 
 
-def shoot(page: Page, name: str) -> None:
-    if folder := os.environ.get("COLLECT_SHOTS"):
-        page.wait_for_timeout(700)
-        page.screenshot(path=f"{folder}/{name}.png", full_page=True)
-
-
 def test_pasting_and_sending_are_two_taps_and_can_be_taken_back(site, open_page, project):
     page = open_page(f"{site.url}/", viewport=WIDE)
     project.sign_in(page, "/collect")
     people = page.get_by_role("list", name="Whom to ask")
-    shoot(page, "empty")
     paste(page, LIST.format(project.slug))
     expect(people.locator(".chip")).to_have_count(3)
     expect(people.locator(".chip.is-wrong")).to_contain_text("There is no email address here")
     expect(page.get_by_role("status").filter(has_text="2 added, 1 needs a look")).to_be_attached()
     expect(page.locator("[data-words]")).to_contain_text("Hi Hannah,")
-    shoot(page, "filled")
     follow(page.get_by_role("button", name="Send to 2 people"))
     expect(page.get_by_text("2 mails go out in 30 seconds")).to_be_visible()
     expect(page.get_by_text(re.compile(r"Goes out in \d")).first).to_be_visible()
-    shoot(page, "sent")
     follow(page.get_by_role("button", name="Undo"))
     expect(page.get_by_text("Nothing was sent.")).to_be_visible()
     expect(people.locator(".chip")).to_have_count(2)
@@ -61,7 +51,6 @@ def test_pasting_and_sending_are_two_taps_and_can_be_taken_back(site, open_page,
     wait_for(sent, what="the mail", seconds=90)
     page.goto(f"{project.dashboard}/collect")
     expect(page.get_by_role("heading", name="You asked 1 person · 0 wrote")).to_be_visible()
-    shoot(page, "asked")
     aiko = f"aiko{project.slug}@example.com"
     assert not [mail for mail in site.sink.received if aiko in mail.recipients]
 
@@ -89,10 +78,8 @@ def test_chips_by_keyboard(site, open_page, project):
     expect(field).to_be_focused()
     # What was typed last needs no Enter of its own.
     page.keyboard.type("last@example.com")
-    shoot(page, "phone-dark")
     follow(page.get_by_role("button", name="Send", exact=True))
     expect(page.get_by_text("1 mail goes out in 30 seconds")).to_be_visible()
-    shoot(page, "phone-sent")
 
 
 def test_the_mail_is_changed_where_it_stands(site, open_page, project):
@@ -105,7 +92,6 @@ def test_the_mail_is_changed_where_it_stands(site, open_page, project):
     page.keyboard.press("Enter")
     page.keyboard.type("Mira")
     page.get_by_label("Subject").fill("How was the bread?")
-    shoot(page, "words")
     message = page.locator("[name=message]").input_value()
     assert message.startswith("Hi {first_name},")
     assert message.endswith("\nMira")
@@ -130,25 +116,8 @@ def test_a_file_opens_a_dialog_for_its_columns(site, open_page, project):
     dialog.get_by_label("Email").select_option(label="Kontakt")
     expect(dialog.get_by_text("1 line needs a correction")).to_be_visible()
     dialog.get_by_label("Name").select_option(label="Kunde")
-    shoot(page, "file")
     expect(dialog.get_by_role("button", name="Add 2 people")).to_be_enabled()
     dialog.get_by_role("button", name="Add 2 people").click()
     expect(dialog).to_be_hidden()
     expect(page.get_by_role("button", name="Send to 2 people")).to_be_visible()
     expect(page.get_by_role("button", name="Remove Noor")).to_be_visible()
-
-
-def test_without_script_it_is_a_form_and_a_preview(site, open_page, project):
-    page = open_page(f"{site.url}/", viewport=PHONE, java_script_enabled=False)
-    project.sign_in(page, "/collect")
-    shoot(page, "no-script")
-    page.get_by_label("Email addresses").fill("Hannah Weir <plain@example.com>\nnobody")
-    page.get_by_role("button", name="Preview").click()
-    expect(page.get_by_text("Hi Hannah,")).to_be_visible()
-    shoot(page, "no-script-preview")
-    page.get_by_role("button", name="Send to 1 person").click()
-    expect(page.get_by_text("Goes out in", exact=False).first).to_be_visible()
-    page.get_by_role("button", name="Undo").click()
-    expect(page.get_by_label("Email addresses")).to_have_value(
-        "email,name,company,order\nplain@example.com,Hannah Weir,,"
-    )

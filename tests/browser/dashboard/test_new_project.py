@@ -39,12 +39,3 @@ def test_a_project_is_created_over_the_page(open_page, project):
         page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Brand", level=1)).to_be_visible()
     expect(switcher).to_contain_text(business)
-
-
-def test_it_is_a_page_without_script(open_page, project):
-    page = open_page(project.page_url, java_script_enabled=False)
-    project.sign_in(page, "/inbox")
-    page.goto(f"{project.site.url}/dashboard/projects/new")
-    page.get_by_label("Name of the business").fill(f"Fern {project.id[-8:]}")
-    page.get_by_role("button", name="Create project").click()
-    expect(page.get_by_role("heading", name="Brand", level=1)).to_be_visible()

@@ -1,9 +1,7 @@
 """Setting aside in the row: S or the menu, a reason, and Undo; and the page without a script."""
 
-import os
-
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from tests.browser.conftest import Project, Site
 from tests.browser.looks import look
@@ -11,19 +9,6 @@ from tests.browser.pages import follow, next_page
 from tests.support.rows import add_testimonial, read_testimonials
 
 pytestmark = [pytest.mark.browser, pytest.mark.process]
-SHOTS = os.environ.get("SHOTS", "")
-
-
-def shoot(page: Page, name: str) -> None:
-    if not SHOTS:
-        return
-    for width, scheme in ((1280, "light"), (360, "dark"), (360, "light"), (1280, "dark")):
-        page.set_viewport_size({"width": width, "height": 800})
-        page.emulate_media(color_scheme=scheme)
-        page.wait_for_timeout(200)
-        page.screenshot(path=f"{SHOTS}/{name}-{width}-{scheme}.png")
-    page.set_viewport_size({"width": 1280, "height": 800})
-    page.emulate_media(color_scheme="light")
 
 
 def fill(site: Site, status: str = "pending") -> Project:
@@ -50,7 +35,6 @@ def test_by_keys_and_undone(site, open_page):
     asked = page.get_by_role("group", name="Why is it set aside?")
     expect(asked.get_by_role("button", name="Spam")).to_be_focused()
     assert look(page) == []
-    shoot(page, "why")
     page.keyboard.press("Escape")
     expect(asked).to_have_count(0)
     expect(current).to_be_focused()
@@ -97,14 +81,12 @@ def test_where_it_stays_its_state_says_why(site, open_page):
     row.get_by_role("link", name="Delete").click()
     expect(row).to_contain_text("Without one, its stars and its day stay in the numbers.")
     assert look(page) == []
-    shoot(page, "delete")
     row.get_by_role("button", name="No reason").click()
     expect(page.locator("[data-item]")).to_have_count(1)
     assert read(site, project) == {"Noor": "not_customer", "Aiko": "spam", "Wim": None}
     page.goto(page.url.partition("?")[0] + "?status=set-aside")
     expect(page.locator("[data-item]")).to_have_count(2)
     assert look(page) == []
-    shoot(page, "folder")
 
 
 def test_without_a_script(site, open_page):
@@ -114,9 +96,7 @@ def test_without_a_script(site, open_page):
     row = page.get_by_role("listitem").filter(has_text="Noor")
     row.locator("summary").click()
     row.get_by_role("link", name="Set aside").click()
-    shoot(page, "one")
     page.locator("#set-aside > summary").click()
-    shoot(page, "one-open")
     page.get_by_role("button", name="The same person twice").click()
     expect(page.get_by_text("Set Noor aside")).to_be_visible()
     page.goto(f"{project.dashboard}/inbox")
@@ -124,7 +104,6 @@ def test_without_a_script(site, open_page):
     row.get_by_role("checkbox").check()
     page.locator(".bulk summary").click()
     page.get_by_label("Reason").select_option("Abusive or unlawful")
-    shoot(page, "bulk")
     page.locator(".bulk").get_by_role("button", name="Set aside").click()
     expect(page.get_by_text("Set 1 testimonial aside")).to_be_visible()
     assert read(site, project) == {"Noor": "same_person", "Aiko": None, "Wim": "abusive"}
@@ -140,7 +119,6 @@ def test_one_testimonial(site, open_page):
     page.keyboard.press("Tab")
     expect(page.get_by_role("button", name="Spam")).to_be_focused()
     assert look(page) == []
-    shoot(page, "one-script")
     page.get_by_role("button", name="Withdrawn by its author").click()
     page.get_by_text("Set Noor aside").wait_for()
     assert {each["status"] for each in project.stored()} == {"approved", "withdrawn"}

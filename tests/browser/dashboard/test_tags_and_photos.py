@@ -137,20 +137,3 @@ def test_a_part_of_the_card_is_changed_where_it_stands(site, open_page):
     page.get_by_label("Photo of the author").set_input_files(PHOTO)
     expect(page.locator(".photo .portrait img")).to_have_attribute("src", re.compile(r"\.webp$"))
     assert {row["authorRole"] for row in project.stored()} == {"", "Neighbour"}
-
-
-def test_what_was_typed_outlives_the_session(site, open_page):
-    project = site.create_project()
-    page = open_page(project.page_url)
-    project.sign_in(page, "/testimonials/new")
-    page.get_by_label("Words").fill("Typed for an hour.")
-    page.get_by_label("Name", exact=True).fill("Aiko")
-    page.context.clear_cookies()
-    follow(page.get_by_role("button", name="Add testimonial"))
-    page.get_by_label("Email").fill(project.email)
-    page.get_by_label("Password", exact=True).fill("three blue wardrobes")
-    follow(page.get_by_role("button", name="Sign in"))
-    expect(page.get_by_text("Typed for an hour.")).to_be_visible()
-    follow(page.get_by_role("button", name="Send it now"))
-    expect(page.get_by_role("heading", level=1)).to_have_text("Inbox")
-    expect(page.get_by_text("Typed for an hour.")).to_be_visible()

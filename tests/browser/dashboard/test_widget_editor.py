@@ -117,16 +117,6 @@ def test_a_look_and_a_colour_and_what_visitors_see_now(project, page):
     wait_until_drafted(project)
 
 
-def test_auto_is_as_the_page_around_it(page):
-    page.get_by_role("radio", name="Auto").check()
-    expect(page.get_by_text("1 change, not on your site yet")).to_be_visible()
-    card = widget(page).locator(".card").nth(1)
-    page.emulate_media(color_scheme="light")
-    expect(card).to_have_css("background-color", "rgb(255, 255, 255)")
-    page.emulate_media(color_scheme="dark")
-    expect(card).not_to_have_css("background-color", "rgb(255, 255, 255)")
-
-
 def test_more_slides_over_and_is_left_by_escape(page):
     page.get_by_text("width, wording, lengths").click()
     page.get_by_label("Arrangement").select_option("Slider")

@@ -1,12 +1,10 @@
 """The widget without its script, and the snippet as copied, on the feed of the service."""
 
 import pytest
-from playwright.sync_api import expect
 
 from testimonials.core import clock
 from testimonials.core.http.i18n import LANGUAGES, read_date_patterns, speaking
 from testimonials.widget.words import write_dates
-from tests.browser.axe import find_rules
 from tests.browser.pages import WATCH_SHIFTS
 from tests.support.rows import add_recording, add_testimonial, change_project, change_testimonial
 from tests.support.sampling import sample
@@ -103,19 +101,6 @@ def test_dates_are_written_as_browsers_do(open_page):
                 assert write_dates(times, style, is_long=is_long) == months, code
     ago = open_page("about:blank").evaluate(WRITE_AGO, codes)
     assert [read_date_patterns()[code]["ago"] for code in codes] == ago
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_the_wall_can_be_read_in_its_theme(site, open_page, theme):
-    project = site.create_project(website="fern.example")
-    body = {"authorName": "Maya", "text": "Short.", "rating": 4}
-    project.call("POST", "/testimonials", body)
-    project.call("PATCH", "/widget-config", {"theme": theme})
-    page = open_page(f"{project.page_url}/wall")
-    assert find_rules(page) == []
-    for name in ("fern.example", "Share your experience"):
-        page.keyboard.press("Tab")
-        expect(page.get_by_role("link", name=name)).to_be_focused()
 
 
 @pytest.mark.parametrize("layout", sample(["masonry", "carousel", "list"], 1))
