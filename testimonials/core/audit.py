@@ -149,7 +149,6 @@ class Event(Base):
         Index("ix_event_project_id_id", "project_id", "id"),
         Index("ix_event_testimonial_id", "testimonial_id"),
         index_some("ix_event_batch_id", "batch_id IS NOT NULL", "batch_id"),
-        index_some("ix_event_history", "before IS NOT NULL", "project_id", "created_at"),
         # For the sweep, which looks for what is old each minute.
         index_some("ix_event_with_network", "network IS NOT NULL", "id"),
         index_some("ix_event_no_history", "before IS NULL AND entry IS NULL", "id"),

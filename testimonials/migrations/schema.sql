@@ -863,8 +863,6 @@ CREATE INDEX ix_event_testimonial_id ON event (testimonial_id);
 
 CREATE INDEX ix_event_batch_id ON event (batch_id) WHERE batch_id IS NOT NULL;
 
-CREATE INDEX ix_event_history ON event (project_id, created_at) WHERE "before" IS NOT NULL;
-
 CREATE TABLE job (
 	id VARCHAR NOT NULL, 
 	kind VARCHAR NOT NULL, 

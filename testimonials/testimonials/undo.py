@@ -12,7 +12,7 @@ from sqlalchemy.orm.attributes import set_committed_value
 
 from testimonials.core import clock
 from testimonials.core.audit import IS_HISTORY, Event
-from testimonials.core.db.identifiers import ID_LENGTH, end_of_parts
+from testimonials.core.db.identifiers import ID_LENGTH, end_of_parts, first_identifier
 from testimonials.core.extensions import db
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.http.signing import TokenPurpose
@@ -108,6 +108,7 @@ def undo_last(project: Project, actor: str) -> Undone:
 def list_steps(project_id: str, actor: str) -> Sequence[str]:
     """Return the batches that somebody can undo one after another, the newest first."""
     change, last = Event, func.max(Event.created_at)
+    since = first_identifier(clock.now() - timedelta(seconds=UNDO_SECONDS))
     batch = func.substr(change.batch_id, 1, ID_LENGTH)
     return db.session.scalars(
         select(batch)
@@ -117,7 +118,7 @@ def list_steps(project_id: str, actor: str) -> Sequence[str]:
             change.actor == actor,
             change.undone_at.is_(None),
             change.action.not_in(NO_STEPS),
-            change.created_at > clock.now() - timedelta(seconds=UNDO_SECONDS),
+            change.id >= since,
         )
         .group_by(batch)
         .order_by(last.desc(), batch.desc())
