@@ -39,6 +39,7 @@ from tests.dashboard.transfer import imports
 from tests.integrations.oauth.asking import ask_to_connect, consent, exchange, read_code
 from tests.integrations.webhooks.receiver import Receiver, receiving
 from tests.support.applications import change_settings
+from tests.support.commands import run_well
 from tests.support.rows import (
     add_member,
     add_testimonial,
@@ -284,8 +285,7 @@ THINGS = {
 
 
 def run_command(scene: Scene, *arguments: str) -> None:
-    result = scene.app.test_cli_runner().invoke(args=["accounts", *arguments])
-    assert result.exit_code == 0, result.output
+    run_well(scene.app, "accounts", *arguments)
 
 
 def suspend(scene: Scene) -> None:

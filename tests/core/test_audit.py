@@ -1,7 +1,6 @@
 """The record of what happened: who, from where, what, by which door, and how it stays small."""
 
 import functools
-import json
 import threading
 from unittest.mock import patch
 
@@ -23,7 +22,7 @@ from tests.conftest import PASSWORD
 from tests.core.events import read_events, read_history, read_types
 from tests.dashboard.widget.test_editor import publish as publish_widget
 from tests.dashboard.widget.test_editor import save as save_widget
-from tests.support.commands import run_well
+from tests.support.commands import run_json, run_well
 from tests.support.plans import explain_statements
 from tests.support.rows import add_member, change_project, read_testimonials
 from tests.support.servers import PATIENCE
@@ -146,7 +145,7 @@ def test_an_operator_reads_and_narrows_the_record(app, client, owner, outsider):
     sign_in(client, owner.email, ip="203.0.113.9")
     outsider.create_project(businessName="=1+1")
     run_well(app, "accounts", "rotate-key", outsider.email)
-    rows = json.loads(run_well(app, "activity", "list", "--json"))
+    rows = run_json(app, "activity", "list")
     assert [row["sentence"] for row in rows] == [
         "The operator (accounts rotate-key) replaced the API key",
         f"An agent (API key ending in {outsider.api_key[-4:]}) created =1+1 from 127.0.0.x",

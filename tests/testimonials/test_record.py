@@ -38,6 +38,7 @@ from tests.auth.tokens import give_token
 from tests.collection.authors.authors import WORDS, Visitor
 from tests.conftest import Caller
 from tests.contracts.documents import DOCS
+from tests.support.commands import run, run_json, run_well
 from tests.support.racing import at_once
 from tests.support.rows import add_testimonial, change_project, read_testimonials
 from tests.support.sampling import rounds
@@ -278,36 +279,31 @@ def test_heads_are_signed_soon_and_stay(app, owner, project):
 def test_an_old_key_still_verifies(app, client, owner, project, tmp_path):
     owner.create_testimonial(project)
     files = []
-    run = app.test_cli_runner().invoke
     for number in range(2):
         files.append(tmp_path / f"{number}.jsonl")
         files[-1].write_bytes(get_log(client, project))
-        assert run(args=["record", "rotate-key"]).exit_code == 0
+        run_well(app, "record", "rotate-key")
         owner.create_testimonial(project)
     keys = [each["key"] for each in client.get("/record/keys").json["keys"]]
     assert len(keys) == 3
     for file in files:
-        result = run(args=["verify", str(file), "--json"])
-        assert result.exit_code == 0, result.output
-        assert json.loads(result.stdout)["key"] in keys
-        assert run(args=["verify", str(file), "--key", keys[0]]).exit_code == 1
+        assert run_json(app, "verify", str(file))["key"] in keys
+        assert run(app, "verify", str(file), "--key", keys[0]).exit_code == 1
     files[0].write_bytes(files[0].read_bytes().replace(b'"stars":', b'"Stars":', 1))
-    assert run(args=["verify", str(files[0])]).exit_code == 1
+    assert run(app, "verify", str(files[0])).exit_code == 1
 
 
 def test_an_archive_brings_the_head_along(app, client, owner, project, tmp_path):
     owner.create_testimonial(project, text="Said there.")
     head = client.get(f"/record/{project}/head").json
     file, wrong = tmp_path / "oat.zip", tmp_path / "wrong.zip"
-    run = app.test_cli_runner().invoke
-    assert run(args=["projects", "export", "oat", str(file)]).exit_code == 0
+    run_well(app, "projects", "export", "oat", str(file))
     with zipfile.ZipFile(file) as old, zipfile.ZipFile(wrong, "w") as new:
         new.writestr("project.json", old.read("project.json").replace(b"received", b"recEived"))
     into = ["--account", owner.email, "--slug", "oat-2"]
-    refused = run(args=["projects", "import", str(wrong), *into])
+    refused = run(app, "projects", "import", str(wrong), *into)
     assert "Its public record is not what was signed." in refused.output
-    result = run(args=["projects", "import", str(file), *into, "--json"])
-    assert result.exit_code == 0, result.output
+    run_well(app, "projects", "import", str(file), *into)
     with app.app_context():
         run_due("jobs")
         copy = db.session.scalars(select(Project.id).where(Project.slug == "oat-2")).one()
@@ -405,7 +401,6 @@ def test_another_secret_key_makes_another_signing_key(app, owner, project, make_
     files = [tmp_path / f"{number}.jsonl" for number in range(3)]
     files[0].write_bytes(get_log(owner.client, project))
     other = make_app(secret_key="another-secret-key-of-this-instance")
-    run = other.test_cli_runner().invoke
     # What was signed stands until there is more to sign.
     assert get_log(other.test_client(), project) == files[0].read_bytes()
     add_testimonial(other, project, text="Later.")
@@ -413,10 +408,10 @@ def test_another_secret_key_makes_another_signing_key(app, owner, project, make_
         begin_all()
         run_due("jobs")
     files[1].write_bytes(get_log(other.test_client(), project))
-    assert run(args=["record", "rotate-key"]).exit_code == 0
+    run_well(other, "record", "rotate-key")
     owner.create_testimonial(project)
     files[2].write_bytes(get_log(other.test_client(), project))
     keys = [each["key"] for each in other.test_client().get("/record/keys").json["keys"]]
-    signed = [json.loads(run(args=["verify", str(file), "--json"]).stdout)["key"] for file in files]
+    signed = [run_json(other, "verify", str(file))["key"] for file in files]
     assert signed == keys[::-1]
     assert len(set(keys)) == 3

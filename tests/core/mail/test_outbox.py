@@ -1,6 +1,5 @@
 """The outbox, its messages and its delivery."""
 
-import json
 import re
 from datetime import timedelta
 
@@ -15,6 +14,7 @@ from testimonials.core.mail.outbox import SEND, MailState, OutboxMail, write_mes
 from testimonials.core.mail.smtp import SmtpTransport
 from tests.auth.links import credentials, init, mailed_links, mails
 from tests.support.applications import change_settings
+from tests.support.commands import run, run_json, run_well
 from tests.support.racing import at_once
 from tests.support.rows import deliver_mail, put_mail
 from tests.support.servers import MailSink, free_port, wait_for
@@ -81,8 +81,7 @@ def test_a_sent_mail_is_emptied(app, smtp, moved_clock, link, subject):
     mail = only_mail(app)
     assert (mail.text, mail.html, mail.list_unsubscribe, mail.subject) == ("", "", None, subject)
     assert smtp.received[0].text == "Grüße\r\n"
-    shown = app.test_cli_runner().invoke(args=["mail", "show", mail.id])
-    assert "The text of a sent mail is not kept." in shown.output
+    assert "The text of a sent mail is not kept." in run_well(app, "mail", "show", mail.id)
 
 
 def test_several_workers_never_send_the_same_mail(app, smtp):
@@ -115,16 +114,13 @@ def test_a_refusal_for_good_can_be_tried_again_by_hand(app, smtp):
     deliver(app, smtp.url)
     mail = only_mail(app)
     assert (mail.state, mail.last_error) == (MailState.FAILED, "550 5.1.1 No such person")
-    runner = app.test_cli_runner()
-    table = runner.invoke(args=["mail", "list"]).stdout
+    table = run_well(app, "mail", "list")
     assert "failed" in table
     assert "550 5.1.1 No such person" in table
-    assert json.loads(runner.invoke(args=["mail", "retry", mail.id, "--json"]).stdout) == {
-        "queued": 1
-    }
+    assert run_json(app, "mail", "retry", mail.id) == {"queued": 1}
     assert deliver(app, smtp.url) == 1
     assert only_mail(app).state == MailState.SENT
-    again = runner.invoke(args=["mail", "retry", mail.id])
+    again = run(app, "mail", "retry", mail.id)
     assert (again.exit_code, again.stdout) == (1, "")
     assert f"There is no failed or waiting mail with the id {mail.id}." in again.stderr
 
@@ -132,12 +128,11 @@ def test_a_refusal_for_good_can_be_tried_again_by_hand(app, smtp):
 def test_mail_that_waits_is_dropped_by_hand_and_the_record_says_so(app):
     put_mail(app)
     mail = only_mail(app)
-    runner = app.test_cli_runner()
-    assert runner.invoke(args=["mail", "retry", mail.id]).exit_code == 0
-    assert runner.invoke(args=["mail", "drop", mail.id]).exit_code == 0
-    assert runner.invoke(args=["mail", "drop", mail.id]).exit_code == 1
-    assert runner.invoke(args=["mail", "list"]).stdout == "The outbox is empty.\n"
-    told = runner.invoke(args=["activity", "list"]).stdout
+    run_well(app, "mail", "retry", mail.id)
+    run_well(app, "mail", "drop", mail.id)
+    assert run(app, "mail", "drop", mail.id).exit_code == 1
+    assert run_well(app, "mail", "list") == "The outbox is empty.\n"
+    told = run_well(app, "activity", "list")
     assert "The operator (mail retry) tried waiting mail again: 1" in told
     assert "The operator (mail drop) dropped mail that had not left: 1" in told
 
@@ -161,7 +156,7 @@ def test_without_a_server_mail_is_printed(app, caplog):
     assert "Grüße" in caplog.text
     mail = only_mail(app)
     assert mail.state == MailState.PRINTED
-    assert "Grüße" in app.test_cli_runner().invoke(args=["mail", "show", mail.id]).stdout
+    assert "Grüße" in run_well(app, "mail", "show", mail.id)
 
 
 def test_the_background_worker_sends_what_comes_and_outlives_a_fault(
@@ -193,13 +188,6 @@ def test_the_address_of_the_server_says_how_to_speak_to_it():
         assert (transport.port, transport.is_tls, transport.is_starttls) == found
     transport = SmtpTransport("smtp://a%40b:p%2Fw%3A@h", SENDER)
     assert (transport.user, transport.password) == ("a@b", "p/w:")
-
-
-def test_starttls_asked_for_is_never_left_out(app, smtp):
-    put_mail(app)
-    deliver(app, f"{smtp.url}?starttls=1")
-    assert smtp.received == []
-    assert only_mail(app).state == MailState.QUEUED
 
 
 def test_mail_of_a_clock_that_was_ahead_leaves_when_it_is_put_back(app, smtp, moved_clock):

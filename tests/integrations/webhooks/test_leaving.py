@@ -14,6 +14,7 @@ from tests.auth.browsers import mails, open_browser
 from tests.auth.tokens import give_token
 from tests.conftest import Caller, MakeCaller
 from tests.integrations.webhooks.receiver import Hook, Receiver, add_hook
+from tests.support.commands import run_well
 from tests.support.rows import add_member, add_workspace_member
 
 pytestmark = pytest.mark.postgres
@@ -48,8 +49,7 @@ def leave(app: Flask, hook: Hook, owner: Caller, admin: Caller, how: str) -> Non
     elif how == "demoted":
         assert browser.post(f"{base}/role", data={"role": "moderator"}).status_code == 303
     else:
-        done = app.test_cli_runner().invoke(args=["accounts", "delete", admin.email, "--yes"])
-        assert done.exit_code == 0, done.output
+        run_well(app, "accounts", "delete", admin.email, "--yes")
 
 
 def left_mails(app: Flask) -> list[str]:
@@ -132,9 +132,8 @@ def test_a_new_owner_decides_about_what_the_former_one_connected(
     app, owner, admin, hook, receiver, keeps_team
 ):
     add_hook(app, owner, "https://example.com/owners", project=hook.project)
-    args = ["projects", "transfer", "oat", admin.email]
-    done = app.test_cli_runner().invoke(args=args if keeps_team else [*args, "--without-team"])
-    assert done.exit_code == 0, done.output
+    options = () if keeps_team else ("--without-team",)
+    run_well(app, "projects", "transfer", "oat", admin.email, *options)
     hook.token = give_token(app, admin).headers
     base = hook.path.rpartition("/")[0]
     listed = hook.caller.client.get(base, headers=hook.token).json["data"]["items"]  # type: ignore[index]

@@ -9,20 +9,15 @@ from tests.auth.browsers import is_signed_in, open_browser, purposes, sign_in
 from tests.auth.links import mails
 from tests.auth.tokens import give_token
 from tests.conftest import Caller
+from tests.support.commands import run, run_well
 from tests.support.rows import add_member, count_rows
 from tests.support.shapes import error_of
 
 OTHERS_WORDS = "It simply works."
 
 
-def run(app: Flask, *arguments: str) -> str:
-    result = app.test_cli_runner().invoke(args=["accounts", *arguments])
-    assert result.exit_code == 0, result.output
-    return result.output
-
-
 def suspend(app: Flask, caller: Caller, *flags: str) -> None:
-    run(app, "suspend", caller.email, "--reason", "Invented praise.", *flags)
+    run_well(app, "accounts", "suspend", caller.email, "--reason", "Invented praise.", *flags)
 
 
 @pytest.fixture
@@ -43,7 +38,7 @@ def test_keys_and_tokens_are_refused_in_words(app, owner, outsider):
     wrong = owner.headers | {"x-api-key": outsider.api_key}
     error_of(owner.client.get("/v1/me", headers=wrong), 401, "INVALID_CREDENTIALS")
     assert outsider.get("/v1/me").status_code == 200
-    run(app, "restore", owner.email)
+    run_well(app, "accounts", "restore", owner.email)
     assert owner.get("/v1/me").status_code == 200
     assert owner.client.get("/v1/me", headers=token.headers).status_code == 200
 
@@ -58,7 +53,7 @@ def test_nobody_stays_signed_in_and_signing_in_says_why(app, browser, owner):
     assert "Set-Cookie" not in answer.headers
     # A wrong password is refused as ever, so that strangers learn nothing.
     assert sign_in(browser, owner.email, "not this one").status_code == 422
-    run(app, "restore", owner.email)
+    run_well(app, "accounts", "restore", owner.email)
     assert sign_in(browser, owner.email).status_code == 303
 
 
@@ -72,7 +67,7 @@ def test_colleagues_read_that_the_project_is_suspended(app, owner, outsider, pro
     assert (answer.status_code, "suspended" in answer.text) == (403, True)
     assert "Invented praise." not in answer.text
     assert is_signed_in(browser)
-    run(app, "restore", owner.email)
+    run_well(app, "accounts", "restore", owner.email)
     assert browser.get(path).status_code == 200
 
 
@@ -86,7 +81,7 @@ def test_pages_take_nothing_and_widgets_stay(app, client, owner, project):
         assert "<form" not in answer.text.partition("<main")[2].partition("<footer")[0]
     assert client.get(feed).json["items"] == before["items"]  # type: ignore[index]
     assert OTHERS_WORDS in client.get("/larkspur/wall").text
-    run(app, "restore", owner.email)
+    run_well(app, "accounts", "restore", owner.email)
     assert count_rows(app, models.Testimonial) == 1
     assert "<form" in client.get("/larkspur").text.partition("<main")[2]
 
@@ -100,7 +95,7 @@ def test_hidden_widgets_are_empty_wherever_they_were_kept(app, client, owner, pr
         assert all(OTHERS_WORDS in client.get(path).text for path in paths)
     suspend(app, owner, "--hide-widgets")
     assert not any(OTHERS_WORDS in client.get(path).text for path in paths)
-    run(app, "restore", owner.email)
+    run_well(app, "accounts", "restore", owner.email)
     assert all(OTHERS_WORDS in client.get(path).text for path in paths)
 
 
@@ -110,7 +105,7 @@ def test_the_owner_is_told_and_the_record_says_it(app, owner):
     assert (mail.purpose, mail.recipient) == ("suspended", owner.email)
     assert "Invented praise." in mail.text
     assert "What your widgets and walls show stays there." in mail.text
-    run(app, "restore", owner.email)
+    run_well(app, "accounts", "restore", owner.email)
     assert purposes(app)[-1] == ("restored", owner.email)
     browser = open_browser(app, owner)
     page = browser.get("/dashboard/account/activity").text
@@ -125,6 +120,5 @@ def test_what_is_no_sense_is_refused(server, boss):
         (["suspend", "boss@example.com", "--reason", "  "], "Give a reason"),
         (["restore", "boss@example.com"], "is not suspended"),
     ):
-        result = server.test_cli_runner().invoke(args=["accounts", *arguments])
-        assert result.exit_code == 1
-        assert words in result.output
+        result = run(server, "accounts", *arguments)
+        assert (result.exit_code, words in result.output) == (1, True)

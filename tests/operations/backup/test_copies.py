@@ -15,6 +15,7 @@ from testimonials.operations.backup.restoring import describe_backups
 from tests.operations.backup.conftest import FIRST, SECOND, Make, job_error, mails, names, work
 from tests.operations.disks import fill, small_disk
 from tests.operations.instances import make_instance, query, refusal, restore_here
+from tests.support.commands import run_well
 from tests.support.killing import run_until_event
 from tests.support.process import clean_environment, run_command
 
@@ -81,9 +82,7 @@ def test_an_empty_folder_under_a_disk_that_is_not_mounted_is_not_filled(
     assert "is empty, but had 1 backup(s); is its disk mounted?" in str(job_error(app))
     # Emptied on purpose.
     moved_clock.move(minutes=1)
-    done = app.test_cli_runner().invoke(args=["backup", "now"])
-    assert done.exit_code == 0, done.output
-    assert f"It was copied to {place}/scheduled-" in done.output
+    assert f"It was copied to {place}/scheduled-" in run_well(app, "backup", "now")
     assert len(names(place)) == 1
 
 

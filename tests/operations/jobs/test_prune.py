@@ -1,6 +1,5 @@
 """`testimonials prune`: removes expired data of each kind, and nothing else."""
 
-import json
 from datetime import timedelta
 from typing import Any
 
@@ -25,15 +24,14 @@ from testimonials.projects.models import OwnershipOffer, Proposal, TeamInvitatio
 from testimonials.testimonials.models import Recording
 from testimonials.transfer.models import TableImport
 from tests.conftest import Caller
+from tests.support.commands import run_json, run_well
 from tests.support.rows import add_testimonial, add_webhook, change_project, count_rows
 
 pytestmark = pytest.mark.postgres
 
 
 def prune(app: Flask, *options: str) -> dict[str, int]:
-    done = app.test_cli_runner().invoke(args=["prune", "--json", *options])
-    assert done.exit_code == 0, done.output
-    answer = json.loads(done.stdout)
+    answer = run_json(app, "prune", *options)
     assert answer["dryRun"] is ("--dry-run" in options)
     return dict(answer["removed"])
 
@@ -158,12 +156,11 @@ def test_mail_has_its_days(app, make_caller, moved_clock):
 
 
 def test_a_person_reads_what_went(app, agent, moved_clock):
-    runner = app.test_cli_runner()
-    assert runner.invoke(args=["prune"]).stdout == "Nothing to remove.\n"
+    assert run_well(app, "prune") == "Nothing to remove.\n"
     moved_clock.move(days=8)
-    would = runner.invoke(args=["prune", "--dry-run"]).stdout
+    would = run_well(app, "prune", "--dry-run")
     assert would == "Would remove 1 expired unclaimed accounts.\n"
-    assert runner.invoke(args=["prune"]).stdout.startswith("Removed 1 expired unclaimed accounts")
+    assert run_well(app, "prune").startswith("Removed 1 expired unclaimed accounts")
 
 
 def test_what_was_turned_down_goes_when_a_setting_says_so(make_app, make_caller, moved_clock):

@@ -1,6 +1,5 @@
 """The numbers of genuine ratings on all doors, after histories at random, and over an upgrade."""
 
-import json
 import re
 from datetime import timedelta
 from typing import Any
@@ -20,6 +19,7 @@ from tests.auth.browsers import open_browser
 from tests.auth.tokens import give_token
 from tests.conftest import Caller
 from tests.integrations.mcp.talking import connect
+from tests.support.commands import run_json
 from tests.support.rows import add_testimonial, change_project
 
 Said = tuple[float, int]
@@ -55,10 +55,7 @@ class Reader:
         summary = self.token.get(f"{path}/summary").json["data"]
         insights = self.token.get(f"{path}/insights?days=30").json["data"]["ratings"]
         told = self.agent.call("get_summary", projectId=project["_id"])
-        run = self.app.test_cli_runner().invoke(
-            args=["projects", "insights", slug, "--days", "30", "--json"]
-        )
-        command = json.loads(run.output)["ratings"]
+        command = run_json(self.app, "projects", "insights", slug, "--days", "30")["ratings"]
         found = {
             "header": (header["average"], header["count"]),
             "badge": (badge["average"], badge["count"]),

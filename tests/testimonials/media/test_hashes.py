@@ -21,6 +21,7 @@ from testimonials.testimonials import models
 from testimonials.testimonials.record import begin_all, hash_told
 from tests.auth.tokens import give_token
 from tests.conftest import Caller
+from tests.support.commands import run, run_well
 from tests.support.pictures import photo, to_bytes
 from tests.support.rows import change_project
 from tests.testimonials.media.conftest import row_of
@@ -60,8 +61,7 @@ def verify(app: Flask, page: str, record: dict[str, Any], folder: Path) -> int:
     log, file = folder / "log.jsonl", folder / "record.json"
     log.write_bytes(app.test_client().get(f"/record/{page}/log").data)
     file.write_text(json.dumps(record))
-    arguments = ["verify", str(log), "--record", str(file)]
-    return app.test_cli_runner().invoke(args=arguments).exit_code
+    return run(app, "verify", str(log), "--record", str(file)).exit_code
 
 
 def test_an_entry_has_the_hashes_of_what_is_served(app, client, page, one, tmp_path):
@@ -115,11 +115,9 @@ def test_what_is_from_before_gets_its_digest_before_its_entry(app, client, page,
 
 def test_an_import_hashes_them_again(app, client, page, one, owner, tmp_path):
     told = read(client, one)["media"]
-    file, run = tmp_path / "bakery.zip", app.test_cli_runner().invoke
-    assert run(args=["projects", "export", "bakery", str(file)]).exit_code == 0
-    into = ["--account", owner.email, "--slug", "bakery-2"]
-    result = run(args=["projects", "import", str(file), *into])
-    assert result.exit_code == 0, result.output
+    file = str(tmp_path / "bakery.zip")
+    run_well(app, "projects", "export", "bakery", file)
+    run_well(app, "projects", "import", file, "--account", owner.email, "--slug", "bakery-2")
     with app.app_context():
         run_due("jobs")
         digests = set(db.session.scalars(select(Image.digest)))

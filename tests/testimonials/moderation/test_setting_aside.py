@@ -8,6 +8,7 @@ from testimonials.auth.callers import Scope
 from testimonials.testimonials.models import REASONS
 from tests.auth.tokens import give_token
 from tests.conftest import PASSWORD, Caller
+from tests.support.commands import run
 from tests.support.rows import add_testimonial, read_testimonials
 
 pytestmark = [pytest.mark.postgres, pytest.mark.recount]
@@ -77,10 +78,9 @@ def test_it_can_be_proposed(app, owner, project_id):
 
 def test_the_operator_can(app, project_id):
     row = add_testimonial(app, project_id, source="public_page", rating=1)
-    run = app.test_cli_runner().invoke
     words = ["testimonials", "decide", project_id, "set-aside", row]
-    refused = run(args=words)
+    refused = run(app, *words)
     assert refused.exit_code == 1
     assert "Say why it is set aside" in refused.output
-    assert run(args=[*words, "--reason", "spam"]).output.split()[-3:] == [row, "done", "spam"]
+    assert run(app, *words, "--reason", "spam").output.split()[-3:] == [row, "done", "spam"]
     assert read_testimonials(app, project_id)[0].set_aside == "spam"

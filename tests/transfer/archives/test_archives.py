@@ -37,7 +37,7 @@ from testimonials.transfer.archives.format import (
 from testimonials.transfer.tables.columns import FIELDS
 from testimonials.transfer.tables.rows import RowSchema
 from tests.conftest import Caller
-from tests.support.commands import run, run_well
+from tests.support.commands import run, run_json, run_well
 from tests.support.rows import count_rows
 from tests.transfer.archives.projects import MODELS, VERSION_1, change_json, fill_project, read_rows
 
@@ -104,6 +104,12 @@ def archive(app: Flask, project: str, tmp_path: Path) -> Path:
     return path
 
 
+def bring(app: Flask, path: Path, account: Caller, *options: str) -> Any:
+    """Import an archive into an account; return what the command tells."""
+    into = ("--account", account.account_id, *options)
+    return run_json(app, "projects", "import", str(path), *into)
+
+
 def same(rows: dict[str, list[dict[str, Any]]]) -> dict[str, list[dict[str, Any]]]:
     """Leave out what is told anew."""
     return {
@@ -164,10 +170,9 @@ def test_the_example_has_a_value_in_every_column(app, project):
 def test_what_was_changed_in_parts_comes_back(app, project, tmp_path, outsider):
     with app.app_context(), write():
         db.session.execute(update(Event).where(IS_HISTORY).values(batch_id="a" * 24 + "0001"))
-    path = str(tmp_path / "parts.zip")
-    run_well(app, "projects", "export", "fern", path)
-    arguments = ("--account", outsider.email, "--slug", "fern-2", "--json")
-    told = json.loads(run_well(app, "projects", "import", path, *arguments))
+    path = tmp_path / "parts.zip"
+    run_well(app, "projects", "export", "fern", str(path))
+    told = bring(app, path, outsider, "--slug", "fern-2")
     (change, *_) = read_rows(app, told["_id"])["event"]
     assert change["batch_id"].endswith("0001")
 
@@ -192,7 +197,7 @@ def test_a_project_comes_back(app, project, archive, outsider):
     with app.app_context():
         stored = db.session.scalars(select(UnsubscribedAddress.email_hash)).all()
         assert after["invitation"][0]["email_hash"] in stored
-    assert [row["testimonials"] for row in json.loads(run_well(app, "projects", "list", "--json"))]
+    assert [row["testimonials"] for row in run_json(app, "projects", "list")]
 
 
 def narrow(new: Any, old: Any) -> Any:
@@ -206,8 +211,7 @@ def narrow(new: Any, old: Any) -> Any:
 
 def test_an_archive_of_the_first_version_comes_in_and_goes_out_as_it_was(app, owner, tmp_path):
     again = tmp_path / "again.zip"
-    arguments = ("--account", owner.email, "--resume-requests")
-    run_well(app, "projects", "import", str(VERSION_1), *arguments)
+    bring(app, VERSION_1, owner, "--resume-requests")
     run_well(app, "projects", "export", "fern", str(again))
     # What came later than the first version may be there besides.
     assert narrow(read_json(again), read_json(VERSION_1)) == read_json(VERSION_1)
@@ -228,9 +232,7 @@ def test_an_older_archive_gets_the_usual_value_of_a_newer_column_or_setting(
         del described["project"]["widgetConfig"]["palette"]
 
     older = change_json(VERSION_1, make_older, tmp_path / "older.zip")
-    arguments = ("--account", outsider.email, "--json")
-    told = json.loads(run_well(app, "projects", "import", str(older), *arguments))
-    rows = read_rows(app, told["_id"])
+    rows = read_rows(app, bring(app, older, outsider)["_id"])
     assert {(row["is_pinned"], row["returned_at"]) for row in rows["testimonial"]} == {
         (False, None)
     }
@@ -254,9 +256,7 @@ def test_an_archive_from_before_the_brand_gets_the_color_that_was_chosen(
         described["project"]["pageConfig"]["buttonColor"] = button
 
     older = change_json(VERSION_1, choose, tmp_path / "older.zip")
-    arguments = ("--account", outsider.email, "--json")
-    told = json.loads(run_well(app, "projects", "import", str(older), *arguments))
-    (project,) = read_rows(app, told["_id"])["project"]
+    (project,) = read_rows(app, bring(app, older, outsider)["_id"])["project"]
     assert project["brand"].get("color") == color
 
 
@@ -269,20 +269,18 @@ def test_of_many_old_addresses_the_newest_come_along(app, outsider, archive, tmp
         ]
 
     often = change_json(archive, rename_often, tmp_path / "often.zip")
-    arguments = (str(often), "--account", outsider.email, "--slug", "fern-3", "--json")
-    told = json.loads(run_well(app, "projects", "import", *arguments))
+    told = bring(app, often, outsider, "--slug", "fern-3")
     kept = sorted(row["slug"] for row in read_rows(app, told["_id"])["old_slug"])
     assert kept == [f"fern-{day:02}" for day in range(3, 23)]
 
 
 def test_beside_the_original_ids_are_new_and_all_else_is_the_same(app, project, archive, owner):
-    arguments = ["projects", "import", str(archive), "--account", owner.account_id]
-    refused = run(app, *arguments)
+    refused = run(app, "projects", "import", str(archive), "--account", owner.email)
     assert refused.exit_code == 1
     assert refused.stderr == (
         "Error: The slug fern is already taken. Choose another, such as --slug fern-2.\n"
     )
-    told = json.loads(run_well(app, *arguments, "--slug", "fern-2", "--json"))
+    told = bring(app, archive, owner, "--slug", "fern-2")
     assert (told["slug"], told["lostSlugs"]) == ("fern-2", ["fern-before"])
     assert told["waitingRequests"] == 1
     assert told["renewedIds"] > 10

@@ -37,7 +37,7 @@ from tests.auth.browsers import open_browser
 from tests.auth.tokens import give_token
 from tests.collection.authors.authors import Visitor
 from tests.conftest import Caller
-from tests.support.commands import run, run_well
+from tests.support.commands import run, run_json, run_well
 from tests.support.rows import read_testimonials
 from tests.testimonials.counts.test_histories import find_differences
 from tests.testimonials.moderation.test_setting_aside import decide
@@ -85,12 +85,11 @@ def archive(app: Flask, project: str, tmp_path: Path) -> Path:
 
 
 def bring(app: Flask, owner: Caller, path: Path) -> Described:
-    told = run_well(
-        app, "projects", "import", str(path), "--account", owner.email, "--slug", "oat-2", "--json"
-    )
+    into = ("--account", owner.email, "--slug", "oat-2")
+    told = run_json(app, "projects", "import", str(path), *into)
     with app.app_context():
         run_due("jobs")
-    return dict(json.loads(told))
+    return dict(told)
 
 
 def count(app: Flask, project_id: str) -> list[int]:

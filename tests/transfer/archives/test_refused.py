@@ -1,7 +1,6 @@
 """Archives that are refused: nothing that is wrong comes in."""
 
 import io
-import json
 import sys
 import zipfile
 from collections.abc import Callable
@@ -15,7 +14,7 @@ from PIL import Image as Pictures
 from testimonials.dashboard.exports import MAX_PARTS, MOST_OF_A_PAGE
 from testimonials.projects.models import Project
 from testimonials.transfer.archives.reading import ArchiveRefused, open_archive
-from tests.support.commands import run, run_well
+from tests.support.commands import run, run_json
 from tests.support.pictures import to_bytes, webp_of_size
 from tests.support.process import run_program
 from tests.support.rows import count_rows
@@ -284,7 +283,6 @@ def test_a_reserved_or_misspelt_slug_is_refused(app, outsider):
 
 def test_a_change_names_no_picture_of_others(app, outsider, tmp_path):
     changed = change_json(VERSION_1, remember(avatarId="f" * 24), tmp_path / "changed.zip")
-    arguments = ("--account", outsider.email, "--json")
-    told = json.loads(run_well(app, "projects", "import", str(changed), *arguments))
+    told = run_json(app, "projects", "import", str(changed), "--account", outsider.email)
     (change,) = read_rows(app, told["_id"])["event"]
     assert change["before"] == {"avatar_id": None}

@@ -1,7 +1,6 @@
 """Copies of photos: from the public internet alone, and within their time."""
 
 import hashlib
-import json
 import socket
 from collections.abc import Iterator
 
@@ -15,7 +14,7 @@ from testimonials.transfer.models import TableImport
 from testimonials.transfer.tables.jobs import copy_some
 from testimonials.transfer.tables.photos import PictureUnreachable, fetch_picture, is_website
 from tests.integrations.webhooks.receiver import Handler, drip, receiving
-from tests.support.commands import run, run_well
+from tests.support.commands import run_json
 from tests.support.pictures import photo, read, to_bytes
 from tests.support.rows import read_testimonials
 from tests.support.servers import PATIENCE
@@ -124,9 +123,7 @@ def test_a_copy_replaces_its_url(app, owner, website, tmp_path):
     project, file = owner.create_project(slug="fern")["_id"], tmp_path / "file.csv"
     paths = ("/turn", "/page", "/nothing")
     file.write_text("Name,Review,Avatar\n" + "".join(f"{x},Words,{website}{x}\n" for x in paths))
-    import_id = json.loads(run_well(app, "testimonials", "import", "fern", str(file), "--json"))[
-        "import"
-    ]
+    import_id = run_json(app, "testimonials", "import", "fern", str(file))["import"]
     with app.app_context():
         copied = copy_some(import_id, "", is_here)
         assert copied is not None
@@ -158,8 +155,7 @@ def test_an_address_in_the_own_network_stays_an_address(app, owner, website, tmp
     project, file = owner.create_project(slug="fern")["_id"], tmp_path / "file.csv"
     url = f"{website}/picture?size=1"
     file.write_text(f"Name,Review,Avatar\nA,B,{url}")
-    result = run(app, "testimonials", "import", "fern", str(file), "--json", *options)
-    photos = json.loads(result.stdout)["photos"]
+    photos = run_json(app, "testimonials", "import", "fern", str(file), *options)["photos"]
     reason = "It leads to a private network."
     assert photos == ([{"url": url, "reason": reason}] if options else [])
     (row,) = read_testimonials(app, project)

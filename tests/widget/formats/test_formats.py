@@ -54,9 +54,7 @@ def test_they_show_what_the_widget_shows(app, client, project):
     assert _words(client, project) == [[]] * 2
 
 
-def test_they_may_be_fetched_from_anywhere_and_kept_until_something_changes(
-    app, client, owner, agent, project
-):
+def test_they_may_be_fetched_from_anywhere(app, client, owner, agent, project):
     owner.create_testimonial(project)
     base = f"/widget/{project}"
     types = ("text/html; charset=utf-8", "application/feed+json")
@@ -64,8 +62,6 @@ def test_they_may_be_fetched_from_anywhere_and_kept_until_something_changes(
         answer = client.get(f"{base}/{form}")
         assert answer.headers["Content-Type"] == kind
         assert answer.headers["Access-Control-Allow-Origin"] == "*"
-        again = client.get(f"{base}/{form}", headers={"If-None-Match": answer.headers["ETag"]})
-        assert (again.status_code, again.data) == (304, b"")
         bad = ("limit=51", "limit=0", "limit=" + "9" * 400, "limit=x", "id=1", "min=2001",
                "theme=blue", "after=x", "tag=" + "x" * 500, "tag=%0A", "min=%D9%A3")  # fmt: skip
         for query in bad:

@@ -218,8 +218,6 @@ def test_the_fragment_needs_nothing_else(client, owner, project):
     assert "url(" not in answer.text
     assert re.findall(r'(?:src|data)="([^"]+)"', answer.text) == []
     assert len(_texts(client.get(f"{path}?limit=2").text)) == 2
-    again = client.get(path, headers={"If-None-Match": answer.headers["ETag"]})
-    assert (again.status_code, again.data) == (304, b"")
     for limit in ("0", "51", "-1", "x", "1" * 12, "%D9%A3"):
         assert client.get(f"{path}?limit={limit}").status_code == 400
     assert client.get(f"{path}?after=x").status_code in (200, 400)
