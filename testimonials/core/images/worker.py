@@ -152,8 +152,8 @@ atexit.register(decoder.close)
 
 def _exchange(connection: socket.socket, file: IO[bytes]) -> bytes:
     """Return a child's answer to a file, cut off if it was killed; raises `OSError`."""
-    # Longer than a child lives.
-    connection.settimeout(SECONDS + 5)
+    # Longer than a child lives, and than it takes to give its memory back.
+    connection.settimeout(SECONDS + 30)
     # Piece by piece: read as a whole, files of ten megabytes would leave a worker large for good.
     with connection.makefile("wb") as sent:
         shutil.copyfileobj(file, sent)
