@@ -41,7 +41,8 @@ class Handler(BaseHTTPRequestHandler):
 
 
 def drip(handler: Handler) -> None:
-    for _ in range(100):
+    # For a minute, unless nobody reads on.
+    for _ in range(1200):
         handler.wfile.write(b"X")
         handler.wfile.flush()
         threading.Event().wait(0.05)
