@@ -1,6 +1,7 @@
 """The projects' page: the list, however long, and the form that creates one."""
 
 import re
+from datetime import timedelta
 
 import pytest
 from flask import Flask
@@ -106,7 +107,7 @@ def add_projects(app: Flask, owner: Caller, count: int) -> list[str]:
             same
             | {
                 "id": f"{number:024x}", "slug": f"at-{number}", "business_name": f"Shop {number}",
-                "created_at": row.created_at.replace(year=row.created_at.year + number),
+                "created_at": row.created_at + timedelta(days=number),
             }
             for number in range(1, count)
         ]  # fmt: skip
