@@ -1,5 +1,6 @@
 """What strangers damage is refused in words: no parser breaks by it."""
 
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 
@@ -10,10 +11,11 @@ from sqlalchemy import delete
 from testimonials.core.extensions import db
 from testimonials.core.http.rate_limits import RateLimitCounter
 from tests.attacks import parsers_of_files, parsers_of_messages, parsers_of_proofs
-from tests.attacks.parsing import PARSERS, Attacked
+from tests.attacks.parsing import PARSERS, Attacked, Parser
 from tests.auth.billing.test_stripe_webhook import PLANS, SECRET
 from tests.conftest import MakeApp, MakeCaller
 from tests.support.mutating import mutate
+from tests.support.plans import count_statements
 from tests.support.sampling import rounds
 
 pytestmark = [pytest.mark.thorough, pytest.mark.postgres]
@@ -31,8 +33,11 @@ def attacked(make_app: MakeApp, make_caller: MakeCaller, tmp_path: Path) -> Atta
 # What Werkzeug leaves open of a form that ends too early.
 @pytest.mark.filterwarnings("ignore:Unclosed file:ResourceWarning")
 @pytest.mark.parametrize("name", PARSERS)
-def test_damage_is_refused_in_words(attacked, name):
+def test_damage_is_refused_in_words(attacked, backend, name):
     parser, chance, faults = PARSERS[name](attacked), Random(name), {}
+    if backend == "postgresql" and not asks_database(attacked.app, parser):
+        # The same damage, read the same, is refused on SQLite.
+        return
     for number in range(rounds(500, 20_000)):
         if number % 10 == 0:
             forget_counts(attacked.app)
@@ -46,6 +51,16 @@ def test_damage_is_refused_in_words(attacked, name):
     assert not faults, "\n\n".join(
         f"{what}: {fault!s:.200}\n{bad!r:.500}" for what, (fault, bad) in faults.items()
     )
+
+
+def asks_database(app: Flask, parser: Parser) -> bool:
+    def read() -> None:
+        for sample in parser.samples:
+            with suppress(*parser.refusals):
+                parser.read(sample)
+
+    with app.app_context():
+        return count_statements(db.engine, read) > 0
 
 
 def describe(fault: Exception) -> str:
