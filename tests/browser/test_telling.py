@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Page, Route
 
 from tests.browser.conftest import OpenPage, Project
-from tests.browser.widget.conftest import HostPage, host
+from tests.browser.widget.conftest import HostPage, host, settle_later
 from tests.browser.widget.test_recordings import fill as fill_with_recordings
 from tests.browser.widget.test_snippet_on_another_origin import TEXTS, check_widget, fill
 from tests.support.rows import add_testimonial
@@ -106,8 +106,7 @@ def scroll_to(open_page: OpenPage, host: HostPage) -> Page:
     listen(page)
     page.clock.install()
     page.goto(host.url)
-    expect(page.locator('[data-testimonials-state="ready"]')).to_be_visible()
-    page.wait_for_load_state("networkidle")
+    settle_later(page)
     assert wait_until_told(page, lambda _: True) == {"seen": set(), "read": set()}
     page.clock.pause_at(page.evaluate("Date.now()") / 1000 + 60)
     page.evaluate("scrollTo(0, 9000)")
