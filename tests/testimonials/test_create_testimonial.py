@@ -60,9 +60,8 @@ def test_name_and_text_are_required(owner, project_id):
         assert name in error["message"]
         assert "required" in error["message"]
     for name in ("authorName", "authorRole", "authorCompany"):
-        for character in ("\n", "\u2028", "\u2029", "\x85"):
-            error = _refuse(owner, project_id, NEEDED | {name: f"a{character}b"})
-            assert error["errors"][name] == ["Must be one line, without line breaks."]
+        error = _refuse(owner, project_id, NEEDED | {name: "a\nb"})
+        assert error["errors"][name] == ["Must be one line, without line breaks."]
 
 
 def test_lengths_count_code_points_after_trimming(owner, project_id):

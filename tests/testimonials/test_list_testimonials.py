@@ -1,5 +1,6 @@
 """GET /v1/projects/:id/testimonials (spec, "GET /v1/projects/:id/testimonials")."""
 
+import itertools
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
@@ -111,13 +112,10 @@ def test_a_page_holds_50_or_up_to_100(app, owner, project_id):
 
 
 def test_a_negative_or_something_else_than_digits_is_400(owner, project_id):
-    odd = "-1 abc 1_0 %205 5%20 +5 %2B5 1.0 1e1 0x10 ٣ ５ ² null true NaN 5%00 5%0A"
-    for name in ("limit", "offset"):
-        for value in ["", *odd.split(), "9" * 5000]:
-            answer = owner.get(f"/v1/projects/{project_id}/testimonials?{name}={value}")
-            assert answer.status_code == 400
-            assert list(answer.json["errors"]) == [name]
-            assert "whole number" in answer.json["message"]
+    for name, value in itertools.product(("limit", "offset"), ("", "-1", "1.0", "%2B5", "٣")):
+        answer = owner.get(f"/v1/projects/{project_id}/testimonials?{name}={value}")
+        body = error_of(answer, 400, "VALIDATION_FAILED", name)
+        assert "whole number" in body["message"]
     path = f"/v1/projects/{project_id}/testimonials?status=pending&limit=5&limit=6"
     body = error_of(owner.get(path), 400, "VALIDATION_FAILED", "status", "limit")
     assert "limit, after, offset." in body["errors"]["status"][0]

@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from marshmallow import ValidationError
 from werkzeug.datastructures import MultiDict
@@ -94,6 +94,8 @@ def test_a_text_is_trimmed_and_counted_in_code_points(text):
 
 
 @given(st.text(max_size=15))
+@example("a\u2028b")
+@example("a\x85b")
 def test_a_line_that_is_taken_has_no_line_break_and_is_not_blank(text):
     try:
         loaded = load(line=text)["line"]
