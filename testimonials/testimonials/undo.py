@@ -79,7 +79,7 @@ def undo_batch(project: Project, token: str, actor: str) -> Undone:
         raise ActionRefused(
             gettext_noop("This can’t be undone anymore. Changes can be undone for one day.")
         )
-    step, ids = _find(batch)
+    step, ids = _find(project, batch)
     if step is None or not ids:
         raise ActionRefused(
             gettext_noop("It has been changed since, so there is nothing left to undo.")
@@ -95,10 +95,10 @@ def undo_last(project: Project, actor: str) -> Undone:
     """
     passed: list[Step] = []
     for batch in list_steps(project.id, actor):
-        step, ids = _find(batch)
+        step, ids = _find(project, batch)
         if step and ids:
             return Undone(step, _put_back(project, step, ids, actor), passed)
-        _mark(PASSED_OVER, _is_of(batch))
+        _mark(PASSED_OVER, _is_of(project, batch))
         passed += [step] if step else []
     raise ActionRefused(
         gettext_noop("You have nothing left to undo here. Changes can be undone for one day.")
@@ -126,10 +126,15 @@ def list_steps(project_id: str, actor: str) -> Sequence[str]:
     ).all()
 
 
-def _is_of(batch: str) -> ColumnElement[bool]:
-    """Return the condition for the changes of a batch, in all its parts."""
+def _is_of(project: Project, batch: str) -> ColumnElement[bool]:
+    """Return the condition for the changes of a batch, in all its parts.
+
+    An archive names the batches of its changes, so others may have the same in theirs.
+    """
     of = Event.batch_id
-    return and_(of >= batch, of < end_of_parts(batch))
+    # Not found by the index of projects, in which all of its history is.
+    is_own = func.coalesce(Event.project_id, "") == project.id
+    return and_(of >= batch, of < end_of_parts(batch), is_own)
 
 
 def _put_back(project: Project, step: Step, ids: Sequence[str], actor: str) -> int:
@@ -139,13 +144,13 @@ def _put_back(project: Project, step: Step, ids: Sequence[str], actor: str) -> i
         changes = _read(project, step.batch, some)
         _, count = change_all(project, changes, actor, "undo", part)
         done = Event.testimonial_id.in_([row.id for row, _ in changes])
-        _mark(clock.now(), _is_of(step.batch), done)
+        _mark(clock.now(), _is_of(project, step.batch), done)
         _mark(clock.now(), Event.batch_id == part.id)
         return count
 
     _, count = in_parts(ids, work)
     if count < step.count:
-        _mark(PASSED_OVER, _is_of(step.batch), Event.undone_at.is_(None))
+        _mark(PASSED_OVER, _is_of(project, step.batch), Event.undone_at.is_(None))
     return count
 
 
@@ -158,14 +163,14 @@ def _mark(time: datetime, *conditions: ColumnElement[bool]) -> None:
     )
 
 
-def _find(batch: str) -> tuple[Step | None, Sequence[str]]:
+def _find(project: Project, batch: str) -> tuple[Step | None, Sequence[str]]:
     """Return a batch, and the ids of the testimonials of which it can be put back.
 
     None for one whose testimonials are gone.
     """
     row, change = Testimonial, Event
     columns = (row.id, row.author_name, row.status, change.action, change.before)
-    found = db.session.execute(_of_batch(batch, *columns)).all()
+    found = db.session.execute(_of_batch(project, batch, *columns)).all()
     if not found:
         return None, ()
     first = found[0]
@@ -178,7 +183,7 @@ def _find(batch: str) -> tuple[Step | None, Sequence[str]]:
 
 def _read(project: Project, batch: str, ids: Sequence[str]) -> Changes:
     """Return what puts back each change of a batch after which nothing else was changed."""
-    query = _of_batch(batch, Testimonial, Event.before)
+    query = _of_batch(project, batch, Testimonial, Event.before)
     rows = db.session.execute(query.where(Event.testimonial_id.in_(ids))).all()
     known: dict[str, str] = {}
     if any("tags" in each.before for each in rows):
@@ -195,7 +200,7 @@ def _read(project: Project, batch: str, ids: Sequence[str]) -> Changes:
     return changes
 
 
-def _of_batch(batch: str, *columns: Any) -> Select[Any]:
+def _of_batch(project: Project, batch: str, *columns: Any) -> Select[Any]:
     """Return a query for the changes of a batch, and whether something else was changed since."""
     change, later = Event, aliased(Event)
     is_later = or_(
@@ -210,7 +215,7 @@ def _of_batch(batch: str, *columns: Any) -> Select[Any]:
         still_stands,
     )
     query = select(*columns, change.undone_at, change.reason, was_changed.label("was_changed"))
-    return query.join(change, change.testimonial_id == Testimonial.id).where(_is_of(batch))
+    return query.join(change, change.testimonial_id == Testimonial.id).where(_is_of(project, batch))
 
 
 def _can_undo(change: Any, status: str) -> bool:

@@ -15,8 +15,10 @@ from werkzeug.test import TestResponse
 from testimonials.auth.models import Account
 from testimonials.collection.request_mail import has_due_mails
 from testimonials.core import clock
+from testimonials.core.audit import Event
 from testimonials.core.clock import iso
 from testimonials.core.db.engine import Base, list_columns
+from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.extensions import db
 from testimonials.projects.models import Project
 from testimonials.testimonials import models
@@ -309,6 +311,30 @@ def test_changes_with_ids_of_tomorrow_let_those_of_today_be_recorded(app, browse
     path = f"{inbox.request.path.removesuffix('/inbox')}/testimonials/new"
     form = {"author_name": "Maya", "text": "Words.", "submitted_on": "2024-01-01"}
     assert browser.post(path, data=form).status_code == 303
+
+
+def test_undoing_what_an_archive_names_undoes_nothing_of_others(
+    app, owner, outsider, browser, tmp_path
+):
+    project = owner.create_project(slug="oat")["_id"]
+    one = owner.create_testimonial(project)["_id"]
+    path = f"/dashboard/projects/{project}/decide/{one}"
+    assert browser.post(path, data={"action": "reject"}).status_code == 303
+    with app.app_context():
+        batch = db.session.scalars(select(Event.batch_id).where(Event.action == "reject")).one()
+
+    def change(described: dict[str, Any]) -> None:
+        row = next(row for row in described["testimonials"] if row["changes"])
+        later = {"id": new_identifier(), "batchId": f"{batch}0001", "actor": outsider.email}
+        later |= {"action": "reject", "createdAt": iso(clock.now())}
+        row["changes"] = [row["changes"][0] | later]
+
+    comer = open_browser(app, outsider)
+    upload(comer, change_json(VERSION_1, change, tmp_path / "evil.zip").read_bytes())
+    inbox = comer.post(f"{PATH}/confirm", data={"slug": "fern"}, follow_redirects=True)
+    assert inbox.status_code == 200
+    assert comer.post(f"{inbox.request.path}/undo").status_code == 303
+    assert [row.status for row in read_testimonials(app, project) if row.id == one] == ["rejected"]
 
 
 def test_words_of_an_archive_are_text(browser, tmp_path):
