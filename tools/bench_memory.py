@@ -35,8 +35,8 @@ STARTS = (
 )
 # What would end the visit.
 ENDING = re.compile("logout|/delete$|/deletion|/end$|/sessions|/leave$|/switch$|replace|/live$")
-# Long enough for the background work that follows a start or a change.
-REST_SECONDS = 15
+# Long enough for what is done each minute, and the background work that follows a change.
+REST_SECONDS = 65
 
 
 class Browser:

@@ -1,6 +1,7 @@
 """Email addresses: which are accepted, and who may sign up."""
 
-from functools import lru_cache
+import sys
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from marshmallow import ValidationError
@@ -140,9 +141,19 @@ def _validate(text: str) -> "ValidatedEmail":
         raise EmailMalformed(message, errors={"email": [str(error)]}) from None
 
 
-def _is_disposable(domain: str) -> bool:
+@cache
+def _list_disposable() -> str:
+    """Return the domains of disposable addresses, each between line ends.
+
+    As a set, and as the constants of the library's module, they take ten times the memory.
+    """
     from disposable_email_domains import blocklist
 
+    sys.modules.pop("disposable_email_domains", None)
+    return "\n".join(["", *blocklist, ""])
+
+
+def _is_disposable(domain: str) -> bool:
     settings = current_settings()
     denied = set(map(_to_ascii, settings.email_deny_domains))
     allowed = set(map(_to_ascii, settings.email_allow_domains))
@@ -151,7 +162,7 @@ def _is_disposable(domain: str) -> bool:
         parent = ".".join(labels[start:])
         if parent in allowed:
             return False
-        if parent in denied or parent in blocklist:
+        if parent in denied or f"\n{parent}\n" in _list_disposable():
             return True
     return False
 

@@ -2,6 +2,7 @@
 
 import copy
 import ctypes
+import gc
 import json
 import os
 import re
@@ -13,7 +14,7 @@ import time
 import weakref
 from collections import Counter
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache, lru_cache
 from ipaddress import IPv6Address
 from typing import Any
 
@@ -29,7 +30,7 @@ from testimonials.core.http.errors import error_body
 from testimonials.core.http.security import DATA_POLICY
 from testimonials.core.http.urls import remove_base_path
 from testimonials.core.images.uploads import largest_form
-from testimonials.core.jobs import BackgroundWorker
+from testimonials.core.jobs import BackgroundWorker, repeating
 from testimonials.core.settings.current import current_settings
 
 # Limits on a worker's connections: how long each may take, and which is closed to make room.
@@ -335,6 +336,21 @@ def use_one_arena() -> None:
         mallopt(M_ARENA_MAX, 1)
 
 
+# What has been loaded stays, so that it is looked through no more.
+_freeze_once = cache(gc.freeze)
+
+
+def give_back_memory() -> None:
+    """Free what each minute's requests left in circles, and give free pages to the system.
+
+    Circles are rare, so that the collector by itself would let megabytes of them lie.
+    """
+    gc.collect()
+    _freeze_once()
+    if (malloc_trim := getattr(ctypes.CDLL(None), "malloc_trim", None)) is not None:
+        malloc_trim(0)
+
+
 class Server:
     """Waitress on a socket that workers share; it ends without dropping a request."""
 
@@ -410,7 +426,8 @@ def run_until_ended(server: Server, background: BackgroundWorker, parent: int) -
     """Answer and do background work until SIGTERM, or until the parent is gone."""
     background.start()
     signal.signal(signal.SIGTERM, lambda *_: server.stop())
-    server.answer(lambda: os.getppid() != parent)
+    with repeating(give_back_memory, 60, "memory"):
+        server.answer(lambda: os.getppid() != parent)
     # A mail being sent gets as much time as the requests.
     end = time.time() + DRAIN_SECONDS
     background.stop(timeout=0)

@@ -52,6 +52,24 @@ load_all()
 print(*sys.modules)
 """
 
+# A circle with 40 MB, and what was made after it, so that they are no end of the heap.
+CIRCLE = """
+from pathlib import Path
+from testimonials.operations.server.worker import give_back_memory
+
+def read_own():
+    lines = Path("/proc/self/smaps_rollup").read_text().splitlines()
+    return sum(int(line.split()[1]) for line in lines if line.startswith("Private_"))
+
+circle = [bytes(2000) for _ in range(20_000)]
+circle.append(circle)
+after = bytes(2000)
+before = read_own()
+del circle
+give_back_memory()
+print(before - read_own())
+"""
+
 
 def test_nothing_new_is_loaded_before_the_first_answer(tmp_path):
     service = start_service(tmp_path, (), {})
@@ -90,6 +108,11 @@ def test_a_worker_keeps_nothing_of_another_database_and_no_decoder_in_memory(tmp
     done = run_program((sys.executable, "-c", WHOLE), env=clean_environment(tmp_path, {}))
     assert "testimonials.widget.cache" in done.stdout
     assert not {"sqlalchemy.dialects.postgresql", "PIL"} & {*done.stdout.split()}
+
+
+def test_what_requests_left_in_circles_goes_back_to_the_system(tmp_path):
+    done = run_program((sys.executable, "-c", CIRCLE), env=clean_environment(tmp_path, {}))
+    assert int(done.stdout) > 35_000, done.stderr
 
 
 def test_whoever_asks_while_modules_are_loaded_is_answered(tmp_path):
