@@ -70,6 +70,9 @@ def add_routes(app: Flask) -> None:
     """Let every address of the product lead to its view; the blueprints are registered."""
     for route in read_routes():
         app.add_url_rule(route.rule, route.endpoint, methods=[route.method])
+    for rule in app.url_map.iter_rules():
+        # Needed to add them alone; all of them take a megabyte.
+        rule._parts = []
     app.view_functions = Views(app)
 
 
