@@ -71,7 +71,7 @@ _servers: list[PostgresServer | RedisServer] = []
 
 
 # The marks of what a plain run leaves out, and the sentence that it ends with.
-NOT_PLAIN = {"browser", "deep", "thorough"}
+NOT_PLAIN = {"deep", "thorough"}
 WHOLE_FILE = re.compile(rf"^pytestmark = .*\bmark\.({'|'.join(sorted(NOT_PLAIN))})\b", re.M)
 BROWSER = Path(__file__).parent / "browser"
 # Where a test goes to every door.
@@ -116,8 +116,10 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     """Leave files unread that are wholly for other runs: they import what is not installed."""
     if config.option.all or config.option.postgres:
         return None
+    if BROWSER in (collection_path, *collection_path.parents):
+        return True
     if collection_path.suffix != ".py":
-        return collection_path == BROWSER or None
+        return None
     return bool(WHOLE_FILE.search(collection_path.read_text(encoding="utf-8"))) or None
 
 
@@ -149,7 +151,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def _is_short(item: pytest.Item) -> bool:
     marks = {mark.name for mark in item.iter_markers()}
-    return not (marks & {"process", *NOT_PLAIN} or item.path.parent.name in LONG)
+    is_long = item.path.parent.name in LONG or BROWSER in item.path.parents
+    return not (is_long or marks & {"process", *NOT_PLAIN})
 
 
 def _runs_on_postgres(item: pytest.Item) -> bool:

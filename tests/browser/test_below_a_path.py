@@ -9,8 +9,6 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import Project, Site, serve_site
 from tests.browser.pages import follow, send_testimonial
 
-pytestmark = [pytest.mark.browser, pytest.mark.process]
-
 BASE = "/testimonials"
 
 

@@ -23,8 +23,6 @@ from playwright.sync_api import expect
 
 from tests.support.servers import PATIENCE
 
-pytestmark = [pytest.mark.browser, pytest.mark.process]
-
 
 class Storage:
     def __init__(self) -> None:

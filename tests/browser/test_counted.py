@@ -3,14 +3,11 @@
 import re
 from dataclasses import dataclass
 
-import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.pages import follow
 from tests.dashboard.insights.counted import add_reads, add_views, add_visits
 from tests.support.rows import add_testimonial
-
-pytestmark = pytest.mark.browser
 
 DESK = {"width": 1280, "height": 720}
 PHONE = {"width": 390, "height": 720}

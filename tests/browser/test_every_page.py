@@ -20,8 +20,6 @@ from tests.browser.looks import find_dead_links, look, look_on_a_phone, open_all
 from tests.browser.rich_world import RichSite, path_at, serve_rich_site
 from tests.support import sampling
 
-pytestmark = [pytest.mark.browser, pytest.mark.process]
-
 Known = dict[str, set[str]]
 
 # In how many tests; one worker takes each.

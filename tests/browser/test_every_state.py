@@ -26,7 +26,6 @@ from tests.dashboard.insights.counted import add_views
 from tests.support.rows import add_recording, read_testimonials
 
 __all__ = ["site"]
-pytestmark = [pytest.mark.browser, pytest.mark.process]
 
 Journey = Callable[[Site, OpenPage], Iterator[Page]]
 

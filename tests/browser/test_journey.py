@@ -2,13 +2,9 @@
 
 from concurrent.futures import ThreadPoolExecutor
 
-import pytest
-
 from tools.journey import TESTIMONIALS, run_journey
 
 
-@pytest.mark.browser
-@pytest.mark.process
 def test_from_agent_init_to_the_widget_on_a_page_of_another_origin(tmp_path):
     picture = tmp_path / "widget.png"
     # It starts a browser of its own, and one thread can hold but one.

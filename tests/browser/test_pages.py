@@ -1,13 +1,10 @@
 """Pages as a person uses them: the front page, claiming, Insights and Integrations."""
 
-import pytest
 from playwright.sync_api import expect
 
 from tests.browser.pages import CLIPBOARD, follow
 from tests.conftest import PASSWORD
 from tests.dashboard.insights.counted import add_views
-
-pytestmark = [pytest.mark.browser, pytest.mark.process]
 
 READ = """() => {
   const root = document.querySelector('[data-testimonials-state="ready"]').shadowRoot;

@@ -2,13 +2,10 @@
 
 import re
 
-import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import Project
 from tests.browser.pages import next_page
-
-pytestmark = [pytest.mark.browser, pytest.mark.process]
 
 LONG = "An unbroken" + "word" * 480
 

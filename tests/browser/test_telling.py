@@ -16,7 +16,6 @@ from tests.support.rows import add_testimonial
 from tests.support.servers import wait_for
 
 __all__ = ["host"]
-pytestmark = [pytest.mark.browser, pytest.mark.process]
 
 PERSON = "Object.defineProperty(Navigator.prototype, 'webdriver', { get: () => false });"
 ASKS = {"globalPrivacyControl": "true", "doNotTrack": "'1'"}

@@ -11,8 +11,6 @@ from tests.browser.looks import look
 from tests.browser.pages import follow, next_page
 from tests.support.servers import free_port
 
-pytestmark = [pytest.mark.browser, pytest.mark.process]
-
 COMPANY = "Maplevale ID"
 
 

@@ -12,8 +12,6 @@ from testimonials.core.extensions import db
 from tests.browser.conftest import Site, serve_site
 from tests.support.servers import free_port
 
-pytestmark = [pytest.mark.browser, pytest.mark.process]
-
 SECURITY = "/dashboard/account/security"
 
 

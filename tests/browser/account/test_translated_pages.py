@@ -5,8 +5,6 @@ import pytest
 from tests.support.sampling import sample
 from tests.support.servers import wait_for
 
-pytestmark = [pytest.mark.browser, pytest.mark.process]
-
 PAGES = (
     "inbox", "collect", "collect/asked", "widget", "widget/new", "collect/page",
     "insights", "integrations", "settings", "import", "domain", "team",

@@ -4,7 +4,6 @@ import base64
 import re
 import threading
 
-import pytest
 from playwright.sync_api import FilePayload, Page, Route, expect
 
 from tests.browser.conftest import Project
@@ -12,8 +11,6 @@ from tests.browser.pages import WATCH_SHIFTS, follow, open_form
 from tests.collection.test_photos import phone_photo
 from tests.support.pictures import HEIC, photo, png_of_size, read, to_bytes
 from tests.support.rows import change_project, read_testimonials
-
-pytestmark = [pytest.mark.browser, pytest.mark.process]
 
 TEXT = "Two good questions, then gold.\nWorth <b>every</b> minute."
 SEND = "Send my testimonial"

@@ -8,8 +8,6 @@ from tests.browser.looks import find_overflow
 from tests.browser.pages import WATCH_SHIFTS, follow, open_form
 from tests.support.sampling import sample
 
-pytestmark = [pytest.mark.browser, pytest.mark.process]
-
 CODES = ["en", "de", "es", "fr", "it", "nl", "pl", "pt", "sv", "tr", "ja", "ar"]
 MOST_BYTES = 45_000
 # Names the element that is painted largest.

@@ -12,8 +12,6 @@ from tests.support.rows import change_project
 from tests.testimonials.media.recorded import FILES
 from tools.journey import CHROMIUM_FLAGS
 
-pytestmark = [pytest.mark.browser, pytest.mark.process]
-
 PHONE = {"viewport": {"width": 360, "height": 680}, "has_touch": True}
 DESIGN = {"video": True, "voice": True, "prompts": ["What did you come for?", "What changed?"]}
 

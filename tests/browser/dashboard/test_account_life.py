@@ -1,6 +1,5 @@
 """Accounts in a browser: begun or got into by somebody else, and with many projects."""
 
-import pytest
 from playwright.sync_api import Route, expect
 
 from testimonials.auth.models import Account
@@ -10,8 +9,6 @@ from tests.browser.account.test_security import forget_proofs
 from tests.browser.conftest import Project, Site
 from tests.browser.pages import PAINTED, follow
 from tests.support.servers import wait_for
-
-pytestmark = [pytest.mark.browser, pytest.mark.process]
 
 PASSWORD = "three blue wardrobes"
 

@@ -1,6 +1,5 @@
 """The Brand screen: what is tried shows at once, and one choice changes everything."""
 
-import pytest
 from playwright.sync_api import expect
 from sqlalchemy import update
 
@@ -12,8 +11,6 @@ from tests.browser.conftest import serve_site
 from tests.browser.pages import follow
 from tests.browser.test_counted import DESK, PHONE, Taps
 from tests.projects.test_website import serve_website
-
-pytestmark = pytest.mark.browser
 
 
 def test_from_the_front_page_to_a_page_of_ones_own_in_three_taps(site, open_page):

@@ -2,13 +2,10 @@
 
 import re
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.pages import follow
 from tests.support.servers import wait_for
-
-pytestmark = [pytest.mark.browser, pytest.mark.process]
 
 WIDE = {"width": 1280, "height": 800}
 PHONE = {"width": 390, "height": 844}

@@ -4,12 +4,9 @@ import contextlib
 import re
 from collections.abc import Iterator
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Project
-
-pytestmark = [pytest.mark.browser, pytest.mark.process]
 
 WORDS = "😀 Hair that stayed up through rain.\nHair for years."
 # A page's own selection, as a finger or a mouse makes it.

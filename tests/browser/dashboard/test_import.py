@@ -1,13 +1,9 @@
 """Importing a file in the dashboard, chosen and looked at."""
 
-import pytest
 from playwright.sync_api import FilePayload, Page, expect
 
 from tests.browser.conftest import Project
 from tests.browser.pages import follow
-
-pytestmark = [pytest.mark.browser, pytest.mark.process]
-
 
 # Made in the page, since so much would be long on its way there.
 CHOOSE_LARGE = """(field) => {

@@ -1,14 +1,11 @@
 """The owner's way: from the mail to an approved testimonial in the widget."""
 
-import pytest
 from playwright.sync_api import APIResponse, Route, expect
 
 from tests.browser.pages import CLIPBOARD, PAINTED, next_page, send_testimonial
 from tests.support.rows import add_testimonial
 from tests.support.servers import wait_for
 from tests.support.visitors import Visitors, words_of
-
-pytestmark = [pytest.mark.browser, pytest.mark.process]
 
 
 def test_the_menu_copies_an_approved_testimonials_address(site, open_page):

@@ -1,11 +1,8 @@
 """A new project, from the switcher: its sheet opens over the page, and without script is a page."""
 
-import pytest
 from playwright.sync_api import expect
 
 from tests.browser.pages import next_page
-
-pytestmark = pytest.mark.browser
 
 
 def test_a_project_is_created_over_the_page(open_page, project):

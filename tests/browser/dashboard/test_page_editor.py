@@ -12,8 +12,6 @@ from tests.browser.conftest import OpenPage, Project, Site
 from tests.browser.pages import follow, held_back
 from tests.support.servers import wait_for
 
-pytestmark = [pytest.mark.browser, pytest.mark.process]
-
 CONFIG = "publicPageConfig"
 
 

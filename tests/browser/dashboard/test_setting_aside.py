@@ -1,14 +1,11 @@
 """Setting aside in the row: S or the menu, a reason, and Undo; and the page without a script."""
 
-import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import Project, Site
 from tests.browser.looks import look
 from tests.browser.pages import follow, next_page
 from tests.support.rows import add_testimonial, read_testimonials
-
-pytestmark = [pytest.mark.browser, pytest.mark.process]
 
 
 def fill(site: Site, status: str = "pending") -> Project:

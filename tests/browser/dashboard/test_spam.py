@@ -8,8 +8,6 @@ from tests.browser.pages import open_form
 from tests.support.sampling import sample
 from tests.support.servers import wait_for
 
-pytestmark = [pytest.mark.browser, pytest.mark.process]
-
 # What a browser or a password manager fills in, by the kinds and names it knows.
 FILLER = """
 () => {

@@ -2,14 +2,11 @@
 
 import re
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Project
 from tests.browser.pages import follow, held_back, next_page
 from tests.support.pictures import photo, to_bytes
-
-pytestmark = [pytest.mark.browser, pytest.mark.process]
 
 PHOTO = {"name": "me.png", "mimeType": "image/png", "buffer": to_bytes(photo(300, 200), "PNG")}
 

@@ -14,8 +14,6 @@ from tests.browser.conftest import OpenPage, Project, Site
 from tests.browser.pages import CLIPBOARD
 from tests.support.servers import wait_for
 
-pytestmark = [pytest.mark.browser, pytest.mark.process]
-
 SHOWN = "main .stage:not(.is-next) [data-testimonials-project]"
 HEIGHTS = "all => all.map((each) => each.shadowRoot.querySelector('.tm').offsetHeight > 20)"
 WIDE = {"width": 1280, "height": 860}

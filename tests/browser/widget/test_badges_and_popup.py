@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from testimonials.widget.container import BADGES
@@ -20,8 +19,6 @@ from tests.browser.widget.conftest import (
     styles,
 )
 from tests.support.servers import wait_for
-
-pytestmark = pytest.mark.browser
 
 # What a link of each shape says to people who listen.
 SAYS = {

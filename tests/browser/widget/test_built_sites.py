@@ -12,8 +12,6 @@ from tests.browser.widget.test_npm_package import PACKAGES, install, run, servin
 from tests.support.rows import change_testimonial
 from tests.support.servers import free_port
 
-pytestmark = [pytest.mark.browser, pytest.mark.process]
-
 EXAMPLES = PACKAGES / "static-examples"
 COMMAND = "node_modules/.bin/testimonials-static"
 BUILD = (COMMAND, "build", "--pictures", "static/testimonials", "--path", "/testimonials/")

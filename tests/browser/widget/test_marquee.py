@@ -11,8 +11,6 @@ from tests.browser.axe import find_violations
 from tests.browser.widget.conftest import feed, item, look, open_widgets
 from tests.support.servers import wait_for
 
-pytestmark = pytest.mark.browser
-
 # A website's own policy: nothing but the service's script, data and pictures.
 POLICY = (
     "default-src 'none'; script-src {base}; connect-src {base}; img-src {base} data:; "

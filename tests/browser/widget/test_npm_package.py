@@ -13,8 +13,6 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-pytestmark = [pytest.mark.browser, pytest.mark.process]
-
 PACKAGES = Path(__file__).parents[3] / "packages"
 EXAMPLES = PACKAGES / "examples"
 TOOLS = EXAMPLES / "node_modules"

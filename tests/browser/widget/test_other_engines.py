@@ -10,8 +10,6 @@ from tests.browser.engines import Engine, start_firefox, start_webkit
 from tests.browser.widget.conftest import Pages, badge, feed, item
 from tests.browser.widget.test_server_rendered_widget import PEOPLE, READ
 
-pytestmark = [pytest.mark.browser, pytest.mark.process]
-
 STARTERS = {"firefox": start_firefox, "webkit": start_webkit}
 # Before the widget's script: what goes wrong, from the first moment on. Its name lets it pass where
 # a policy allows no other script of the page.

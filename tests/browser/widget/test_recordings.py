@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from testimonials.testimonials.media import recordings
@@ -11,8 +10,6 @@ from tests.browser.conftest import Project, Site
 from tests.browser.widget.conftest import HostPage
 from tests.support.rows import add_recording, add_testimonial
 from tests.testimonials.media.recorded import VIDEO, VOICE
-
-pytestmark = [pytest.mark.browser, pytest.mark.process]
 
 PLAYS = "media => media.currentTime > 0.1 && !media.paused"
 # The recordings are two seconds long, which may be over before a busy machine has looked.

@@ -9,8 +9,6 @@ from tests.browser.pages import WATCH_SHIFTS
 from tests.support.rows import add_recording, add_testimonial, change_project, change_testimonial
 from tests.support.sampling import sample
 
-pytestmark = [pytest.mark.browser, pytest.mark.process]
-
 PEOPLE = (
     ("Maya Kowalski", "Owner", 5, "Booking used to be three phone calls.\nNow it is none."),
     ("ليلى منصور", "مصممة", 4.5, "صالون هادئ ونظيف."),

@@ -11,8 +11,6 @@ from testimonials.projects.projects import lock_project
 from testimonials.widget.settings import save_widget
 from tests.browser.conftest import Project
 
-pytestmark = [pytest.mark.browser, pytest.mark.process]
-
 IS_DRAWN = (
     "() => document.querySelector('[data-testimonials-project]').shadowRoot?.querySelector('a')"
 )

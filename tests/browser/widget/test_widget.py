@@ -30,7 +30,6 @@ from tests.browser.widget.conftest import (
 )
 from tests.support.sampling import sample
 
-pytestmark = pytest.mark.browser
 PALETTES = ["neutral", "indigo", "emerald", "amber", "rose", "sky"]
 STYLES = ["default", "quote", "stripe", "gradient", "outlined"]
 LAYOUTS = ["masonry", "carousel", "list"]

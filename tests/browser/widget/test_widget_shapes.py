@@ -16,8 +16,6 @@ from tests.browser.widget.conftest import (
     widget,
 )
 
-pytestmark = pytest.mark.browser
-
 WHITE, BLACK = "rgb(255, 255, 255)", "rgb(23, 24, 30)"
 
 

@@ -14,8 +14,6 @@ from tests.browser.pages import follow
 from tests.browser.wordpress import PASSWORD, PLUGIN, WordPress, start_wordpress
 from tests.support.servers import memory_folder, wait_for
 
-pytestmark = [pytest.mark.browser, pytest.mark.process]
-
 MAIN = "testimonials-widget/testimonials-widget.php"
 
 
