@@ -74,15 +74,15 @@ def _ask_axe(
     page.emulate_media(color_scheme="light")
 
 
-def find_overflow(page: Page, width: int = PHONE) -> list[str]:
+def find_overflow(page: Page) -> list[str]:
     """Tell of what is wider than the screen, as it is and with as much space as anybody sets."""
     found = []
-    page.set_viewport_size({"width": width, "height": 800})
+    page.set_viewport_size({"width": PHONE, "height": 800})
     for css in (SPACED, ""):
         page.evaluate(SET_STYLE, css)
-        if page.evaluate("document.documentElement.scrollWidth") > width:
+        if page.evaluate("document.documentElement.scrollWidth") > PHONE:
             how = "spaced" if css else "plain"
-            found.append(f"{page.url}, {how}: wider than {width}: {page.evaluate(WIDEST, width)}")
+            found.append(f"{page.url}, {how}: wider than {PHONE}: {page.evaluate(WIDEST, PHONE)}")
     return found
 
 

@@ -119,11 +119,13 @@ def add_widget(app: Flask, project_id: str, name: str) -> None:
         save_widget(lock_project(project_id), name)
 
 
-def add_webhook(app: Flask, project_id: str, url: str = "https://example.com/hook") -> str:
+def add_webhook(app: Flask, project_id: str) -> str:
     with app.app_context():
         begin_write()
         project = lock_project(project_id)
-        endpoint = add_endpoint(project, url, [], "owner@example.com", project.account_id)
+        endpoint = add_endpoint(
+            project, "https://example.com/hook", [], "owner@example.com", project.account_id
+        )
         db.session.commit()
         return endpoint.id
 

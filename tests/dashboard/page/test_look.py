@@ -1,6 +1,5 @@
 """The page editor: every setting of the collection page that the API leaves to the dashboard."""
 
-import io
 import json
 from typing import Any
 
@@ -11,9 +10,9 @@ from werkzeug.test import TestResponse
 
 from testimonials.core.images.colors import contrast, find_text
 from tests.conftest import Caller
-from tests.dashboard.inbox.inbox import UNDO
+from tests.dashboard.inbox.inbox import JSON, UNDO
+from tests.support.pictures import to_bytes
 
-JSON = {"Accept": "application/json"}
 CHANGES = {
     "headline": "How was your visit?",
     "description": "Two sentences.\nOr three.", "thankYouMessage": "This made our morning.",
@@ -21,10 +20,8 @@ CHANGES = {
 }  # fmt: skip
 
 
-def picture(kind: str = "PNG", size: tuple[int, int] = (900, 300)) -> bytes:
-    out = io.BytesIO()
-    Image.new("RGB", size, "#047857").save(out, kind)
-    return out.getvalue()
+def picture() -> bytes:
+    return to_bytes(Image.new("RGB", (900, 300), "#047857"), "PNG")
 
 
 def save(browser: FlaskClient, project: str, **changes: Any) -> TestResponse:

@@ -11,7 +11,8 @@ from werkzeug.test import TestResponse
 
 from tests.conftest import Caller
 from tests.core.events import read_types
-from tests.dashboard.page.test_look import JSON, picture
+from tests.dashboard.inbox.inbox import JSON
+from tests.dashboard.page.test_look import picture
 from tests.support.rows import add_testimonial
 
 BREAD = {"id": "aaaaaaa1", "kind": "choice", "text": "What do you take?", "isPublic": True}

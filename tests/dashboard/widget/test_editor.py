@@ -15,9 +15,9 @@ from testimonials.projects import models
 from testimonials.widget.drafts import LOOKS
 from tests.auth.browsers import open_browser
 from tests.conftest import Caller
+from tests.dashboard.inbox.inbox import JSON
 from tests.support.rows import add_testimonial, add_widget, change_project
 
-JSON = {"Accept": "application/json"}
 # Another value of each control, and what it makes of the settings.
 OTHER: dict[str, tuple[Any, dict[str, Any], dict[str, Any]]] = {
     "colour": ("fc3", {}, {"brandColor": "#FFCC33"}),
@@ -92,8 +92,8 @@ def save(browser: FlaskClient, project_id: str, query: str = "", **changes: Any)
     return browser.post(path(project_id, query), data=form, headers=JSON)
 
 
-def publish(browser: FlaskClient, project_id: str, query: str = "") -> TestResponse:
-    return save(browser, project_id, query, publish="1")
+def publish(browser: FlaskClient, project_id: str) -> TestResponse:
+    return save(browser, project_id, publish="1")
 
 
 def test_the_whole_form_without_a_script(app, browser, project):
