@@ -163,7 +163,6 @@ def _describe_gallery(project: Project) -> Values:
     feed |= {
         "badge": {"url": wall_url(project.slug, project.own_host)},
         "cta": None,
-        "header": header,
         "lang": ENGLISH.code,
         "signs": ENGLISH.signs,
         "next": None,
@@ -176,7 +175,14 @@ def _describe_gallery(project: Project) -> Values:
         "small": {name: SMALL[name] for name in SHAPES},
         "chosen": draft["design"]["shape"] or drafts.find_nearest_look(draft["config"], design),
         "feed": feed,
-        "drawn": {name: _draw(project, widget, feed, name) for name in (*drafts.LOOKS, *SHAPES)},
+        # No look has an average on top that the widget lacks; what is small is little else.
+        "drawn": {
+            **{name: _draw(project, widget, feed, name) for name in drafts.LOOKS},
+            **{
+                name: _draw(project, widget, feed | {"header": header}, name) | {"header": header}
+                for name in SHAPES
+            },
+        },
         "ground": project.brand.get("read", {}).get("ground", ""),
         "widget": name_in_address() or None,
     }

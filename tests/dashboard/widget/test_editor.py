@@ -205,6 +205,20 @@ def test_a_badge_in_the_gallery_loads_nothing_for_cards(app, browser, project):
     assert {"cards", "extras"} <= set(drawn["single"]["draw"].split())
 
 
+@pytest.mark.parametrize("is_on", [True, False])
+def test_looks_are_shown_with_an_average_on_top_only_where_the_widget_has_one(
+    app, browser, project, is_on
+):
+    add_testimonial(app, project, rating=4)
+    save(browser, project, showHeader=json.dumps(is_on))
+    page = LexborHTMLParser(browser.get(path(project, "/new")).text)
+    shown = json.loads(page.css_first("#gallery").text())
+    assert bool(shown["feed"].get("header")) is is_on
+    assert not any("header" in shown["drawn"][look] for look in LOOKS)
+    # What is small is little else.
+    assert shown["drawn"]["badge"]["header"]["count"] == 1
+
+
 def test_a_look_sets_what_it_says_and_nothing_else(browser, project):
     own = {"showHeader": "true", "stars": "off", "initialCount": "12", "theme": "light"}
     save(browser, project, **own)
