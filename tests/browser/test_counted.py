@@ -208,6 +208,20 @@ def test_focus_moves_nothing_in_the_inbox(open_page, project):
     assert height(page, ".item-actions") <= PHONE["height"] - 73 - 52
 
 
+@pytest.mark.parametrize("language", ["de-DE", "fr-FR", "nl-NL"])
+def test_the_buttons_hold_their_words_and_keys_in_other_languages(open_page, project, language):
+    add_testimonial(project.site.app, project.id, status="pending")
+    page = open_page(project.page_url, viewport=DESK, locale=language)
+    project.sign_in(page, "/inbox")
+    fits = "all => all.every((each) => each.scrollWidth <= each.clientWidth)"
+    assert page.locator(".item-actions > .button").evaluate_all(fits)
+    edge = page.locator(".item").bounding_box()
+    more = page.locator(".item-actions > .menu").bounding_box()
+    assert edge is not None
+    assert more is not None
+    assert more["x"] + more["width"] <= edge["x"] + edge["width"]
+
+
 def test_one_testimonial_is_its_card_its_tags_and_a_switch(open_page, project):
     row = add_testimonial(project.site.app, project.id, rating=5)
     page = open_page(project.page_url, viewport=DESK)
