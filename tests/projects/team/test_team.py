@@ -85,6 +85,8 @@ def test_what_cannot_be_invited_is_said_and_stays_typed(team, moderator):
 
 
 def test_an_address_is_invited_once_and_the_mail_can_be_sent_again(team):
+    # Who is alone reads nothing of places.
+    assert "places in use" not in team.page()
     team.invite()
     first = mailed_path(team.app, "invitation")
     answer = team.invite(role="admin")
