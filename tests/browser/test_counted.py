@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass
 
+import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.pages import follow
