@@ -4,6 +4,7 @@ import functools
 import ipaddress
 import logging
 import math
+import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -327,9 +328,15 @@ def client_key(*, ipv6_bits: int = 64) -> str:
     return (find_network(address, 32, ipv6_bits) or address[:64]).removesuffix("/32")
 
 
+_WITH_PORT = re.compile(r"\[([^\]]+)\](?::[0-9]+)?|([^:]+):[0-9]+")
+
+
 @functools.lru_cache(maxsize=256)
 def find_network(address: str, ipv4_bits: int, ipv6_bits: int) -> str | None:
     """Return the network of that many bits that an address is in, None for what is no address."""
+    # Some proxies write the port behind it: each connection would count as another client.
+    if found := _WITH_PORT.fullmatch(address):
+        address = found[1] or found[2]
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:
