@@ -191,6 +191,18 @@ def test_looks_the_same_on_a_hostile_page(page, pages):
     assert page.get_by_role("link", name="Share your experience").is_visible()
 
 
+def test_what_others_put_into_the_page_neither_runs_nor_stops_it(page, pages):
+    guest = "<img id=__testimonials><script>Object.prototype.onload = 'document.title = 1'</script>"
+    for layout in ("masonry", "carousel"):
+        shown = feed(3, layout=layout)
+        open_widgets(page, pages, shown, before=guest)
+        names = "[...host.shadowRoot.querySelectorAll('*')].flatMap((e) => e.getAttributeNames())"
+        found = look(page, names)
+        assert "class" in found
+        assert "onload" not in found
+        assert page.title() != "1"
+
+
 def test_nothing_else_on_the_page_changes(page, pages):
     pages.feed["p1"] = feed(3)
     page.goto(pages.host_page('<main id="m"><p>Before</p></main>' + pages.snippet()))

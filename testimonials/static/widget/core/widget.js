@@ -35,21 +35,23 @@
 //     add(card)   puts a card in its place; by default it goes to the end of `list`
 //     arrange()   is called when cards were added, opened or closed, and when the width has changed
 (() => {
-if (window.__testimonials) return;
+// What is the window's own: an element with this id is only found by the name.
+if (Object.hasOwn(window, '__testimonials')) return;
 // By the names of their files, and what watch.js needs.
 const widgets = new Map();
 const pieces = window.__testimonials = { VERSIONcore: [`core.css`], widgets };
 // Of a script alone: an `img` that a guest of the page has named currentScript would say where to load code from.
-const BASE = new URL('.', document.currentScript.closest('script').src).href;
+const BASE = new URL('.', document.currentScript.closest('script').src);
 
 // Five stars in cells of 20, and gaps of 2.
 const STARS = 'M-12 1.8' + 'm22 0l2.6 5.2 5.7.8-4.2 4 1 5.7-5.1-2.7-5.1 2.7 1-5.7-4.2-4 5.7-.8z'.repeat(5);
 
 // Strings become text nodes, so nothing in the feed can be markup.
-const el = (tag, attributes, ...children) => {
+const el = (tag, attributes = 0, ...children) => {
   const node = document.createElementNS('http://www.w3.org/' + (/svg|path/.test(tag) ? '2000/svg' : '1999/xhtml'), tag);
-  for (const name in attributes) node.setAttribute(name, attributes[name]);
-  if (attributes?.class) node.part = attributes.class;
+  // Its own alone: another script of the page may have put an `onload` into all objects.
+  for (const each of Object.entries(attributes)) node.setAttribute(...each);
+  if (attributes.class) node.part = attributes.class;
   node.append(...children.filter(Boolean));
   return node;
 };

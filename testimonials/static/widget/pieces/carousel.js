@@ -17,7 +17,7 @@ export default [`carousel.css`, (widget) => {
   const { el, cards, host, list, view, nav, root, say, button, signal } = widget;
   const strip = widget.kind === 'strip';
   const set = (node, attributes) => {
-    for (const name in attributes) node.setAttribute(name, attributes[name]);
+    for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
   };
   set(view, { role: 'group', 'aria-roledescription': say('carousel'), 'aria-label': say('testimonials'), tabindex: 0 });
   if (widget.kind !== 'carousel') widget.look += ' carousel';
