@@ -233,6 +233,15 @@ def test_a_mail_has_text_html_and_headers(app, client, smtp):
     assert client.get(path).status_code == 200
 
 
+def test_the_mail_says_its_time(app, client, moved_clock):
+    init(client)
+    moved_clock.move(days=7)
+    until = f"{moved_clock.time.day} {moved_clock.time:%b %Y, %H:%M} UTC"
+    for part in (mails(app)[0].text, mails(app)[0].html):
+        assert "7 days" in part
+        assert until in part
+
+
 @pytest.mark.parametrize(
     ("days", "label"), [(1, "1 day,"), (0.5, "12 hours,"), (0.001, "1 minute,")]
 )

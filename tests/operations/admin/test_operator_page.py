@@ -4,7 +4,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from flask import Flask
-from sqlalchemy import update
+from sqlalchemy import text, update
 
 from testimonials.core import clock
 from testimonials.core.audit import Event
@@ -134,6 +134,19 @@ def test_troubles_said(server, boss, customer, backend):
         assert words in page
     # The grave come first.
     assert page.index("No background work since") < page.index("Failed: send-mail")
+
+
+def test_another_schema(server, boss, monkeypatch):
+    monkeypatch.setattr("testimonials.operations.admin.__version__", "0.0.9")
+    with server.app_context(), db.engine.begin() as connection:
+        before = connection.scalar(text("SELECT version_num FROM alembic_version"))
+        connection.execute(text("UPDATE alembic_version SET version_num = '0001'"))
+    page = boss.get("/operator").text
+    # On PostgreSQL the tests share a database.
+    with server.app_context(), db.engine.begin() as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = :to"), {"to": before})
+    assert "The database is at revision 0001, and this version needs" in page
+    assert "0.0.9 still runs" in page
 
 
 def test_hosts_and_reports_counted(server, boss, customer):

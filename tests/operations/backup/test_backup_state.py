@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from flask import Flask
 
-from testimonials.core.db.kept_backups import KeptBackup, choose_expired
+from testimonials.core.db.kept_backups import KeptBackup, choose_expired, list_kept
 from testimonials.core.settings.table import load_settings
-from testimonials.operations.backup.restoring import drop_old
+from testimonials.operations.backup.restoring import describe_backups, drop_old
 from tests.conftest import MakeApp
 
 SCHEDULED = [f"scheduled-2031050{day}T090000Z.tar.gz" for day in (1, 2, 3)]
@@ -32,6 +32,14 @@ def app(make_app: MakeApp, folder: Path) -> Iterator[Flask]:
     app = make_app(backup_path=str(folder))
     with app.app_context():
         yield app
+
+
+def test_what_is_there_is_listed_newest_first(app, folder):
+    state, found = describe_backups(), list_kept(folder)
+    assert [each.name for each in found] == [*SCHEDULED[::-1], *BEFORE[::-1]]
+    assert found[0] == (SCHEDULED[2], 102, datetime(2031, 5, 3, 9, tzinfo=UTC))
+    assert (state.place, state.last_at, state.last_size) == (str(folder), *found[0][:0:-1])
+    assert (state.last_error, state.verified_at, state.is_running) == (None, None, False)
 
 
 def test_the_newest_of_each_kind_stay_and_what_is_no_backup_too(app, folder):

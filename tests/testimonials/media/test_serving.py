@@ -12,6 +12,7 @@ from flask import Flask
 
 from testimonials.operations.server import worker
 from tests.conftest import Caller
+from tests.support.applications import change_settings
 from tests.support.rows import change_testimonial, read_testimonials
 from tests.support.servers import PATIENCE
 from tests.testimonials.media.recorded import VIDEO, form_token, make_page
@@ -80,3 +81,8 @@ def test_a_large_form_is_taken_and_slow_readers_hold_no_thread(app, client, owne
             assert connection.getresponse().read()
     for reader in slow:
         reader.close()
+
+
+def test_a_too_large_is_refused(app, client, address):
+    change_settings(app, recording_megabytes=1)
+    assert post_form(address, form_token(client), LARGE) == 422

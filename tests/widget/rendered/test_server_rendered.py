@@ -93,6 +93,25 @@ def test_a_renamed_a_paused_and_an_unknown_wall(app, client, owner, agent, proje
         assert client.get(path).status_code == 404, path
 
 
+def test_html_in_any_field_is_text(app, client, owner):
+    project = owner.create_project(businessName=ATTACK, slug="kiln")["_id"]
+    owner.create_testimonial(
+        project, text=f"{ATTACK}\n{ATTACK}", authorName=ATTACK, authorRole=ATTACK, rating=5,
+        authorAvatar="https://example.com/a.png?%22%3E",
+    )  # fmt: skip
+    _rate(app, project, ATTACK)
+    pages = {path: client.get(path).text for path in _surfaces(project)}
+    for page in pages.values():
+        assert page.count("<template") == page.count("</template>")
+        assert page.count("<style") == page.count("</style>") == 1
+        assert _structured_data(page)["name"] == ATTACK
+    pages["newsletter"] = client.get(f"/widget/{project}/newsletter").text
+    for path, page in pages.items():
+        assert "alert(1)&lt;" in page, path
+        assert "<script>alert" not in page, path
+        assert "<img src=x" not in page, path
+
+
 def test_structured_data_is_what_is_shown(app, client, agent):
     project = agent.create_project(slug="kiln", skipDemoTestimonials=False)["_id"]
     assert not any(_structured_data(client.get(path).text) for path in _surfaces(project))

@@ -127,10 +127,12 @@ def test_a_host_cut_off_from_the_database_shows_what_it_has_as_stale(hosts):
     hosts.tell("Kept")
     hosts.line.silence(b"")
     hosts.write("Missed")
-    path = f"/widget/{hosts.project}/feed"
-    marked = wait_for(lambda: hosts.find_stale(path), what="the mark")
-    assert "Kept" in marked.body.decode()
-    assert "Missed" not in marked.body.decode()
+    feed = f"/widget/{hosts.project}/feed"
+    for path in (feed, "/kiln/wall"):
+        marked = wait_for(lambda path=path: hosts.find_stale(path), what="the mark")
+        assert marked.status == 200
+        assert "Kept" in marked.body.decode()
+        assert "Missed" not in marked.body.decode()
     hosts.line.go_on()
-    wait_for(lambda: not hosts.find_stale(path), what="recovery")
+    wait_for(lambda: not hosts.find_stale(feed), what="recovery")
     assert hosts.shows("Missed")
