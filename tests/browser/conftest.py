@@ -92,6 +92,12 @@ class Project:
         """Return every testimonial there is, pending ones too."""
         return self.site.run_json("testimonials", "list", self.id)
 
+    def open(self, open_page: Callable[..., Page], path: str = "", **options: Any) -> Page:
+        """Open a browser in which the owner is signed in, at a path of the project's dashboard."""
+        page = open_page("about:blank", extra_http_headers=other_address(), **options)
+        self.sign_in(page, path)
+        return page
+
     def sign_in(self, page: Page, path: str = "") -> None:
         """Claim the account and sign the page's browser in, without the mail and the form; go to a
         path of the project's dashboard.

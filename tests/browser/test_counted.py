@@ -58,8 +58,7 @@ def test_insights_are_one_sentence_one_chart_and_one_list(open_page, project):
     for number in range(6):
         said = add_testimonial(app, project.id, author_name="Ida Sørensen", rating=5)
         add_reads(app, project.id, said, 9000 - number, 3000 - number)
-    page = open_page(project.page_url, viewport=DESK)
-    project.sign_in(page, "/insights")
+    page = project.open(open_page, "/insights", viewport=DESK)
     assert height(page) <= 1140
     # What chooses a day.
     assert visible_controls(page) == 1
@@ -69,8 +68,7 @@ def test_insights_are_one_sentence_one_chart_and_one_list(open_page, project):
 
 
 def test_inviting_comes_before_everything_on_a_phone_too(open_page, project):
-    page = open_page(project.page_url, viewport=PHONE)
-    project.sign_in(page, "/people")
+    page = project.open(open_page, "/people", viewport=PHONE)
     expect(page.get_by_role("button", name="Invite", exact=True)).to_be_in_viewport()
     # The address and the role.
     assert visible_controls(page) == 2
@@ -83,8 +81,7 @@ PLACES = ["Inbox", "Collect", "Widget", "Insights", "Settings"]
 
 
 def test_a_phone_has_five_places(open_page, project):
-    page = open_page(project.page_url, viewport=PHONE)
-    project.sign_in(page, "/inbox")
+    page = project.open(open_page, "/inbox", viewport=PHONE)
     bar = page.get_by_role("navigation", name="Project")
     expect(bar.get_by_role("link")).to_have_count(5)
     box = bar.bounding_box()
@@ -99,8 +96,7 @@ def test_a_phone_has_five_places(open_page, project):
 
 def test_a_long_name_in_another_direction_keeps_to_its_place(open_page, site):
     project = site.create_project(businessName=f"صالون {'x' * 100}")
-    page = open_page(project.page_url, viewport=PHONE)
-    project.sign_in(page)
+    page = project.open(open_page, viewport=PHONE)
     page.goto(f"{site.url}/dashboard/account")
     bar = page.get_by_role("navigation", name="Project")
     for name in ("صالون", "Account"):
@@ -112,8 +108,7 @@ def test_a_long_name_in_another_direction_keeps_to_its_place(open_page, site):
 
 
 def test_keys_lead_to_the_five_places(open_page, project):
-    page = open_page(project.page_url, viewport=DESK)
-    project.sign_in(page, "/settings")
+    page = project.open(open_page, "/settings", viewport=DESK)
     bar = page.get_by_role("navigation", name="Project")
     for key, name in zip("icwns", PLACES, strict=True):
         # At once, since a second and a half later it would be a letter alone.
@@ -131,8 +126,7 @@ def test_keys_lead_to_the_five_places(open_page, project):
 
 
 def test_settings_are_one_screen_and_a_colleague_is_three_taps_away(open_page, project):
-    page = open_page(project.page_url, viewport=DESK)
-    project.sign_in(page, "/settings")
+    page = project.open(open_page, "/settings", viewport=DESK)
     assert height(page) <= 960
     # Ten rows, of which one is a switch.
     rows = page.locator("main :is(a.line, form.line)").filter(visible=True)
@@ -151,8 +145,7 @@ def test_settings_are_one_screen_and_a_colleague_is_three_taps_away(open_page, p
 
 
 def test_collect_is_calm_and_asks_ten_customers_by_two_taps_and_pasting(open_page, project):
-    page = open_page(project.page_url, viewport=DESK)
-    project.sign_in(page, "/inbox")
+    page = project.open(open_page, "/inbox", viewport=DESK)
     taps = Taps()
     taps.follow(page.get_by_role("link", name="Collect", exact=True))
     # The addresses, and a list from a file.
@@ -170,8 +163,7 @@ def test_collect_is_calm_and_asks_ten_customers_by_two_taps_and_pasting(open_pag
 
 
 def test_the_page_editor_is_one_list_of_which_one_row_is_open(open_page, project):
-    page = open_page(project.page_url, viewport=DESK)
-    project.sign_in(page, "/collect/page")
+    page = project.open(open_page, "/collect/page", viewport=DESK)
     # Headline, note, a person or not, light or dark, stars; and the width of the preview.
     assert visible_controls(page) == 6
     expect(page.locator("main .part-row")).to_have_count(14)
@@ -194,8 +186,7 @@ BOXES = """() => [...document.querySelectorAll('.item :is(.button, p)')].map((ea
 def test_focus_moves_nothing_in_the_inbox(open_page, project):
     for name in ("Maya", "Tom", "Aiko"):
         add_testimonial(project.site.app, project.id, status="pending", author_name=name)
-    page = open_page(project.page_url, viewport=DESK)
-    project.sign_in(page, "/inbox")
+    page = project.open(open_page, "/inbox", viewport=DESK)
     before = page.evaluate(BOXES)
     for key in "jjk":
         page.keyboard.press(key)
@@ -225,8 +216,7 @@ def test_the_buttons_hold_their_words_and_keys_in_other_languages(open_page, pro
 
 def test_one_testimonial_is_its_card_its_tags_and_a_switch(open_page, project):
     row = add_testimonial(project.site.app, project.id, rating=5)
-    page = open_page(project.page_url, viewport=DESK)
-    project.sign_in(page, f"/testimonials/{row}")
+    page = project.open(open_page, f"/testimonials/{row}", viewport=DESK)
     expect(page.locator("[data-tags]")).to_be_visible()
     # Words, name, role, company, photo; and the tags.
     assert visible_controls(page) == 6

@@ -37,8 +37,7 @@ def press(page: Page, button: str, heading: str) -> None:
 
 def enter(site: Site, open_page: OpenPage, path: str = "", **more: object) -> tuple[Project, Page]:
     project = site.create_project(**more)
-    page = open_page("about:blank")
-    project.sign_in(page, path)
+    page = project.open(open_page, path)
     return project, page
 
 

@@ -59,13 +59,11 @@ def test_by_keyboard_alone(site, open_page):
     expect(heading).to_be_focused()
 
 
-def test_a_day_is_chosen_by_keyboard_and_by_pointer(site, open_page):
-    project = site.create_project()
+def test_a_day_is_chosen_by_keyboard_and_by_pointer(site, open_page, project):
     for ago in range(30):
         add_views(site.app, project.id, 400 + 13 * ago, website="fern.example", ago=ago, clicks=9)
         add_views(site.app, project.id, 40 + ago, ago=ago)
-    page = open_page(site.url, viewport={"width": 1280, "height": 900})
-    project.sign_in(page, "/insights")
+    page = project.open(open_page, "/insights", viewport={"width": 1280, "height": 900})
     words = page.locator("[data-chosen-words]")
     chooser = page.get_by_role("slider", name="Day")
     chooser.focus()
@@ -82,10 +80,8 @@ def test_a_day_is_chosen_by_keyboard_and_by_pointer(site, open_page):
     expect(words).to_have_text("846, of them 69 on your wall")
 
 
-def test_a_token_is_made_in_a_dialog_and_copied(site, open_page):
-    project = site.create_project()
-    page = open_page(site.url, permissions=CLIPBOARD)
-    project.sign_in(page, "/settings/developers/tokens")
+def test_a_token_is_made_in_a_dialog_and_copied(open_page, project):
+    page = project.open(open_page, "/settings/developers/tokens", permissions=CLIPBOARD)
     first = page.get_by_role("link", name="Make the first token")
     name = page.get_by_label("Name", exact=True)
     first.click()

@@ -36,11 +36,9 @@ def propose_many(project: Project) -> None:
     propose(project, "request", {"people": people, "subject": "A few words?"})
 
 
-def test_the_inbox_leads_to_what_waits_and_keys_decide(site, open_page):
-    project = site.create_project()
+def test_the_inbox_leads_to_what_waits_and_keys_decide(site, open_page, project):
     propose_many(project)
-    page = open_page(project.page_url)
-    project.sign_in(page)
+    page = project.open(open_page)
     page.goto(f"{site.url}/dashboard/projects/{project.id}/inbox")
     # What waits for the owner, and the keys, count all of it.
     bar = page.get_by_role("navigation", name="Project")

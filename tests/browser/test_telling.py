@@ -60,8 +60,7 @@ def put_on(host: HostPage, project: Project, space: int = 0) -> None:
     host.body = f"{shown}{snippet['script']}"
 
 
-def test_what_was_seen_is_told_once(site, host, open_page):
-    project = site.create_project()
+def test_what_was_seen_is_told_once(site, host, open_page, project):
     fill(project, layout="list")
     put_on(host, project)
     page = open_page("about:blank", viewport={"width": 1280, "height": 2000})
@@ -81,8 +80,7 @@ def test_what_was_seen_is_told_once(site, host, open_page):
 
 
 @pytest.mark.parametrize("asks", [*ASKS, "program"])
-def test_programs_and_who_asks_not_to_be_tracked_tell_nothing(site, host, open_page, asks):
-    project = site.create_project()
+def test_programs_and_who_asks_not_to_be_tracked_tell_nothing(host, open_page, asks, project):
     fill(project)
     put_on(host, project)
     page = open_page("about:blank")
@@ -125,8 +123,7 @@ def test_half_a_card_for_5_seconds_is_read(site, host, open_page):
     assert wait_until_told(page, lambda _: True)["read"] == ids
 
 
-def test_what_is_scrolled_past_is_not_read(site, host, open_page):
-    project = site.create_project()
+def test_what_is_scrolled_past_is_not_read(site, host, open_page, project):
     said = add_testimonial(site.app, project.id)
     put_on(host, project, space=3000)
     page = scroll_to(open_page, host)
@@ -175,8 +172,7 @@ def test_the_wall_tells_of_each_testimonial(site, open_page):
     assert set(page.evaluate("places")) == {f"/widget/{project.id}/seen"}
 
 
-def test_a_form_tells_that_it_was_opened_and_begun(site, open_page):
-    project = site.create_project()
+def test_a_form_tells_that_it_was_opened_and_begun(open_page, project):
     page = open_page("about:blank")
     listen(page)
     page.goto(project.page_url)

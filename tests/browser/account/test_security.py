@@ -42,8 +42,7 @@ def add_passkey(page: Page, name: str) -> None:
     expect(page.get_by_text(name, exact=True).first).to_be_visible()
 
 
-def test_an_account_is_claimed_by_a_passkey(site, open_page):
-    project = site.create_project()
+def test_an_account_is_claimed_by_a_passkey(site, open_page, project):
     page = open_page(f"{site.url}/login")
     session = plug_in(page)
     page.goto(project.claim_link())

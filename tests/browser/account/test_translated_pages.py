@@ -22,13 +22,11 @@ ACCOUNT = (
 
 
 @pytest.mark.parametrize("language", sample(["de", "fr", "ar"], 2, seed=1))
-def test_each_page_fits_a_phone(site, open_page, language):
-    project = site.create_project()
+def test_each_page_fits_a_phone(site, open_page, language, project):
     project.call(
         "POST", "/testimonials", {"text": "Words " * 60, "authorName": "Noor Haddad", "rating": 5}
     )
-    page = open_page(site.url, viewport={"width": 360, "height": 740})
-    project.sign_in(page)
+    page = project.open(open_page, viewport={"width": 360, "height": 740})
     page.goto(f"{site.url}/dashboard/account/language")
     page.locator(f"button[value={language}]").click()
     paths = [*ACCOUNT, *(f"projects/{project.id}/{name}" for name in PAGES)]

@@ -29,8 +29,7 @@ def create_many(site: Site) -> Project:
 
 def test_a_project_is_searched_for(site, open_page):
     project = create_many(site)
-    page = open_page(project.page_url, viewport={"width": 360, "height": 800})
-    project.sign_in(page, "/inbox")
+    page = project.open(open_page, "/inbox", viewport={"width": 360, "height": 800})
     page.locator(".switcher > summary").click()
     menu = page.locator(".menu-search")
     menu.get_by_label("Search projects").fill("bakery ggggg")

@@ -63,8 +63,7 @@ def test_what_is_read_meanwhile_fills_in_what_was_not_touched(open_page):
 
 
 def test_the_brand_is_changed_everywhere_in_three_taps(open_page, project):
-    page, taps = open_page(project.page_url, viewport=DESK), Taps()
-    project.sign_in(page, "/inbox")
+    page, taps = project.open(open_page, "/inbox", viewport=DESK), Taps()
     taps.follow(page.get_by_role("navigation", name="Project").get_by_role("link", name="Settings"))
     taps.follow(page.get_by_role("link", name="Brand: name, logo"))
     button = page.locator(".stage-button").first
@@ -83,8 +82,7 @@ def test_the_brand_is_changed_everywhere_in_three_taps(open_page, project):
 
 
 def test_a_phone_has_the_preview_above_the_form(open_page, project):
-    page = open_page(project.page_url, viewport=PHONE)
-    project.sign_in(page, "/settings/brand")
+    page = project.open(open_page, "/settings/brand", viewport=PHONE)
     form = page.locator(".brand-form").bounding_box()
     stage = page.locator(".brand-stage").bounding_box()
     assert form

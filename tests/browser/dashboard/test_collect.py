@@ -27,8 +27,7 @@ def paste(page: Page, text: str) -> None:
 
 
 def test_pasting_and_sending_are_two_taps_and_can_be_taken_back(site, open_page, project):
-    page = open_page(f"{site.url}/", viewport=WIDE)
-    project.sign_in(page, "/collect")
+    page = project.open(open_page, "/collect", viewport=WIDE)
     people = page.get_by_role("list", name="Whom to ask")
     paste(page, LIST.format(project.slug))
     expect(people.locator(".chip")).to_have_count(3)
@@ -52,9 +51,8 @@ def test_pasting_and_sending_are_two_taps_and_can_be_taken_back(site, open_page,
     assert not [mail for mail in site.sink.received if aiko in mail.recipients]
 
 
-def test_chips_by_keyboard(site, open_page, project):
-    page = open_page(f"{site.url}/", viewport=PHONE, color_scheme="dark")
-    project.sign_in(page, "/collect")
+def test_chips_by_keyboard(open_page, project):
+    page = project.open(open_page, "/collect", viewport=PHONE, color_scheme="dark")
     field = page.get_by_label("Email addresses")
     chips = page.get_by_role("list", name="Whom to ask").locator(".chip")
     field.focus()
@@ -79,9 +77,8 @@ def test_chips_by_keyboard(site, open_page, project):
     expect(page.get_by_text("1 mail goes out in 30 seconds")).to_be_visible()
 
 
-def test_the_mail_is_changed_where_it_stands(site, open_page, project):
-    page = open_page(f"{site.url}/", viewport=WIDE)
-    project.sign_in(page, "/collect")
+def test_the_mail_is_changed_where_it_stands(open_page, project):
+    page = project.open(open_page, "/collect", viewport=WIDE)
     page.get_by_role("button", name="Change the words").click()
     editor = page.get_by_role("textbox", name="Message")
     expect(editor.locator(".mail-field")).to_have_text("first name")
@@ -102,9 +99,8 @@ def test_the_mail_is_changed_where_it_stands(site, open_page, project):
     expect(page.get_by_text("1 mail goes out in 30 seconds")).to_be_visible()
 
 
-def test_a_file_opens_a_dialog_for_its_columns(site, open_page, project):
-    page = open_page(f"{site.url}/", viewport=WIDE)
-    project.sign_in(page, "/collect")
+def test_a_file_opens_a_dialog_for_its_columns(open_page, project):
+    page = project.open(open_page, "/collect", viewport=WIDE)
     table = "Kunde;Kontakt\nLi;li@example.org\nNoor;noor@example.org\nX;bad\n"
     file = {"name": "people.csv", "mimeType": "text/csv", "buffer": table.encode()}
     page.get_by_label("Use a list from a file").set_input_files(file)  # type: ignore[arg-type]

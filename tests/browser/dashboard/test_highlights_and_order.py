@@ -38,10 +38,8 @@ def saving(page: Page) -> Iterator[None]:
         yield
 
 
-def test_words_are_selected_and_highlighted(site, open_page):
-    project = site.create_project()
-    page = open_page(project.page_url)
-    project.sign_in(page, f"/testimonials/{add(project, 'Maya', WORDS)}")
+def test_words_are_selected_and_highlighted(open_page, project):
+    page = project.open(open_page, f"/testimonials/{add(project, 'Maya', WORDS)}")
     page.locator("[data-shown]").evaluate(SELECT)
     with saving(page):
         page.keyboard.press("h")
@@ -64,12 +62,10 @@ def first(page: Page) -> list[str]:
     return page.locator("[data-first] .order-name").all_text_contents()
 
 
-def test_testimonials_are_ordered(site, open_page):
-    project = site.create_project()
+def test_testimonials_are_ordered(open_page, project):
     for name in ("Dana", "Cleo", "Ben", "Aiko"):
         add(project, name)
-    page = open_page(project.page_url)
-    project.sign_in(page, "/widget")
+    page = project.open(open_page, "/widget")
     page.get_by_role("link", name="Order").click()
     sheet = page.get_by_role("dialog", name="Order")
     sheet.get_by_role("button", name=re.compile("^Add.*Aiko")).focus()
@@ -113,11 +109,9 @@ def test_testimonials_are_ordered(site, open_page):
     assert names == ["Cleo", "Ben", "Aiko", "Dana"]
 
 
-def test_what_cannot_be_kept_goes_back(site, open_page):
-    project = site.create_project()
+def test_what_cannot_be_kept_goes_back(open_page, project):
     add(project, "Aiko")
-    page = open_page(project.page_url)
-    project.sign_in(page, "/widget")
+    page = project.open(open_page, "/widget")
     page.get_by_role("link", name="Order").click()
     button = page.get_by_role("button", name=re.compile("^Add.*Aiko"))
     expect(button).to_be_visible()

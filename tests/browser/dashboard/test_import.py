@@ -22,10 +22,8 @@ def choose(page: Page, project: Project, text: str) -> None:
         page.get_by_label("CSV or JSON file").set_input_files(payload)
 
 
-def test_a_file_is_imported_while_the_page_follows(site, open_page):
-    project = site.create_project()
-    page = open_page(project.page_url)
-    project.sign_in(page, "/import")
+def test_a_file_is_imported_while_the_page_follows(open_page, project):
+    page = project.open(open_page, "/import")
     # One that is too large is not even sent.
     page.get_by_label("CSV or JSON file").evaluate(CHOOSE_LARGE)
     page.get_by_role("button", name="Preview").click()

@@ -7,12 +7,12 @@ from tests.support.rows import add_testimonial
 from tests.support.servers import wait_for
 from tests.support.visitors import Visitors, words_of
 
+PHONE = {"width": 360, "height": 740}
 
-def test_the_menu_copies_an_approved_testimonials_address(site, open_page):
-    project = site.create_project()
+
+def test_the_menu_copies_an_approved_testimonials_address(open_page, project):
     project.call("POST", "/testimonials", {"authorName": "Hannah", "text": "Words of Hannah"})
-    page = open_page(project.page_url, permissions=CLIPBOARD)
-    project.sign_in(page, "/inbox?status=approved")
+    page = project.open(open_page, "/inbox?status=approved", permissions=CLIPBOARD)
     page.get_by_role("listitem").locator("summary").click()
     link = page.get_by_role("link", name="Copy link")
     url = str(link.get_attribute("href"))
@@ -23,11 +23,9 @@ def test_the_menu_copies_an_approved_testimonials_address(site, open_page):
     expect(page.get_by_text("Words of Hannah")).to_be_visible()
 
 
-def test_from_the_mail_to_the_website_in_two_taps(site, open_page):
-    project = site.create_project()
+def test_from_the_mail_to_the_website_in_two_taps(site, open_page, project):
     visitor = open_page(project.page_url)
-    phone = open_page(site.url, has_touch=True, viewport={"width": 360, "height": 740})
-    project.sign_in(phone, "/settings/mail")
+    phone = project.open(open_page, "/settings/mail", has_touch=True, viewport=PHONE)
     send_testimonial(visitor, project, "Hannah Whitlock")
     # The first tap is on the mail's button.
     phone.goto(site.mailed_link(project.email, r"https?://\S+/decide/\S+"))
@@ -46,13 +44,11 @@ def test_from_the_mail_to_the_website_in_two_taps(site, open_page):
     expect(phone.get_by_role("listitem").filter(has_text="Hannah Whitlock")).to_be_visible()
 
 
-def test_twenty_decisions_in_twenty_keystrokes(site, open_page):
-    project = site.create_project()
+def test_twenty_decisions_in_twenty_keystrokes(site, open_page, project):
     visitors = Visitors(project.page_url, 20, 1)
     visitors.open_forms()
     visitors.send_forms()
-    page = open_page(project.page_url)
-    project.sign_in(page)
+    page = project.open(open_page)
     page.goto(f"{site.url}/dashboard")
     expect(page.get_by_role("listitem").filter(has_text=words_of(19))).to_be_visible()
     for _ in range(10):
@@ -66,8 +62,7 @@ def test_twenty_decisions_in_twenty_keystrokes(site, open_page):
     assert counts == {"approved": 10, "rejected": 10}
 
 
-def test_undo_outlives_a_page_from_before_it_that_comes_late(site, open_page):
-    project = site.create_project()
+def test_undo_outlives_a_page_from_before_it_that_comes_late(site, open_page, project):
     page = open_page(project.page_url)
     send_testimonial(page, project, "Tom Okafor")
     project.sign_in(page)
@@ -95,12 +90,10 @@ def test_undo_outlives_a_page_from_before_it_that_comes_late(site, open_page):
     expect(row).to_be_visible()
 
 
-def test_every_key_of_the_list(site, open_page):
-    project = site.create_project()
+def test_every_key_of_the_list(site, open_page, project):
     for name in ("Maya", "Tom", "Aiko", "Noor"):
         add_testimonial(site.app, project.id, status="pending", author_name=name)
-    page = open_page(project.page_url)
-    project.sign_in(page, "/inbox")
+    page = project.open(open_page, "/inbox")
     keys, rows, toasts = page.keyboard, page.locator("[data-item]"), page.locator("[data-toasts]")
     current = page.locator(".is-current")
     expect(current).to_contain_text("Noor")
@@ -151,12 +144,10 @@ def test_every_key_of_the_list(site, open_page):
     expect(current).to_contain_text("Pinned")
 
 
-def test_on_a_phone_the_bulk_bar_takes_the_place_of_the_menu(site, open_page):
-    project = site.create_project()
+def test_on_a_phone_the_bulk_bar_takes_the_place_of_the_menu(site, open_page, project):
     for name, text in (("Maya", "Words of Maya. " * 130), ("Tom", "Words of Tom.")):
         add_testimonial(site.app, project.id, status="pending", author_name=name, text=text)
-    page = open_page(site.url, has_touch=True, viewport={"width": 390, "height": 740})
-    project.sign_in(page, "/inbox")
+    page = project.open(open_page, "/inbox", has_touch=True, viewport=PHONE)
     # A long text takes a few lines until it is opened; a short one is whole.
     words = page.get_by_text("Words of Maya. Words")
     more = page.get_by_role("button", name="Read more")

@@ -6,8 +6,7 @@ from tests.browser.pages import next_page
 
 
 def test_a_project_is_created_over_the_page(open_page, project):
-    page = open_page(project.page_url, viewport={"width": 1280, "height": 800})
-    project.sign_in(page, "/inbox")
+    page = project.open(open_page, "/inbox", viewport={"width": 1280, "height": 800})
     switcher = page.locator(".switcher > summary")
     switcher.click()
     page.get_by_role("link", name="New project").click()

@@ -23,9 +23,7 @@ def project(site: Site) -> Project:
 @pytest.fixture
 def page(open_page: OpenPage, project: Project) -> Page:
     """The page editor of a project."""
-    page = open_page(project.page_url)
-    project.sign_in(page, "/collect/page")
-    return page
+    return project.open(open_page, "/collect/page")
 
 
 def row(page: Page, name: str) -> None:
@@ -95,8 +93,7 @@ def test_a_change_shows_at_once_and_saves_itself(project, page):
 
 
 def test_what_is_changed_before_the_script_comes_is_kept(open_page, project):
-    page = open_page(project.page_url)
-    project.sign_in(page)
+    page = project.open(open_page)
     with held_back(page, "/page-editor.js"):
         page.goto(f"{project.dashboard}/collect/page", wait_until="commit")
         page.get_by_label("Headline").fill("Typed at once")
@@ -152,8 +149,7 @@ def test_a_cover_is_chosen_or_dropped_shown_and_removed(project, page):
 
 
 def test_questions_are_added_moved_and_brought_back(open_page, project):
-    page = open_page(project.page_url)
-    project.sign_in(page, "/collect/page")
+    page = project.open(open_page, "/collect/page")
     row(page, "Your own questions")
     inside = preview_of(page)
     add = page.get_by_role("button", name="Add a question")
@@ -232,8 +228,7 @@ def test_touching_a_part_of_the_page_opens_its_row(project, page):
 
 def test_nothing_in_the_preview_leads_away_or_is_sent(site, open_page):
     project = site.create_project(website="https://elsewhere.example.com")
-    page = open_page(project.page_url)
-    project.sign_in(page, "/collect/page")
+    page = project.open(open_page, "/collect/page")
     inside = preview_of(page)
     row(page, "Guiding questions")
     inside.get_by_role("button", name="Send my testimonial").click()
@@ -271,8 +266,7 @@ def test_the_list_is_gone_through_by_keyboard_alone(project, page):
 
 
 def test_all_of_it_works_without_a_script(open_page, project):
-    page = open_page(project.page_url, java_script_enabled=False)
-    project.sign_in(page, "/collect/page")
+    page = project.open(open_page, "/collect/page", java_script_enabled=False)
     page.get_by_label("Headline").fill("How was the cut?")
     row(page, "Your own questions")
     for text in ("Who sent you?", "What did you like?"):

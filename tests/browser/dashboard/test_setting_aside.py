@@ -24,8 +24,7 @@ def read(site: Site, project: Project) -> dict[str, str | None]:
 
 def test_by_keys_and_undone(site, open_page):
     project = fill(site)
-    page = open_page(project.page_url)
-    project.sign_in(page, "/inbox")
+    page = project.open(open_page, "/inbox")
     current, toasts = page.locator(".is-current"), page.locator("[data-toasts]")
     page.keyboard.press("j")
     page.keyboard.press("s")
@@ -60,8 +59,7 @@ def test_a_menu_at_the_end_of_a_phone_opens_above_the_bar(site, open_page):
 
 def test_where_it_stays_its_state_says_why(site, open_page):
     project = fill(site, "rejected")
-    page = open_page(project.page_url)
-    project.sign_in(page, "/inbox?status=rejected")
+    page = project.open(open_page, "/inbox?status=rejected")
     row = page.get_by_role("listitem").filter(has_text="Noor")
     row.locator("summary").click()
     row.get_by_role("link", name="Set aside").click()
@@ -88,8 +86,7 @@ def test_where_it_stays_its_state_says_why(site, open_page):
 
 def test_without_a_script(site, open_page):
     project = fill(site)
-    page = open_page(project.page_url, java_script_enabled=False)
-    project.sign_in(page, "/inbox")
+    page = project.open(open_page, "/inbox", java_script_enabled=False)
     row = page.get_by_role("listitem").filter(has_text="Noor")
     row.locator("summary").click()
     row.get_by_role("link", name="Set aside").click()
@@ -108,8 +105,7 @@ def test_without_a_script(site, open_page):
 
 def test_one_testimonial(site, open_page):
     project = fill(site, "approved")
-    page = open_page(project.page_url)
-    project.sign_in(page, "/inbox?status=approved")
+    page = project.open(open_page, "/inbox?status=approved")
     follow(page.get_by_role("link", name="Noor"))
     page.keyboard.press("s")
     expect(page.get_by_role("button", name="Withdrawn by its author")).to_be_visible()

@@ -40,8 +40,7 @@ FILLER = """
 
 
 @pytest.mark.parametrize("language", sample(["en", "de", "ar"], 1))
-def test_a_browser_that_fills_in_what_it_knows_leaves_the_bait_alone(site, open_page, language):
-    project = site.create_project()
+def test_a_browser_that_fills_in_what_it_knows_leaves_the_bait_alone(open_page, language, project):
     page = open_page(f"{project.page_url}?lang={language}")
     open_form(page)
     filled = page.evaluate(FILLER)

@@ -19,8 +19,7 @@ def open_inbox(page: Page, project: Project, *names: str) -> None:
     page.goto(f"{project.dashboard}/inbox?status=approved")
 
 
-def test_tagging_two_of_three_and_finding_them(site, open_page):
-    project = site.create_project()
+def test_tagging_two_of_three_and_finding_them(open_page, project):
     page = open_page(project.page_url)
     open_inbox(page, project, "Maya", "Tom", "Aiko")
     for name in ("Maya", "Tom"):
@@ -39,8 +38,7 @@ def test_tagging_two_of_three_and_finding_them(site, open_page):
     assert [row["status"] for row in project.stored()] == ["approved"] * 3
 
 
-def test_filters_apply_at_once_and_an_error_goes_when_it_is_mended(site, open_page):
-    project = site.create_project()
+def test_filters_apply_at_once_and_an_error_goes_when_it_is_mended(open_page, project):
     page = open_page(project.page_url)
     open_inbox(page, project, "Maya", "Tom")
     project.call("POST", "/testimonials", {"authorName": "Aiko", "text": "Late.", "rating": 2})
@@ -66,8 +64,7 @@ def test_filters_apply_at_once_and_an_error_goes_when_it_is_mended(site, open_pa
     expect(text).not_to_have_attribute("aria-invalid", "true")
 
 
-def test_tags_of_one_are_chips(site, open_page):
-    project = site.create_project()
+def test_tags_of_one_are_chips(open_page, project):
     page = open_page(project.page_url)
     open_inbox(page, project, "Maya")
     page.get_by_role("link", name="Maya").click()
@@ -101,10 +98,8 @@ def test_tags_of_one_are_chips(site, open_page):
     expect(chips).to_have_text(["families"])
 
 
-def test_a_photo_by_hand(site, open_page):
-    project = site.create_project()
-    page = open_page(project.page_url)
-    project.sign_in(page, "/testimonials/new")
+def test_a_photo_by_hand(open_page, project):
+    page = project.open(open_page, "/testimonials/new")
     page.get_by_label("Words").fill("Said on the phone.")
     page.get_by_label("Name", exact=True).fill("Aiko")
     page.get_by_label("Photo of the author").set_input_files(PHOTO)
@@ -113,8 +108,7 @@ def test_a_photo_by_hand(site, open_page):
     expect(row.locator(".portrait img")).to_have_attribute("src", re.compile(r"\.webp$"))
 
 
-def test_a_part_of_the_card_is_changed_where_it_stands(site, open_page):
-    project = site.create_project()
+def test_a_part_of_the_card_is_changed_where_it_stands(open_page, project):
     page = open_page(project.page_url)
     open_inbox(page, project, "Maya", "Tom")
     # On a slow line the card is changed before its script has come.

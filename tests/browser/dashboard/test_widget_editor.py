@@ -27,8 +27,7 @@ def project(site: Site) -> Project:
 @pytest.fixture
 def page(open_page: OpenPage, project: Project) -> Page:
     """The editor on a desk, with the preview ready."""
-    page = open_page(project.page_url, viewport=WIDE)
-    project.sign_in(page, "/widget")
+    page = project.open(open_page, "/widget", viewport=WIDE)
     expect(widget(page)).to_have_attribute("data-testimonials-state", "ready")
     return page
 

@@ -235,8 +235,7 @@ def test_removed_inserted_again_and_failed(engine, pages):
     assert [each.split()[0] for each in complaints] == ["Testimonials"]
 
 
-def test_what_the_server_renders_is_the_same(engine, site, pages):
-    project = site.create_project()
+def test_what_the_server_renders_is_the_same(site, engine, pages, project):
     for name, role, rating, text in PEOPLE:
         body = {"authorName": name, "authorRole": role, "text": text}
         project.call("POST", "/testimonials", body | ({"rating": rating} if rating else {}))

@@ -51,8 +51,7 @@ def wait_until(media: Locator, condition: str) -> None:
     media.page.wait_for_function(condition, arg=handle)
 
 
-def test_one_recording_plays_at_a_time_and_only_when_asked(site, open_page, host):
-    project = site.create_project()
+def test_one_recording_plays_at_a_time_and_only_when_asked(site, open_page, host, project):
     fill(site, project)
     page = open_page("about:blank")
     page.add_init_script(SLOWLY)
@@ -89,8 +88,7 @@ def test_one_recording_plays_at_a_time_and_only_when_asked(site, open_page, host
     wait_until(film, "media => media.paused")
 
 
-def test_what_moves_stands_still_while_a_recording_plays(site, open_page, host):
-    project = site.create_project()
+def test_what_moves_stands_still_while_a_recording_plays(site, open_page, host, project):
     fill(site, project)
     project.call("PATCH", "/widget-config", {"layout": "carousel", "animation": "horizontal"})
     page = open_page("about:blank", reduced_motion="no-preference")

@@ -102,8 +102,7 @@ def test_dates_are_written_as_browsers_do(open_page):
 
 
 @pytest.mark.parametrize("layout", sample(["masonry", "carousel", "list"], 1))
-def test_nothing_moves_with_the_snippet_as_copied(browser, site, host, layout):
-    project = site.create_project()
+def test_nothing_moves_with_the_snippet_as_copied(browser, host, layout, project):
     for number in range(7):
         text = "We switched on a Tuesday and nobody noticed. " * (number % 4 + 1)
         body = {"authorName": f"Maya {number}", "authorRole": "Owner", "text": text, "rating": 5}

@@ -43,8 +43,7 @@ def check_widget(page: Page) -> None:
     assert page.title() == "Host"
 
 
-def test_snippet_as_returned_shows_the_testimonials(site, host, open_page):
-    project = site.create_project()
+def test_snippet_as_returned_shows_the_testimonials(host, open_page, project):
     fill(project)
     snippet = project.call("GET", "/embed-snippet")
     host.body = snippet["container"] + snippet["script"]
@@ -56,8 +55,7 @@ def test_snippet_as_returned_shows_the_testimonials(site, host, open_page):
         expect(framed.first).to_be_visible()
 
 
-def test_policy_and_record_are_near_by_keyboard(site, host, open_page):
-    project = site.create_project()
+def test_policy_and_record_are_near_by_keyboard(site, host, open_page, project):
     fill(project)
     snippet = project.call("GET", "/embed-snippet")
     host.body = snippet["container"] + snippet["script"]
@@ -75,8 +73,7 @@ def test_policy_and_record_are_near_by_keyboard(site, host, open_page):
         expect(opened.value.get_by_role("heading").first).to_be_attached()
 
 
-def test_strict_policy_of_the_host_needs_the_service_alone(site, host, open_page):
-    project = site.create_project()
+def test_strict_policy_of_the_host_needs_the_service_alone(site, host, open_page, project):
     fill(project, layout="carousel", animation="horizontal")
     snippet = project.call("GET", "/embed-snippet")
     # Such a site has the height in a style sheet of its own, as the documents say.
@@ -90,9 +87,8 @@ def test_strict_policy_of_the_host_needs_the_service_alone(site, host, open_page
     check_widget(open_page(host.url))
 
 
-def test_a_guest_of_the_page_does_not_say_where_code_comes_from(site, host, browser):
+def test_a_guest_of_the_page_does_not_say_where_code_comes_from(host, browser, project):
     """Where visitors may write plain HTML, a name of theirs is a property of the document."""
-    project = site.create_project()
     fill(project)
     snippet = project.call("GET", "/embed-snippet")
     picture = '<img name="currentScript" src="https://elsewhere.example/widget/x.png">'
@@ -108,13 +104,11 @@ def test_a_guest_of_the_page_does_not_say_where_code_comes_from(site, host, brow
     assert elsewhere == ["https://elsewhere.example/widget/x.png"]
 
 
-def test_the_code_for_frames_shows_the_shape(site, host, open_page):
-    project = site.create_project()
+def test_the_code_for_frames_shows_the_shape(site, host, open_page, project):
     fill(project)
     with site.app.app_context(), write(lambda: lock_project(project.id)) as locked:
         save_widget(locked, "badge").design = {"shape": "badge"}
-    owner = open_page(f"{site.url}/", viewport={"width": 1280, "height": 860})
-    project.sign_in(owner)
+    owner = project.open(open_page, viewport={"width": 1280, "height": 860})
     owner.goto(f"{site.url}/dashboard/projects/{project.id}/widget/add-to-site?widget=badge")
     host.body = owner.locator("#frame").text_content() or ""
     for script in ("", None):
@@ -131,11 +125,9 @@ def test_the_code_for_frames_shows_the_shape(site, host, open_page):
         frame.wait_for_function("() => document.documentElement.scrollHeight === 64")
 
 
-def test_the_owner_is_told_where_the_widget_was_seen(site, open_page, host):
-    project = site.create_project()
+def test_the_owner_is_told_where_the_widget_was_seen(site, open_page, host, project):
     fill(project)
-    owner = open_page(f"{site.url}/")
-    project.sign_in(owner)
+    owner = project.open(open_page)
     owner.goto(f"{site.url}/dashboard/projects/{project.id}/widget/add-to-site")
     expect(owner.get_by_text("Watching for the first visit…")).to_be_visible()
     snippet = project.call("GET", "/embed-snippet")
@@ -155,8 +147,7 @@ def test_the_owner_is_told_where_the_widget_was_seen(site, open_page, host):
 
 
 @pytest.mark.parametrize("layout", ["masonry", "list", "carousel"])
-def test_a_widget_takes_two_requests_before_it_stands(site, open_page, host, layout):
-    project = site.create_project()
+def test_a_widget_takes_two_requests_before_it_stands(open_page, host, layout, project):
     fill(project, layout=layout, animation="none", cardStyle="quote")
     snippet = project.call("GET", "/embed-snippet")
     host.body = snippet["container"] + snippet["script"]
