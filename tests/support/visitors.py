@@ -29,10 +29,11 @@ class Visitors:
     statuses: list[int] = field(default_factory=list)
 
     def open_forms(self) -> float:
-        return self._share(self._open)
+        return self._share(self._open, list(range(self.count)))
 
-    def send_forms(self) -> float:
-        return self._share(self._send)
+    def send_forms(self, times: int = 1) -> float:
+        numbers = [number for number in range(self.count) for _ in range(times)]
+        return self._share(self._send, numbers)
 
     def _open(self, connection: http.client.HTTPConnection, number: int) -> None:
         connection.request("GET", urlsplit(self.url).path, headers=_address(number))
@@ -50,9 +51,9 @@ class Visitors:
         answer.read()
         self.statuses.append(answer.status)
 
-    def _share(self, work: Work) -> float:
+    def _share(self, work: Work, numbers: list[int]) -> float:
         """Share the numbers among the threads, in order; return how many were done in a second."""
-        waiting, lock, problems = iter(range(self.count)), threading.Lock(), []
+        waiting, lock, problems = iter(numbers), threading.Lock(), []
 
         def run() -> None:
             host = urlsplit(self.url).netloc
@@ -77,7 +78,7 @@ class Visitors:
             thread.join()
         if problems:
             raise problems[0]
-        return self.count / (time.perf_counter() - begun)
+        return len(numbers) / (time.perf_counter() - begun)
 
 
 def words_of(number: int) -> str:

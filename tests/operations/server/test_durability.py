@@ -6,6 +6,8 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import threading
+from collections import Counter
 
 import pytest
 from sqlalchemy import text
@@ -14,8 +16,11 @@ from sqlalchemy.exc import OperationalError
 from testimonials.core.extensions import db, limiter
 from testimonials.core.http import rate_limits
 from testimonials.core.http.rate_limits import Limit
+from testimonials.core.settings.current import current_settings
 from tests.operations.server.power_cut import prepare_power_cut
 from tests.support.load import Load
+from tests.support.rows import read_testimonials
+from tests.support.visitors import Visitors, words_of
 
 pytestmark = [pytest.mark.process, pytest.mark.thorough]
 
@@ -121,3 +126,45 @@ def test_the_log_says_what_the_one_file_lacks(start, tmp_path):
         service.sign_up("second@example.com")
         assert service.stop() == 0
     assert "the newest changes are in testimonials.db-wal" in "".join(service.output)
+
+
+VISITORS = 200
+
+
+def test_of_two_hundred_visitors_who_all_send_twice_each_is_there_once(app, owner, start, smtp):
+    project = owner.create_project(slug="kiln")["_id"]
+    service = start(
+        instance=current_settings(app).instance_path,
+        database_url=current_settings(app).database_url,
+        smtp_url=smtp.url,
+        trusted_proxies="1",
+        min_form_seconds="0",
+    )
+    visitors = Visitors(f"{service.url}/kiln", VISITORS, 20)
+    visitors.open_forms()
+    added: list[int] = []
+
+    def add_others() -> None:
+        # An agent works on the same project meanwhile.
+        path = f"/v1/projects/{project}/testimonials"
+        for number in range(20):
+            body = {"authorName": f"Agent {number}", "text": "Added."}
+            added.append(service.call("POST", path, body, owner.headers).status)
+
+    agent = threading.Thread(target=add_others)
+    agent.start()
+    visitors.send_forms(times=2)
+    agent.join()
+    assert (Counter(visitors.statuses), added) == ({303: 2 * VISITORS}, [200] * 20)
+    rows = read_testimonials(app, project)
+    sent = [row for row in rows if row.source == "public_page"]
+    assert Counter(row.text for row in sent) == Counter(map(words_of, range(VISITORS)))
+    # Past a hundred within the hour the project's folder takes them.
+    assert Counter((row.status, row.held_for) for row in sent) == {
+        ("pending", None): 100,
+        ("spam", "flood"): VISITORS - 100,
+    }
+    assert len({row.created_at for row in rows}) == VISITORS + 20
+    told = smtp.wait(2)
+    assert [mail.recipients for mail in told] == [[owner.email]] * 2
+    assert sum("came at once" in str(mail.message["Subject"]) for mail in told) == 1
