@@ -24,10 +24,9 @@ from urllib.parse import urlsplit
 from sqlalchemy import insert, select
 
 from testimonials import create_app
-from testimonials.auth.callers import Scope
 from testimonials.auth.models import Account
 from testimonials.auth.sessions import start_session
-from testimonials.auth.tokens import make_token
+from testimonials.auth.tokens import Scope, make_token
 from testimonials.core.extensions import begin_write, db
 from testimonials.core.settings.table import load_settings
 from testimonials.projects.defaults import WIDGET_CONFIG, default_page_config

@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 
 from testimonials.core.db.identifiers import new_identifier
-from testimonials.integrations.webhooks.sending import new_secret
+from testimonials.integrations.webhooks.payloads import new_secret
 from tests.integrations.webhooks.receiver import receiving
 from tests.support.process import Service, start_service
 from tests.support.servers import MailSink, wait_for

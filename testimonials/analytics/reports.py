@@ -17,7 +17,7 @@ from testimonials.analytics.models import (
     InsightTestimonialDay,
     InsightVisit,
 )
-from testimonials.auth.callers import Scope
+from testimonials.auth.tokens import Scope
 from testimonials.collection.models import MailedRequest
 from testimonials.core import clock
 from testimonials.core.extensions import db

@@ -5,8 +5,7 @@ import dataclasses
 from flask import request
 
 from testimonials.auth.accounts import check_credentials
-from testimonials.auth.callers import Caller, Scope
-from testimonials.auth.tokens import TokenRefused, check_token, note_use
+from testimonials.auth.tokens import Caller, Scope, TokenRefused, check_token, note_use
 from testimonials.core.audit import ActorKind, act_as
 from testimonials.core.db.identifiers import TOKEN_PREFIX
 from testimonials.core.http.errors import ServiceError

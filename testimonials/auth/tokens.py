@@ -1,15 +1,15 @@
-"""Access tokens: making and checking them, and when they were last used."""
+"""Access tokens: who calls and with which scopes, making and checking them, when last used."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from enum import StrEnum
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Select, bindparam, or_, select, update
 from sqlalchemy.orm import aliased
 
 from testimonials.auth.accounts import called, require_unsuspended
-from testimonials.auth.callers import Caller, Scope
 from testimonials.auth.events import TOKEN_CREATED, TOKEN_REVOKED
 from testimonials.auth.models import AccessToken, Account
 from testimonials.core import clock
@@ -25,8 +25,86 @@ from testimonials.core.db.identifiers import (
 from testimonials.core.db.transactions import delete_rows, find_row, write
 from testimonials.core.extensions import db, kept
 from testimonials.core.http.errors import CredentialsInvalid, NotFound, ServiceError
+from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.jobs import every_process
 from testimonials.core.settings.current import current_settings
+
+
+class Scope(StrEnum):
+    """What an access token may do. `label` and `sentence` are what people read."""
+
+    label: str
+    sentence: str
+
+    def __new__(cls, name: str, label: str = "", sentence: str = "") -> "Scope":
+        member = str.__new__(cls, name)
+        member._value_, member.label, member.sentence = name, label, sentence
+        return member
+
+    READ = (
+        "read",
+        gettext_noop("Read"),
+        gettext_noop("See testimonials, also those that wait, and settings."),
+    )
+    DRAFT = (
+        "draft",
+        gettext_noop("Draft"),
+        gettext_noop("Suggest additions and changes. They wait for you."),
+    )
+    PUBLISH = (
+        "publish",
+        gettext_noop("Publish"),
+        gettext_noop("Add, approve, reject, edit and reply. Shown at once."),
+    )
+    CONFIGURE = (
+        "configure",
+        gettext_noop("Configure"),
+        gettext_noop(
+            "Change the widget and the page, ask customers by mail, and have testimonials sent "
+            "elsewhere by webhooks."
+        ),
+    )
+
+
+DEFAULT_SCOPES = (Scope.READ, Scope.DRAFT)
+NEVER = gettext_noop("No token can delete a project, see passwords or make other tokens.")
+
+
+@dataclass(frozen=True)
+class Caller:
+    """The account that a credential belongs to, and what that credential may do.
+
+    With `drafts_only`, what this call changes must become a proposal.
+    """
+
+    id: str
+    email: str
+    # The end of the account's key, or the name of the access token.
+    name: str
+    # None: the account's key.
+    token_id: str | None = None
+    scopes: tuple[Scope, ...] = ()
+    # The only project that it reaches; None: all of the account's.
+    project_id: str | None = None
+    # None: the account's key, or a token that never expires.
+    expires_at: datetime | None = None
+    drafts_only: bool = False
+    # The account of the person who made the token.
+    made_by_id: str | None = None
+
+    @property
+    def is_key(self) -> bool:
+        return self.token_id is None
+
+    @property
+    def credential(self) -> str:
+        return "key" if self.is_key else "token"
+
+    @property
+    def label(self) -> str:
+        """How the history of a testimonial names it, which moderators read too."""
+        return "An agent (API key)" if self.is_key else f"{self.name} (access token)"
+
 
 # When each access token was last used, for what and by which door.
 #

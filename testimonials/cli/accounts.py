@@ -13,7 +13,6 @@ from testimonials.auth.accounts import (
     start_account,
 )
 from testimonials.auth.billing import set_plan
-from testimonials.auth.callers import DEFAULT_SCOPES, Scope
 from testimonials.auth.credentials import make_reset_link
 from testimonials.auth.email_addresses import normalize_email
 from testimonials.auth.emails import send_claim_mail, send_security_mail
@@ -24,7 +23,9 @@ from testimonials.auth.sessions import end_sessions, list_sessions
 from testimonials.auth.step_up import find_ways_in, reset_ways_in
 from testimonials.auth.tokens import (
     DEFAULT_DAYS,
+    DEFAULT_SCOPES,
     WORKING,
+    Scope,
     find_last_use,
     get_token,
     list_tokens,

@@ -12,8 +12,8 @@ import click
 
 from testimonials.cli.output import Group, Said, command
 from testimonials.core.clock import iso
-from testimonials.core.db.kept_backups import find_kept, list_kept
 from testimonials.core.db.migrate import head
+from testimonials.core.db.sqlite import find_kept, list_kept
 from testimonials.core.db.transactions import write
 from testimonials.core.settings.current import current_settings
 from testimonials.core.settings.instance import hold_folder

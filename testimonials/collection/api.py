@@ -5,7 +5,7 @@ from typing import Any
 
 from flask import Response
 
-from testimonials.auth.callers import Caller, Scope
+from testimonials.auth.tokens import Caller, Scope
 from testimonials.collection import forms as services
 from testimonials.collection import schemas
 from testimonials.collection.changes import RequestSchema, tell_nobody_left

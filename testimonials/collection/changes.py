@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from marshmallow import fields, validate
 
-from testimonials.auth.callers import Scope
 from testimonials.auth.email_addresses import Email
+from testimonials.auth.tokens import Scope
 from testimonials.collection import forms, requests
 from testimonials.collection.address_lists import REFERENCE_LENGTH, AddressList, Person
 from testimonials.collection.events import FORM_ADDED, FORM_CHANGED, FORM_DELETED, REQUESTS_SENT

@@ -17,9 +17,16 @@ from testimonials.core.http.static import compress
 from testimonials.core.http.urls import collection_page_url, face_url, wall_url
 from testimonials.core.images import uploads
 from testimonials.core.images.colors import TEXTS, derive_colours, find_text, from_hex
-from testimonials.core.mail.look import FONTS, PLAIN
-from testimonials.dashboard.framework import Done, ProjectPage, Values, require_role
-from testimonials.dashboard.removed import UndoForm, keep_removed, take_removed
+from testimonials.core.mail.outbox import FONTS, PLAIN
+from testimonials.dashboard.framework import (
+    Done,
+    ProjectPage,
+    UndoForm,
+    Values,
+    keep_removed,
+    require_role,
+    take_removed,
+)
 from testimonials.projects import brand as brands
 from testimonials.projects.access import Access, Role
 from testimonials.projects.brand import Brand, find_brand

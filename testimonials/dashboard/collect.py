@@ -54,11 +54,11 @@ from testimonials.dashboard.asked import describe_person
 from testimonials.dashboard.framework import (
     Done,
     ProjectPage,
+    UndoForm,
     Values,
     lock_account_first,
     require_role,
 )
-from testimonials.dashboard.removed import UndoForm
 from testimonials.projects.access import Access, Role
 from testimonials.projects.defaults import SLUG_LENGTH
 from testimonials.projects.models import Project

@@ -1,33 +1,45 @@
-"""API and developers: a row for each thing that programs use, and the pages of most, tokens too."""
+"""API and developers: a row for each thing that programs use, their pages, OAuth's consent."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from flask import redirect, render_template, request, url_for
+from flask import g, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from marshmallow import fields
 
 from testimonials.auth.accounts import get_account
-from testimonials.auth.callers import DEFAULT_SCOPES, NEVER, Scope
 from testimonials.auth.models import UNUSED
 from testimonials.auth.sessions import SignedIn
-from testimonials.auth.tokens import ListedToken, find_token, list_tokens, make_token, revoke_token
+from testimonials.auth.tokens import (
+    DEFAULT_SCOPES,
+    NEVER,
+    ListedToken,
+    Scope,
+    find_token,
+    list_tokens,
+    make_token,
+    revoke_token,
+)
 from testimonials.collection import verified_purchases
 from testimonials.collection.events import PURCHASES_CHANGED
 from testimonials.core import clock
 from testimonials.core.audit import record
 from testimonials.core.db.identifiers import new_identifier
+from testimonials.core.db.transactions import write
 from testimonials.core.http import urls
-from testimonials.core.http.blueprints import settings
+from testimonials.core.http.blueprints import oauth, settings
 from testimonials.core.http.errors import ValidationFailed
 from testimonials.core.http.fields import Choice, OneLine
-from testimonials.core.http.forms import Choices, FormSchema, Once
+from testimonials.core.http.forms import Choices, FormSchema, Once, SentForm
+from testimonials.core.http.i18n import gettext, gettext_noop, translate
 from testimonials.core.http.i18n import gettext as _
-from testimonials.core.http.i18n import gettext_noop, translate
+from testimonials.core.http.security import answer_privately
 from testimonials.dashboard.activity import describe_activity, describe_newest, read_search
 from testimonials.dashboard.formatting import highlight
 from testimonials.dashboard.framework import Done, ProjectPage, Values, require_session
+from testimonials.dashboard.proofs import require_proof
+from testimonials.integrations.oauth import Asked, add_code, describe_place, find_request, origin_of
 from testimonials.integrations.webhooks.endpoints import list_endpoints
 from testimonials.projects.access import Access, Role, search_shared
 from testimonials.projects.models import Project
@@ -348,3 +360,100 @@ def _list_choices(access: Access) -> dict[str, str]:
 
 def _lead_back(notice: str) -> Done:
     return Done(notice, url_for(".show_tokens"))
+
+
+ALL_PROJECTS = "all"
+LIFETIMES = {
+    "30": gettext_noop("30 days"),
+    "90": gettext_noop("90 days"),
+    "365": gettext_noop("One year"),
+}
+
+
+class AskedForm(FormSchema):
+    """What the program asks for, which the page carries from its link into the form."""
+
+    client_id = fields.String()
+    redirect_uri = fields.String()
+    response_type = fields.String()
+    scope = fields.String()
+    state = fields.String()
+    code_challenge = fields.String()
+    code_challenge_method = fields.String()
+    resource = fields.String()
+
+
+class ConsentForm(FormSchema):
+    scopes = Choices(*Scope, missing=gettext_noop("Choose at least one, or don’t allow it."))
+    project = fields.String(load_default="")
+    days = Choice(*LIFETIMES, missing=gettext_noop("Choose one of these."))
+
+
+def _read_asked(form: Mapping[str, str] | None = None) -> dict[str, str]:
+    sent = AskedForm().read(form).values
+    return {name: text for name, text in sent.items() if text is not None}
+
+
+@oauth.get("/oauth/authorize")
+@require_session
+def show_consent(owner: SignedIn) -> ResponseReturnValue:
+    carried = _read_asked(request.args)
+    return answer_privately(_page(owner, find_request(carried), carried))
+
+
+@oauth.post("/oauth/authorize")
+@require_session
+def allow(owner: SignedIn) -> ResponseReturnValue:
+    """Take the browser back to the program, with a code for what was allowed."""
+    carried = _read_asked()
+    asked = find_request(carried)
+    # The browser takes the answer of this form there, also after the password was asked for.
+    g.form_target = origin_of(asked.redirect_uri)
+    return _allow(owner=owner, asked=asked, carried=carried)
+
+
+@require_proof("connect a program", "dashboard.home.show_start")
+def _allow(owner: SignedIn, asked: Asked, carried: dict[str, str]) -> ResponseReturnValue:
+    sent = ConsentForm().read()
+    scopes = [scope for scope in asked.scopes if scope in sent.values.get("scopes", ())]
+    if not scopes:
+        missing = gettext("Choose at least one, or don’t allow it.")
+        sent.errors.setdefault("scopes", [missing])
+    project = sent.values.get("project", "")
+    if project not in _list_reaches(owner):
+        sent.errors["project"] = [gettext("Choose one of your projects, or all.")]
+    if sent.errors:
+        return answer_privately(_page(owner, asked, carried, sent), 422)
+    limit = None if project == ALL_PROJECTS else project
+    with write():
+        code = add_code(asked, owner, limit, scopes, int(sent.values["days"]))
+    return redirect(asked.answer(code=code), 303)
+
+
+def _list_reaches(owner: SignedIn) -> dict[str, str]:
+    own = {each.id: each.name for each in list_projects(owner.account_id)}
+    return own | {ALL_PROJECTS: gettext("All projects")}
+
+
+def _page(
+    owner: SignedIn, asked: Asked, carried: dict[str, str], sent: SentForm | None = None
+) -> str:
+    g.form_target = origin_of(asked.redirect_uri)
+    # Not from the link: the program wrote that.
+    typed = sent.typed if sent else {"scopes": DEFAULT_SCOPES, "project": None, "days": "90"}
+    return render_template(
+        "agents/consent.html",
+        email=owner.email,
+        client=asked.client.name,
+        place=describe_place(asked.redirect_uri),
+        decline_url=asked.answer(error="access_denied"),
+        carried=carried.items(),
+        scopes=asked.scopes,
+        checked=typed["scopes"],
+        projects=_list_reaches(owner),
+        project=typed["project"],
+        lifetimes={days: translate(text) for days, text in LIFETIMES.items()},
+        days=typed["days"],
+        never=NEVER,
+        errors=sent.errors if sent else {},
+    )

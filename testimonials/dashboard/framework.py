@@ -1,9 +1,10 @@
-"""What the dashboard's pages share: session, role, step-up, transaction, notice, errors."""
+"""What the pages share: session, role, step-up, transaction, notice, errors, what was deleted."""
 
 import functools
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 from functools import partial
 from typing import Any
 
@@ -24,7 +25,9 @@ from werkzeug import Response
 from testimonials.auth.cookies import read_session_cookie, renew_session_cookie
 from testimonials.auth.login import keep_draft, render_login
 from testimonials.auth.sessions import SessionEnded, SignedIn, find_session
+from testimonials.core import clock
 from testimonials.core.audit import ActorKind, act_as
+from testimonials.core.db.identifiers import is_identifier, new_identifier
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import (
@@ -34,15 +37,19 @@ from testimonials.core.http.errors import (
     is_from_script,
     to_form_errors,
 )
+from testimonials.core.http.fields import Text
 from testimonials.core.http.forms import FormSchema, SentForm, add_notice, read_notice
 from testimonials.core.http.i18n import gettext, use_language
+from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.idempotency import take_key
 from testimonials.core.http.resource import View
 from testimonials.core.http.security import answer_privately
 from testimonials.core.http.urls import current_path
+from testimonials.core.jobs import Job, enqueue, job
 from testimonials.dashboard.proofs import prove
 from testimonials.dashboard.shell import build_shell
 from testimonials.projects.access import Access, Role, StrongSignInNeeded, find_access
+from testimonials.projects.models import Project
 from testimonials.projects.projects import lock_account_of
 
 Values = dict[str, Any]
@@ -382,3 +389,36 @@ def _is_repeated(account_id: str, once: str) -> bool:
     To reload an answer that shows a secret must not make another one.
     """
     return bool(once) and take_key(db.session(), f"form:{account_id}", once, "") is not None
+
+
+# How long something can be brought back, by the line that tells of its removal.
+UNDO = timedelta(minutes=10)
+FORGET = "removed.forget"
+
+
+class UndoForm(FormSchema):
+    """What to bring back."""
+
+    undo = Text(40, load_default="")
+
+
+def keep_removed(project: Project, what: str, **values: object) -> str:
+    """Keep the values of something that is deleted; return the id to `take_removed` them by."""
+    id = new_identifier()
+    enqueue(FORGET, id=id, run_at=clock.now() + UNDO, of=[project.id, what], values=values)
+    return id
+
+
+def take_removed(project: Project, what: str, id: str) -> Values:
+    """Return the values that were kept, only once; raise `ValidationFailed`."""
+    row = db.session.get(Job, id) if is_identifier(id) else None
+    if row is None or row.kind != FORGET or row.payload["of"] != [project.id, what]:
+        raise ValidationFailed.of({"form": [_("This can no longer be undone.")]})
+    db.session.delete(row)
+    values: Values = row.payload["values"]
+    return values
+
+
+@job(FORGET, "jobs")
+def forget(**_kept: object) -> None:
+    """Do nothing: a job that is done is deleted, with what it kept."""

@@ -43,7 +43,14 @@ from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.urls import form_url, image_url
 from testimonials.core.images.uploads import MEGABYTE, PAGE_PICTURES, Image, read_image
 from testimonials.core.settings.current import current_settings
-from testimonials.dashboard.framework import Done, ProjectPage, Values
+from testimonials.dashboard.framework import (
+    Done,
+    ProjectPage,
+    UndoForm,
+    Values,
+    keep_removed,
+    take_removed,
+)
 from testimonials.dashboard.page_form import (
     LIMITS,
     LISTS,
@@ -52,7 +59,6 @@ from testimonials.dashboard.page_form import (
     find_changes,
     read_values,
 )
-from testimonials.dashboard.removed import UndoForm, keep_removed, take_removed
 from testimonials.projects.access import Access
 from testimonials.projects.events import PAGE_CHANGED
 from testimonials.projects.models import Project

@@ -21,8 +21,7 @@ from testimonials.core.http.forms import FormSchema, Identifiers
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.images.colors import colour_of
-from testimonials.dashboard.framework import AccountPage, Done, ProjectPage, Values
-from testimonials.dashboard.removed import UNDO, UndoForm
+from testimonials.dashboard.framework import UNDO, AccountPage, Done, ProjectPage, UndoForm, Values
 from testimonials.integrations.webhooks.endpoints import list_endpoints
 from testimonials.projects import events, team
 from testimonials.projects.access import ROLE_LABELS, ROLES, Access, Role

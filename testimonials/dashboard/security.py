@@ -41,7 +41,7 @@ from testimonials.core.http.i18n import gettext_noop, ngettext
 from testimonials.core.http.security import safe_target
 from testimonials.core.http.signing import TokenPurpose
 from testimonials.core.http.urls import app_url
-from testimonials.core.images.qr import draw_inline
+from testimonials.core.images.colors import draw_inline
 from testimonials.core.passwords import hash_password
 from testimonials.dashboard.framework import AccountPage, Done, Values, require_session
 from testimonials.projects.access import is_asked_for_more

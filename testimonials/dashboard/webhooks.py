@@ -16,8 +16,14 @@ from testimonials.core.http.forms import Choices, FormSchema, Once
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.dashboard.formatting import describe_time, highlight
-from testimonials.dashboard.framework import Done, ProjectPage, Values
-from testimonials.dashboard.removed import UndoForm, keep_removed, take_removed
+from testimonials.dashboard.framework import (
+    Done,
+    ProjectPage,
+    UndoForm,
+    Values,
+    keep_removed,
+    take_removed,
+)
 from testimonials.integrations.webhooks import endpoints, log
 from testimonials.integrations.webhooks.models import (
     BUILD,

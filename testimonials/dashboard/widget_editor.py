@@ -18,7 +18,7 @@ from testimonials.core.http.forms import FormSchema, Identifiers
 from testimonials.core.http.i18n import ENGLISH, format_number, ngettext, translate
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.urls import collection_page_url, wall_url, widget_page_url
-from testimonials.core.mail.look import FONTS
+from testimonials.core.mail.outbox import FONTS
 from testimonials.core.text import TAG_LENGTH
 from testimonials.dashboard import widget_controls as controls
 from testimonials.dashboard.formatting import describe_testimonial

@@ -16,10 +16,15 @@ from marshmallow import fields
 from sqlalchemy import JSON, String, delete, select
 from sqlalchemy.orm import Mapped, mapped_column
 
-from testimonials.auth.callers import DEFAULT_SCOPES, Scope
 from testimonials.auth.models import AccessToken, Account
 from testimonials.auth.sessions import SignedIn, lock_owner
-from testimonials.auth.tokens import find_by_plain_text, make_token, revoke_token
+from testimonials.auth.tokens import (
+    DEFAULT_SCOPES,
+    Scope,
+    find_by_plain_text,
+    make_token,
+    revoke_token,
+)
 from testimonials.core import clock
 from testimonials.core.audit import ActorKind, act_as
 from testimonials.core.db.engine import Base, Timestamp, child_of

@@ -7,8 +7,8 @@ from typing import Any
 from marshmallow import fields
 from sqlalchemy import select
 
-from testimonials.auth.callers import Caller, Scope
 from testimonials.auth.models import Account
+from testimonials.auth.tokens import Caller, Scope
 from testimonials.collection.models import REQUEST_STATES
 from testimonials.collection.requests import count_states
 from testimonials.core.audit import record

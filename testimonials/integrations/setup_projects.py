@@ -5,7 +5,7 @@ from typing import Any
 from sqlalchemy import select
 
 from testimonials.auth.api_auth import MissingScope, OneProjectOnly
-from testimonials.auth.callers import Caller, Scope
+from testimonials.auth.tokens import Caller, Scope
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import ServiceError
 from testimonials.projects.access import find_project

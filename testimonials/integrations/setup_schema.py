@@ -23,8 +23,7 @@ from testimonials.projects.brand import BrandUpdateSchema
 from testimonials.projects.page_design import PAGE_LANGUAGE, PageDesignSchema
 from testimonials.testimonials.fields import EXTERNAL_ID_LENGTH, ExternalId
 from testimonials.testimonials.schemas import TestimonialAddSchema
-from testimonials.widget.api import EmbedSnippetSchema
-from testimonials.widget.changes import DesignUpdateSchema
+from testimonials.widget.api import DesignUpdateSchema, EmbedSnippetSchema
 
 MAX_TESTIMONIALS = 100
 MAX_BYTES = 512 * 1024

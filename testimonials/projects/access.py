@@ -21,10 +21,10 @@ from sqlalchemy import (
 from sqlalchemy.orm import aliased
 
 from testimonials.auth.accounts import AccountSuspended
-from testimonials.auth.callers import Caller
 from testimonials.auth.models import Account
 from testimonials.auth.sessions import SignedIn
 from testimonials.auth.step_up import asks_for_more
+from testimonials.auth.tokens import Caller
 from testimonials.core import clock
 from testimonials.core.audit import Turn
 from testimonials.core.db.identifiers import is_identifier

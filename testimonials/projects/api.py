@@ -3,7 +3,7 @@
 from typing import Any
 
 from testimonials.auth.api_auth import require_all_projects
-from testimonials.auth.callers import Caller, Scope
+from testimonials.auth.tokens import Caller, Scope
 from testimonials.core.extensions import limiter
 from testimonials.core.http.answers import Page
 from testimonials.core.http.blueprints import projects

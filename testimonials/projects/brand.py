@@ -10,7 +10,7 @@ from typing import Any
 
 from marshmallow import fields
 
-from testimonials.auth.callers import Scope
+from testimonials.auth.tokens import Scope
 from testimonials.core.extensions import db
 from testimonials.core.http.fields import Choice, Colour, StrictSchema
 from testimonials.core.http.i18n import gettext_noop

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from marshmallow import fields
 
-from testimonials.auth.callers import Scope
+from testimonials.auth.tokens import Scope
 from testimonials.core.audit import EventType, record
 from testimonials.core.http.errors import ValidationFailed
 from testimonials.core.http.fields import Choice, Identifier, StrictSchema, Text

@@ -26,8 +26,7 @@ from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.http.security import answer_privately
 from testimonials.core.http.signing import TokenPurpose
 from testimonials.core.http.urls import link_url, project_url
-from testimonials.core.mail.look import Look, brand_look
-from testimonials.core.mail.outbox import OutboxMail
+from testimonials.core.mail.outbox import Look, OutboxMail, brand_look
 from testimonials.core.mail.smtp import ask_before_sending
 from testimonials.core.text import cut
 from testimonials.projects.access import Right, has_role

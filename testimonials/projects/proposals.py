@@ -22,8 +22,8 @@ from sqlalchemy import (
 )
 
 from testimonials.auth.accounts import called, may_act
-from testimonials.auth.callers import Caller, Scope
 from testimonials.auth.models import AccessToken, Account
+from testimonials.auth.tokens import Caller, Scope
 from testimonials.core import clock
 from testimonials.core.audit import ActorKind, current_actor, record
 from testimonials.core.db.identifiers import is_identifier

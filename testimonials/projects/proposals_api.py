@@ -5,8 +5,8 @@ from typing import Any
 
 from marshmallow import ValidationError, fields
 
-from testimonials.auth.callers import Caller, Scope
 from testimonials.auth.models import Account
+from testimonials.auth.tokens import Caller, Scope
 from testimonials.core.extensions import db
 from testimonials.core.http.answers import Answer, CursorQuerySchema, Page
 from testimonials.core.http.blueprints import projects

@@ -5,7 +5,7 @@ from typing import Any
 
 from flask import Response, current_app, request
 
-from testimonials.auth.callers import Caller, Scope
+from testimonials.auth.tokens import Caller, Scope
 from testimonials.core.audit import Turn, record
 from testimonials.core.db.cache import LIST_PAGES, VersionedCache
 from testimonials.core.http.answers import Answer, Page, answer_bytes, dump_json, link_to, wrap

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 from marshmallow import Schema, ValidationError, fields
 from sqlalchemy import delete, exists, func, or_, select
 
-from testimonials.auth.callers import Caller, Scope
 from testimonials.auth.email_addresses import Email
+from testimonials.auth.tokens import Caller, Scope
 from testimonials.core import clock
 from testimonials.core.audit import Turn
 from testimonials.core.db.prepared import in_one_trip
@@ -45,8 +45,8 @@ from testimonials.testimonials.fields import (
     Reply,
     Transcript,
     Words,
+    arrange,
 )
-from testimonials.testimonials.highlights import arrange
 from testimonials.testimonials.history import record_additions
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.moderation import (

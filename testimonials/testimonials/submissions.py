@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import selectinload
 
-from testimonials.auth.callers import Caller, Scope
+from testimonials.auth.tokens import Caller, Scope
 from testimonials.core.http.answers import Page, read_page
 from testimonials.core.http.errors import NotFound
 from testimonials.core.http.i18n import gettext_noop

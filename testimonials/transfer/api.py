@@ -8,7 +8,7 @@ from typing import IO
 from flask import Response, request, send_file
 from marshmallow import fields, validate
 
-from testimonials.auth.callers import Caller, Scope
+from testimonials.auth.tokens import Caller, Scope
 from testimonials.core.extensions import db
 from testimonials.core.http.answers import wrap
 from testimonials.core.http.blueprints import transfer

@@ -1,10 +1,10 @@
-"""The API of the widget: its settings, the snippet, saved widgets."""
+"""The API of the widget: its settings, which may be proposed, the snippet, saved widgets."""
 
 from typing import Any
 
 from marshmallow import fields, validate
 
-from testimonials.auth.callers import Scope
+from testimonials.auth.tokens import Scope
 from testimonials.core.http.blueprints import widget
 from testimonials.core.http.fields import (
     Choice,
@@ -15,18 +15,59 @@ from testimonials.core.http.fields import (
     Time,
     WholeSchema,
 )
+from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.text import TAG_LENGTH
 from testimonials.projects import schemas
 from testimonials.projects.api import get_project
-from testimonials.projects.changes import Values
+from testimonials.projects.changes import Outcome, Values, change, finish
 from testimonials.projects.defaults import PALETTES, CtaSchema
 from testimonials.projects.models import Project
-from testimonials.projects.widget_design import WidgetDesignSchema
-from testimonials.widget.changes import DesignUpdateSchema
+from testimonials.projects.schemas import WidgetConfigUpdateSchema
+from testimonials.projects.widget_design import WidgetDesignSchema, WidgetLabelsSchema, read_design
+from testimonials.widget import settings
 from testimonials.widget.container import Selection
 from testimonials.widget.drafts import MAX_STEPS
 from testimonials.widget.embed import build_snippet
+from testimonials.widget.events import WIDGET_CHANGED
 from testimonials.widget.settings import describe_widgets, find_widget
+
+
+@change(
+    "widget",
+    title=gettext_noop("change the widget"),
+    schema=WidgetConfigUpdateSchema,
+    scope=Scope.CONFIGURE,
+    before=lambda project, _target, _values: project.widget_config,
+    done="Widget configuration updated",
+)
+def change_widget(project: Project, _target: str | None, values: Values, _actor: str) -> Outcome:
+    settings.update_widget_config(project, values)
+    return finish(project, WIDGET_CHANGED, is_changed=bool(values))
+
+
+class LabelsUpdateSchema(WidgetLabelsSchema):
+    """The owner's own words on the widget's buttons; they take the place of all earlier ones."""
+
+
+class DesignUpdateSchema(WidgetDesignSchema):
+    """The widget's design beyond its specified settings; what is left out stays."""
+
+    labels = fields.Nested(LabelsUpdateSchema)
+
+
+@change(
+    "design",
+    title=gettext_noop("change the widget’s design"),
+    schema=DesignUpdateSchema,
+    scope=Scope.CONFIGURE,
+    before=lambda project, _target, _values: read_design(project.widget_design),
+    done="Widget design updated",
+)
+def change_design(project: Project, _target: str | None, values: Values, _actor: str) -> Outcome:
+    was = project.widget_design
+    settings.change_widget(project, project, values)
+    return finish(project, WIDGET_CHANGED, is_changed=project.widget_design != was)
+
 
 # Schemas of saved widgets and drafts, and of the API's answers about the widget.
 

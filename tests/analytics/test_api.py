@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from testimonials.auth.callers import Scope
+from testimonials.auth.tokens import Scope
 from testimonials.core import clock
 from tests.auth.tokens import give_token
 from tests.conftest import Caller

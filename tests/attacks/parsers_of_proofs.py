@@ -20,10 +20,10 @@ from testimonials.core import clock
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from testimonials.core.http_client import LookupFailed, look_up
-from testimonials.integrations.webhooks.sending import Message, send
+from testimonials.integrations.webhooks.payloads import Message, send
 from testimonials.projects.models import Project
 from testimonials.projects.projects import lock_project
-from testimonials.transfer.tables.photos import PictureUnreachable, fetch_picture
+from testimonials.transfer.tables.plan import PictureUnreachable, fetch_picture
 from tests.attacks.parsing import CHALLENGE, Attacked, Parser, as_text, in_app, parser
 from tests.auth.billing.test_stripe_webhook import Subscription
 from tests.auth.billing.test_stripe_webhook import sign as sign_event

@@ -10,10 +10,9 @@ import pytest
 from flask import Flask
 
 from testimonials.auth.api_auth import MissingScope, may_pass
-from testimonials.auth.callers import Caller as ApiCaller
-from testimonials.auth.callers import Scope
 from testimonials.auth.models import AccessToken
-from testimonials.auth.tokens import find_token, list_tokens, revoke_token, write_uses
+from testimonials.auth.tokens import Caller as ApiCaller
+from testimonials.auth.tokens import Scope, find_token, list_tokens, revoke_token, write_uses
 from testimonials.core import clock
 from testimonials.core.db.identifiers import TOKEN_PREFIX, new_credential
 from testimonials.core.db.transactions import write

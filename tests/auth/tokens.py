@@ -4,8 +4,7 @@ import dataclasses
 
 from flask import Flask
 
-from testimonials.auth.callers import Scope
-from testimonials.auth.tokens import make_token
+from testimonials.auth.tokens import Scope, make_token
 from testimonials.core.db.transactions import write
 from tests.conftest import Caller
 

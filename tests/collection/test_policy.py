@@ -13,7 +13,7 @@ from flask.testing import FlaskClient
 from selectolax.lexbor import LexborHTMLParser
 from sqlalchemy import delete, update
 
-from testimonials.auth.callers import Scope
+from testimonials.auth.tokens import Scope
 from testimonials.collection import pages
 from testimonials.collection.models import MailedRequest
 from testimonials.core import clock

@@ -9,7 +9,7 @@ import pytest
 from flask.testing import FlaskClient
 from PIL import Image, ImageDraw
 
-from testimonials.auth.callers import Scope
+from testimonials.auth.tokens import Scope
 from testimonials.core.extensions import db
 from testimonials.core.images.colors import contrast, derive_colours
 from testimonials.dashboard.brand import name_color

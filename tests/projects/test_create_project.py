@@ -11,7 +11,7 @@ from flask import Flask
 from hypothesis import given
 from hypothesis import strategies as st
 
-from testimonials.auth.callers import Scope
+from testimonials.auth.tokens import Scope
 from testimonials.core.http.errors import ValidationFailed
 from testimonials.core.text import is_web_url
 from testimonials.projects.projects import complete_website, make_slug, random_slug, reserved_slugs

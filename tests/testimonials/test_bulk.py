@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from testimonials.auth.callers import Scope
+from testimonials.auth.tokens import Scope
 from tests.auth.tokens import give_token
 from tests.conftest import Caller
 from tests.core.events import read_events

@@ -18,7 +18,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import delete, select, text
 
-from testimonials.auth.callers import Scope
+from testimonials.auth.tokens import Scope
 from testimonials.core import clock
 from testimonials.core.audit import Event, record_changes
 from testimonials.core.chain import LogWrong, read_log

@@ -10,7 +10,7 @@ import pytest
 from flask import Flask
 from sqlalchemy import delete, text
 
-from testimonials.auth.callers import Scope
+from testimonials.auth.tokens import Scope
 from testimonials.collection.author_rights import make_author_token
 from testimonials.collection.models import (
     MailedRequest,

@@ -1,11 +1,13 @@
-"""Contrast, colors in OKLCH, all colors of a brand, and initials on a color."""
+"""Contrast, colors in OKLCH, all colors of a brand; initials and QR codes, drawn as SVG."""
 
+import io
 import math
 import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 # Whether text can be read on a colour, and which text can (WCAG 2.2, 1.4.3).
 
@@ -262,3 +264,32 @@ def _first_letter(word: str) -> str:
     ):
         end += 1
     return word[:end]
+
+
+# Four white modules on each side, which many readers need.
+QUIET_ZONE = 4
+DARK, LIGHT = "#000000", "#FFFFFF"
+# Of an SVG, and for print: at least 1,000 pixels wide, whatever the link.
+SCALES = {"svg": 10, "png": 25}
+
+
+def make_qr_code(link: str) -> Any:
+    """Return a code that is still readable with 15% of it dirty or torn (error level M)."""
+    # Few requests need it.
+    from segno import make_qr
+
+    return make_qr(link, error="m", boost_error=False)
+
+
+def draw_inline(link: str) -> str:
+    """Return the code as an `svg` element that fills its container."""
+    look = {"border": QUIET_ZONE, "dark": DARK, "light": LIGHT, "svgclass": "qr"}
+    return str(make_qr_code(link).svg_inline(**look, omitsize=True, lineclass=None))
+
+
+def draw_file(link: str, kind: str) -> bytes:
+    """Return the code as a file, "svg" or "png"."""
+    file = io.BytesIO()
+    code = make_qr_code(link)
+    code.save(file, kind=kind, scale=SCALES[kind], border=QUIET_ZONE, dark=DARK, light=LIGHT)
+    return file.getvalue()

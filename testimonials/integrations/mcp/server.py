@@ -8,7 +8,7 @@ from werkzeug.datastructures import Headers
 from werkzeug.exceptions import MethodNotAllowed
 
 from testimonials.auth.api_auth import CALLED_BY, recognise
-from testimonials.auth.callers import Caller
+from testimonials.auth.tokens import Caller
 from testimonials.core.http.answers import dump_json
 from testimonials.core.http.blueprints import agents
 from testimonials.core.http.errors import BodyInvalid, CrossSiteRefused

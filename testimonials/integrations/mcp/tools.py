@@ -12,7 +12,7 @@ from typing import Any
 from flask import Flask, Response, current_app
 
 from testimonials.auth.api_auth import may_pass
-from testimonials.auth.callers import Caller
+from testimonials.auth.tokens import Caller
 from testimonials.core.http.answers import dump_json
 from testimonials.core.http.openapi import describe_api, operations
 from testimonials.core.http.resource import Operation

@@ -2,7 +2,7 @@
 
 from flask import Response
 
-from testimonials.auth.callers import Caller, Scope
+from testimonials.auth.tokens import Caller, Scope
 from testimonials.core.http.answers import (
     Answer,
     CursorQuerySchema,

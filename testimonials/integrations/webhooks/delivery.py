@@ -43,8 +43,7 @@ from testimonials.integrations.webhooks.models import (
     WebhookEndpoint,
     is_due,
 )
-from testimonials.integrations.webhooks.payloads import TEST, write_bodies
-from testimonials.integrations.webhooks.sending import Message, Outcome, send
+from testimonials.integrations.webhooks.payloads import TEST, Message, Outcome, send, write_bodies
 from testimonials.projects.models import Project
 
 # A process leases what it sends, so that no other sends it too. When it dies, the lease runs out

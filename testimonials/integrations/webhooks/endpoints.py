@@ -35,8 +35,7 @@ from testimonials.integrations.webhooks.models import (
     WebhookDelivery,
     WebhookEndpoint,
 )
-from testimonials.integrations.webhooks.payloads import TEST
-from testimonials.integrations.webhooks.sending import new_secret
+from testimonials.integrations.webhooks.payloads import TEST, new_secret
 from testimonials.projects.access import Role, has_role
 from testimonials.projects.models import Project
 from testimonials.transfer.ownership import handed_over

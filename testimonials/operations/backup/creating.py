@@ -19,7 +19,7 @@ from testimonials.core import clock
 from testimonials.core.clock import iso
 from testimonials.core.db import sqlite
 from testimonials.core.db.engine import Base, Timestamp
-from testimonials.core.db.kept_backups import SCHEDULED, KeptBackup, list_kept, read_time
+from testimonials.core.db.sqlite import SCHEDULED, KeptBackup, list_kept, read_time
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from testimonials.core.http.urls import app_url

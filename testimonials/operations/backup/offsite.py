@@ -17,7 +17,7 @@ from typing import IO
 from sqlalchemy import delete, func, select
 
 from testimonials.core.db.erasure import Erased
-from testimonials.core.db.kept_backups import KeptBackup, choose_expired, list_kept, sort_kept
+from testimonials.core.db.sqlite import KeptBackup, choose_expired, list_kept, sort_kept
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from testimonials.core.http.urls import app_url

@@ -19,13 +19,14 @@ from testimonials.core.chain import chain
 from testimonials.core.db import migrate
 from testimonials.core.db.erasure import PROJECT, TESTIMONIAL
 from testimonials.core.db.identifiers import new_identifier
-from testimonials.core.db.kept_backups import KeptBackup, list_kept
 from testimonials.core.db.migrate import OLDER, OLDER_ADVICE, is_newer, name_revision
 from testimonials.core.db.sqlite import (
+    KeptBackup,
     count_rows,
     find_damage,
     is_in_use,
     list_columns,
+    list_kept,
     open_file,
     read_revision,
 )

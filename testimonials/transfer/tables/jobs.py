@@ -33,8 +33,16 @@ from testimonials.testimonials.record import note_photos
 from testimonials.transfer.models import TableImport, WaitingArchive
 from testimonials.transfer.tables.columns import change_mapping, guess_mapping
 from testimonials.transfer.tables.files import MAX_LINES, read_table
-from testimonials.transfer.tables.photos import AT_ONCE, Problems, copy_photos, is_website
-from testimonials.transfer.tables.plan import BATCH_ROWS, finish_import, plan_import, write_batch
+from testimonials.transfer.tables.plan import (
+    AT_ONCE,
+    BATCH_ROWS,
+    Problems,
+    copy_photos,
+    finish_import,
+    is_website,
+    plan_import,
+    write_batch,
+)
 from testimonials.transfer.tables.rows import STATUSES, NewTestimonial, Reading
 
 # Imports as rows: the file, what its columns are and how it is read, until it is imported.

@@ -9,7 +9,7 @@ import pytest
 from flask import Flask
 from sqlalchemy import select
 
-from testimonials.auth.callers import Scope
+from testimonials.auth.tokens import Scope
 from testimonials.core import clock
 from testimonials.core.audit import Event
 from testimonials.core.chain import read_log

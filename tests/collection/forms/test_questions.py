@@ -12,7 +12,7 @@ from flask.testing import FlaskClient
 from PIL import Image as Pictures
 from werkzeug.test import TestResponse
 
-from testimonials.auth.callers import Scope
+from testimonials.auth.tokens import Scope
 from testimonials.core.extensions import db
 from testimonials.core.http.i18n import LANGUAGES
 from testimonials.operations.expiry import sweep

@@ -11,7 +11,7 @@ from selectolax.lexbor import LexborHTMLParser
 from sqlalchemy import select
 from werkzeug.test import TestResponse
 
-from testimonials.auth.callers import Scope
+from testimonials.auth.tokens import Scope
 from testimonials.collection.models import RequestBatch
 from testimonials.collection.request_mail import PRESS_SEND
 from testimonials.core.extensions import db

@@ -13,7 +13,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from testimonials.auth.callers import Scope
+from testimonials.auth.tokens import Scope
 from tests.auth.browsers import mails, open_browser
 from tests.auth.tokens import give_token
 from tests.collection.requests.asking import ask, form_of, requests_to

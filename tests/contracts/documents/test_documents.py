@@ -10,9 +10,8 @@ import pytest
 
 from testimonials import create_app
 from testimonials.auth.accounts import claim_account
-from testimonials.auth.callers import Scope
 from testimonials.auth.models import Account
-from testimonials.auth.tokens import make_token
+from testimonials.auth.tokens import Scope, make_token
 from testimonials.core.extensions import begin_write, db
 from testimonials.core.http.openapi import operations
 from testimonials.core.settings.table import load_settings

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from testimonials.dashboard.webhooks import EVENTS
-from testimonials.integrations.webhooks.payloads import NAMES, TEST
-from testimonials.integrations.webhooks.sending import new_secret, sign
+from testimonials.integrations.webhooks.payloads import NAMES, TEST, new_secret, sign
 from tests.contracts.documents import DOCS, render_everything
 from tests.support.servers import PATIENCE
 

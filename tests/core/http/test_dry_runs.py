@@ -5,7 +5,7 @@ from typing import Any
 from flask import Flask
 from sqlalchemy import select
 
-from testimonials.auth.callers import Scope
+from testimonials.auth.tokens import Scope
 from testimonials.core.db.engine import Base
 from testimonials.core.extensions import begin_write, db
 from testimonials.core.http.rate_limits import RateLimitCounter

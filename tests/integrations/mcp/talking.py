@@ -7,8 +7,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from testimonials.auth.callers import Scope
-from testimonials.auth.tokens import make_token
+from testimonials.auth.tokens import Scope, make_token
 from testimonials.core.extensions import begin_write, db
 from testimonials.integrations.mcp.messages import CAPABILITIES_KEY, CURRENT, NAMED_BY, VERSION_KEY
 

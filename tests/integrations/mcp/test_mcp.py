@@ -8,8 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 from flask import Flask
 
-from testimonials.auth.callers import Scope
-from testimonials.auth.tokens import list_tokens
+from testimonials.auth.tokens import Scope, list_tokens
 from testimonials.cli.main import main
 from testimonials.integrations.mcp.messages import CAPABILITIES_KEY, CURRENT, OLDER, VERSION_KEY
 from testimonials.integrations.mcp.server import MAX_BODY_BYTES

@@ -18,7 +18,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 from werkzeug.serving import make_server
 
-from testimonials.auth.callers import Scope
+from testimonials.auth.tokens import Scope
 from testimonials.integrations.mcp.messages import CURRENT, OLDER
 from testimonials.integrations.mcp.tools import TOOLS
 from tests.conftest import MakeApp, MakeCaller

@@ -8,7 +8,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from testimonials.auth.callers import Scope
+from testimonials.auth.tokens import Scope
 from tests.auth.browsers import open_browser
 from tests.conftest import Caller
 from tests.integrations.mcp.talking import Agent

@@ -9,7 +9,7 @@ import pytest
 from flask import Flask
 from sqlalchemy import event
 
-from testimonials.auth.callers import Scope
+from testimonials.auth.tokens import Scope
 from testimonials.core import clock
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db

@@ -10,7 +10,7 @@ from typing import Any
 from flask import Flask
 from standardwebhooks import Webhook
 
-from testimonials.auth.callers import Scope
+from testimonials.auth.tokens import Scope
 from testimonials.core.extensions import db
 from testimonials.integrations.webhooks.delivery import Dispatcher
 from testimonials.integrations.webhooks.models import WebhookDelivery, WebhookEndpoint

@@ -6,7 +6,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from testimonials.auth.callers import Scope
+from testimonials.auth.tokens import Scope
 from testimonials.core.extensions import db
 from testimonials.integrations.webhooks.delivery import Busy, has_due, read_events
 from testimonials.integrations.webhooks.models import WebhookEndpoint

@@ -11,7 +11,7 @@ from sqlalchemy import create_engine, text
 from testimonials.core.extensions import begin_write, db
 from testimonials.core.jobs import run_due
 from testimonials.integrations.webhooks.delivery import MOST_OF_ONE
-from testimonials.integrations.webhooks.sending import new_secret
+from testimonials.integrations.webhooks.payloads import new_secret
 from testimonials.projects.projects import lock_project
 from testimonials.testimonials import models
 from testimonials.testimonials.moderation import apply_action

@@ -9,7 +9,7 @@ import pytest
 from werkzeug.test import TestResponse
 
 from testimonials.core.http_client import is_public
-from testimonials.integrations.webhooks.sending import NOWHERE, Message, Outcome, new_secret, send
+from testimonials.integrations.webhooks.payloads import NOWHERE, Message, Outcome, new_secret, send
 from tests.auth.tokens import give_token
 from tests.integrations.webhooks.receiver import Handler, add_hook, drip, receiving
 from tests.support.process import run_program
@@ -93,7 +93,7 @@ def test_what_is_inside_looks_like_what_is_nowhere(app, receiver):
 
 REBIND = """
 import sys
-from testimonials.integrations.webhooks.sending import Message, new_secret, send
+from testimonials.integrations.webhooks.payloads import Message, new_secret, send
 hosts, first, second, url = sys.argv[1:]
 def turn(address, _port):
     # Whoever owns the name lets it lead elsewhere once its address was checked.

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from testimonials.auth.callers import Scope
+from testimonials.auth.tokens import Scope
 from testimonials.collection.request_mail import send_due_requests
 from testimonials.core.extensions import db
 from testimonials.integrations.webhooks.delivery import Dispatcher

@@ -3,7 +3,7 @@
 import pytest
 from flask import Flask
 
-from testimonials.auth.callers import Scope
+from testimonials.auth.tokens import Scope
 from testimonials.testimonials import models
 from tests.auth.browsers import is_signed_in, open_browser, purposes, sign_in
 from tests.auth.links import mails

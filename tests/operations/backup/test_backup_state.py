@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from flask import Flask
 
-from testimonials.core.db.kept_backups import KeptBackup, choose_expired, list_kept
+from testimonials.core.db.sqlite import KeptBackup, choose_expired, list_kept
 from testimonials.core.settings.table import load_settings
 from testimonials.operations.backup.restoring import describe_backups, drop_old
 from tests.conftest import MakeApp

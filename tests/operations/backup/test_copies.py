@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from flask import Flask
 
-from testimonials.core.db.kept_backups import list_kept, read_time
+from testimonials.core.db.sqlite import list_kept, read_time
 from testimonials.core.settings.current import current_settings
 from testimonials.core.settings.instance import SettingError
 from testimonials.operations.backup.offsite import read_stored

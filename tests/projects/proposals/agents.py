@@ -4,8 +4,7 @@ from typing import Any
 
 from flask import Flask
 
-from testimonials.auth.callers import Scope
-from testimonials.auth.tokens import make_token
+from testimonials.auth.tokens import Scope, make_token
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import begin_write, db
 from testimonials.core.images.uploads import Image

@@ -8,7 +8,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
-from testimonials.auth.callers import Scope
+from testimonials.auth.tokens import Scope
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import begin_write, db
 from testimonials.core.images.uploads import Image

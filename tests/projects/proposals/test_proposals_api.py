@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from testimonials.auth.callers import Scope
+from testimonials.auth.tokens import Scope
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from testimonials.projects.models import Project, Proposal

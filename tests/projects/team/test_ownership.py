@@ -4,9 +4,8 @@ import json
 
 import pytest
 
-from testimonials.auth.callers import Scope
 from testimonials.auth.models import AccessToken, Account
-from testimonials.auth.tokens import check_token, make_token
+from testimonials.auth.tokens import Scope, check_token, make_token
 from testimonials.collection.models import (
     MailedRequest,
     RequestBatch,

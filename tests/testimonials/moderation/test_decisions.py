@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from testimonials.auth.callers import Scope
+from testimonials.auth.tokens import Scope
 from testimonials.core import clock
 from testimonials.testimonials import history
 from tests.auth.tokens import TokenCaller, give_token

@@ -7,7 +7,7 @@ import pytest
 from flask import Flask
 from sqlalchemy import insert
 
-from testimonials.auth.callers import Scope
+from testimonials.auth.tokens import Scope
 from testimonials.core import clock
 from testimonials.core.extensions import begin_write, db
 from testimonials.testimonials import models

@@ -12,7 +12,7 @@ from testimonials.testimonials import models
 from testimonials.testimonials.record import hash_told, list_entries
 from testimonials.transfer.models import TableImport
 from testimonials.transfer.tables.jobs import copy_some
-from testimonials.transfer.tables.photos import PictureUnreachable, fetch_picture, is_website
+from testimonials.transfer.tables.plan import PictureUnreachable, fetch_picture, is_website
 from tests.integrations.webhooks.receiver import Handler, drip, receiving
 from tests.support.commands import run_json
 from tests.support.pictures import photo, read, to_bytes
