@@ -132,7 +132,6 @@ class Counts:
         return True
 
     def take(self) -> "Counts":
-        """Return what was counted, and begin anew."""
         taken = Counts()
         with self._lock:
             taken.numbers, taken.times, taken.visits = self.numbers, self.times, self.visits

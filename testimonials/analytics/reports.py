@@ -69,7 +69,6 @@ def count_visitors(project: Project, days: int) -> tuple[int, int]:
 
 
 def write_day(time: datetime) -> str:
-    """Return a day as the tables have it."""
     return f"{time:%Y-%m-%d}"
 
 

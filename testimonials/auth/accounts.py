@@ -264,7 +264,6 @@ def find_key_problem(account: Account, choice: str, other: str, seen: str) -> st
 
 
 def lock_where(*conditions: ColumnElement[bool]) -> Account | None:
-    """Return the one account for which the conditions hold, locked."""
     return db.session.scalars(select(Account).where(*conditions).with_for_update()).one_or_none()
 
 

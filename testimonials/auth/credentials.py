@@ -113,7 +113,6 @@ known_names = Signal()
 
 
 def judge_password(password: str, email: str) -> str | None:
-    """Return what is wrong with a new password, or None."""
     names = ["testimonials", app_url(), base_url()]
     for _, more in known_names.send(email):
         names += more

@@ -58,7 +58,10 @@ def erase(own: OwnTestimonial) -> None:
     """
     row = own.row
     mark_changed(own.project)
-    pictures = _list_pictures(row)
+    befores = [change.before for change in list_history(row.id)]
+    poster = row.recording.poster_id if row.recording else None
+    used = (row.avatar_id, poster, *(old.get("avatar_id") for old in befores))
+    pictures = [name for name in used if name]
     if row.recording is not None:
         remove_after_commit([row.recording.id])
     forget_answers(db.session(), own.project.account_id)
@@ -113,13 +116,6 @@ def forget_email(condition: ColumnElement[bool]) -> None:
     """Remove the author's address from the history that meets the condition."""
     for change in db.session.scalars(select(Event).where(IS_HISTORY, condition)):
         change.before = {name: old for name, old in change.before.items() if name != "author_email"}
-
-
-def _list_pictures(row: Testimonial) -> list[str]:
-    befores = [change.before for change in list_history(row.id)]
-    poster = row.recording.poster_id if row.recording else None
-    used = (row.avatar_id, poster, *(old.get("avatar_id") for old in befores))
-    return [name for name in used if name]
 
 
 def _delete_pictures(ids: list[str]) -> None:

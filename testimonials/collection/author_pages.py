@@ -68,7 +68,6 @@ def show_questions(own: OwnTestimonial) -> list[Question]:
 
 
 def fill_in(own: OwnTestimonial) -> submission.Submission:
-    """Return the form with what is stored."""
     row, given, answered = own.row, _find_given(own), {}
     typed = {
         "text": row.text,
@@ -181,7 +180,6 @@ def show_earlier(token: str) -> ResponseReturnValue:
 
 @authors.get("/yours/<token>/correct")
 def show_correction(token: str) -> ResponseReturnValue:
-    """Show the form, filled in."""
     own = find_own(token)
     return _edit(own, token, fill_in(own)) if own.can_correct else _go(token)
 
@@ -220,7 +218,6 @@ def remove_recording(token: str) -> ResponseReturnValue:
 @authors.post("/yours/<token>/delete")
 @limit_changes
 def delete(token: str) -> ResponseReturnValue:
-    """Delete everything for good."""
     with write(partial(find_own, token, for_update=True)) as own:
         author_erasure.erase(own)
         author_erasure.record_erased(own)
@@ -265,7 +262,6 @@ def show_farewell(reason: str) -> ResponseReturnValue:
 
 @authors.errorhandler(AuthorLinkInvalid)
 def show_problem(error: AuthorLinkInvalid) -> ResponseReturnValue:
-    """Say what is wrong with a link."""
     reason = "gone" if error.status == 410 else "invalid"
     unsent = read_unsent_form()
     page = render_template("collection/authors/end.html", reason=reason, unsent=unsent)

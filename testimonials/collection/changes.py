@@ -139,7 +139,6 @@ def _read_form(project: Project, _target: str | None, values: Values) -> Values:
     done="Form saved",
 )
 def save_form(project: Project, _target: str | None, values: Values, _actor: str) -> Outcome:
-    """Change the form with this name, or add it."""
     changes = {name: value for name, value in values.items() if name not in ("name", "new_name")}
     form = forms.find_named(project, make_slug(values["name"]))
     if form is None:

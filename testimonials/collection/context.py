@@ -82,7 +82,6 @@ def make_context(
 
 
 def _follow(asked: MailedRequest | None, purchase: Purchase | None) -> dict[str, Any]:
-    """Return what links prove."""
     answers = asked if asked and asked.answered_at is None else None
     mailed = answers.purchase_reference if answers else None
     order = mailed or (purchase.order if purchase else "")

@@ -338,7 +338,11 @@ def _read_answer(form: MultiDict[str, str], question: Question) -> Any:
     if kind == "text":
         answer = _read_text(form, name)
     elif kind == "choice":
-        answer = _read_choice(sent, question)
+        if set(sent) - set(question["choices"]):
+            raise AnswerRefused(translate(NOT_OFFERED))
+        if len(set(sent)) > 1 and not question["several"]:
+            raise AnswerRefused(translate(CHOOSE_ONE))
+        answer = [each for each in question["choices"] if each in sent] or None
     elif kind == "scale":
         answer = _read_number(sent)
     else:
@@ -361,14 +365,6 @@ def _read_text(form: MultiDict[str, str], name: str) -> str | None:
         raise AnswerRefused(*sent.errors["answer"])
     answer: str | None = sent.values["answer"]
     return answer
-
-
-def _read_choice(sent: Sequence[str], question: Question) -> list[str] | None:
-    if set(sent) - set(question["choices"]):
-        raise AnswerRefused(translate(NOT_OFFERED))
-    if len(set(sent)) > 1 and not question["several"]:
-        raise AnswerRefused(translate(CHOOSE_ONE))
-    return [each for each in question["choices"] if each in sent] or None
 
 
 def _read_number(sent: Sequence[str]) -> int | None:

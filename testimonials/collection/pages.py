@@ -243,7 +243,6 @@ def show_policy(slug: str) -> str:
 
 
 def describe_collecting(project: Project) -> dict[str, Any]:
-    """Return what the sentences follow from."""
     shown, numbers = _count_shown(project), read_numbers(project)
     widgets = [read_settings(project), *map(read_settings, list_saved(project))]
     contents = [read_content(each.design, WHOLE) for each in widgets]

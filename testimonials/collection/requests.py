@@ -187,7 +187,6 @@ def ask_people(
 
 
 def find_batch(project: Project, batch_id: str) -> RequestBatch | None:
-    """Return what was sent together in this project, by its id."""
     return find_row(RequestBatch, batch_id, RequestBatch.project_id == project.id)
 
 
@@ -293,7 +292,6 @@ def list_asked(
 
 
 def list_everybody(project: Project) -> list[AskedPerson]:
-    """Return everybody who was asked, newest first."""
     query = _select_asked(project, None)
     rows = db.session.execute(query.order_by(MailedRequest.created_at.desc(), MailedRequest.email))
     return [AskedPerson(*row) for row in rows]
@@ -323,7 +321,6 @@ def count_states(project: Project) -> dict[str, int]:
 
 
 def find_asked_emails(testimonial_ids: Iterable[str]) -> dict[str, str]:
-    """Return the address that was asked, by testimonial."""
     rows = db.session.execute(
         select(MailedRequest.testimonial_id, MailedRequest.email).where(
             MailedRequest.testimonial_id.in_(list(testimonial_ids))

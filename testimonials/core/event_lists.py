@@ -168,7 +168,6 @@ def _translate_details(event: Event) -> defaultdict[str, object]:
 
 
 def name_actor(event: Event, people: Names) -> str:
-    """Return who it was, in the current language."""
     name = event.actor_name or ""
     match ActorKind(event.actor_kind):
         case ActorKind.PERSON:

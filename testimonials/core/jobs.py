@@ -494,6 +494,5 @@ def _lock(id: str) -> Job | None:
 
 
 def _lock_mine(id: str) -> Job | None:
-    """Return a job that this process still has, locked."""
     row = _lock(id)
     return row if row is not None and row.leased_by == _worker_name() else None

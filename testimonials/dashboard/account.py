@@ -190,7 +190,6 @@ def show_key(owner: SignedIn) -> Values:
 
 @key.save(step_up="replace your API key")
 def replace_key_here(owner: SignedIn) -> Done:
-    """Replace the API key and show the new one once."""
     changed = lock_owner(owner)
     became = events.KEY_REPLACED if changed.has_key else events.KEY_ISSUED
     new_key = accounts.replace_key(changed)
@@ -258,7 +257,6 @@ def show_deletion(owner: SignedIn) -> Values:
 
 @leaving.save({"confirm": Text(254, load_default="")}, step_up="delete your account")
 def delete_here(owner: SignedIn, confirm: str) -> Done:
-    """Delete the account and everything in it permanently."""
     if confirm.strip().lower() != owner.email:
         wanted = _("Type %(email)s to delete this account.", email=owner.email)
         raise ValidationFailed.of({"confirm": [wanted]})

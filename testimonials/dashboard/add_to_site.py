@@ -214,7 +214,6 @@ def _describe_gallery(project: Project) -> Values:
 
 
 def _draw(project: Project, widget: drafts.Widget, feed: Values, look: str) -> Values:
-    """Return how the widget would be in a look, as its feed says it."""
     draft = drafts.read_draft(widget)
     config, design = drafts.apply_look(
         look, draft["config"], draft["design"], drafts.theme_before(widget)

@@ -121,7 +121,6 @@ def correct_request(access: Access, asked_id: str, email: str) -> Done:
 @collect.get("/dashboard/projects/<project_id>/collect/asked.csv")
 @require_role(Role.ADMIN)
 def download_requests(access: Access) -> Response:
-    """Send the list of who was asked, as a table."""
     out = io.BytesIO()
     headings = ["email", "name", "company", "order", "state", *_COLUMNS]
     write_csv(headings, map(_to_cells, requests.list_everybody(access.project)), out)
@@ -173,7 +172,6 @@ def count_seconds(row: MailedRequest) -> int | None:
 
 
 def tell_state(person: requests.AskedPerson) -> str:
-    """Return what came of a request, and when."""
     row = person.request
     if person.state == "waiting":
         return _tell_waiting(row)

@@ -179,7 +179,6 @@ def name_color(color: str) -> str:
 
 
 def fill_in(brand: Brand, name: str) -> Values:
-    """Return what the form begins with."""
     return {
         "businessName": name, "website": brand.website, "color": brand.color,
         "another": brand.color, "trade": brand.trade, "font": brand.font,
@@ -289,7 +288,6 @@ def _read_website(access: Access, **_sent: Any) -> Found:
 
 @screen.save(at="/read", prepare=_read_website)
 def read_again(access: Access, prepared: Found) -> Done:
-    """Read the website, for what isn't set."""
     keep_found(access.project, prepared)
     record(PROJECT_CHANGED, access.project)
     return Done(_("Read"))

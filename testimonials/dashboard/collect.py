@@ -186,14 +186,16 @@ def preview_requests(access: Access, **values: Any) -> Done:
     project, lists = access.project, [values["people"], read_table(read_file())]
     batch = make_batch(access, values)
     people, left_out = requests.choose_people(project, lists)
+    first = people[0]
+    row = MailedRequest(email=first.email, name=first.name, company=first.company or None)
     shown = {
         "people": people,
         "listed": LISTED,
         "subject": batch.subject,
-        "message": fill_for(project, batch.message, people[0]),
+        "message": fill_fields(batch.message, project, row),
         "sent": values | {"people": write_table(people)},
     }
-    told = describe_list(lists, left_out) | describe_mail(project, people[0])
+    told = describe_list(lists, left_out) | describe_mail(project, first)
     return Done(page=preview_page, shown=shown | told)
 
 
@@ -261,7 +263,6 @@ def name_wait(days: int) -> str:
 
 
 def describe_page(project: Project) -> Values:
-    """Return where the page is, and who has come to it."""
     url = collection_page_url(project.slug, project.own_host)
     scheme, _colon, label = url.partition("://")
     opened, wrote = count_visitors(project, VISIT_DAYS)
@@ -409,14 +410,7 @@ def make_batch(access: Access, values: Values) -> RequestBatch:
     )
 
 
-def fill_for(project: Project, message: str, person: Person) -> str:
-    """Return the message as somebody on the list gets it."""
-    row = MailedRequest(email=person.email, name=person.name, company=person.company or None)
-    return fill_fields(message, project, row)
-
-
 def read_file() -> bytes:
-    """Return the file that was sent, empty if none was."""
     with closing(request.files.get("file") or io.BytesIO()) as file:
         return bytes(file.read())
 

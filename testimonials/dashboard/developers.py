@@ -224,7 +224,6 @@ def describe_tokens(access: Access) -> list[dict[str, Any]]:
 
 
 def find_newest_use(tokens: Iterable[dict[str, Any]]) -> dict[str, Any] | None:
-    """Return the token that was used last, None if none was."""
     used = [each for each in tokens if each["use"]]
     return max(used, key=lambda each: each["use"].at, default=None)
 

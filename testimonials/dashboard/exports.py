@@ -83,7 +83,6 @@ def export_project(owner: SignedIn, project_id: str, form: str) -> ResponseRetur
 def export_case(
     owner: SignedIn, project_id: str, form: str, testimonial_id: str | None = None
 ) -> ResponseReturnValue:
-    """Send the case file of a project, or of one testimonial."""
     fill, kind = CASE_FILES[form]
     fill = partial(fill, testimonial_id=testimonial_id)
     return _export(owner, project_id, fill, "a case file", form, kind)

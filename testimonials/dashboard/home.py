@@ -172,7 +172,6 @@ NEWEST = 500
 
 
 def note(project: Project, flag: str) -> None:
-    """Set a flag of the locked project."""
     if not project.dashboard_config.get(flag):
         project.dashboard_config = project.dashboard_config | {flag: True}
 

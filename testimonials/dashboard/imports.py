@@ -86,7 +86,6 @@ class Preview:
 
     @property
     def unused(self) -> list[str]:
-        """The columns that are not imported."""
         return self.reading.mapping.list_unused(self.reading.table.headings) if self.reading else []
 
     @property

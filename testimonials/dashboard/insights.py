@@ -113,7 +113,6 @@ def download_insights(access: Access) -> Response:
 
 
 def read_days() -> int:
-    """Return the period that was asked for, in days."""
     wanted = request.args.get("days", "")
     return next((days for days in reports.PERIODS if str(days) == wanted), reports.USUAL_PERIOD)
 

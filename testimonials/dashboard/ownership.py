@@ -223,7 +223,6 @@ def show_hand_over(access: Access) -> Values:
     prepare=lambda access, **_: limiter.count(INVITE_PER_ACCOUNT, access.user.account_id),
 )
 def offer_project_here(access: Access, receiver: str, keeps_team: bool, prepared: None) -> Done:
-    """Offer the project to one of its admins, and mail them."""
     made = ownership.offer_project(access, receiver, keeps_team=keeps_team)
     email = get_account(made.receiver_id).email
     send_offer_mail(access.project, made, email, access.user.email)

@@ -219,7 +219,6 @@ def _picture_urls(
 
 
 def name_picture(row: Proposal) -> str:
-    """Return the id of the picture that is proposed, if there is one."""
     return row.values.get("imageId") or row.values.get("avatarId") or ""
 
 

@@ -62,13 +62,7 @@ HELP = {
 
 
 def find_place(name: str) -> str:
-    """Return the endpoint of one of the places."""
     return next(endpoint for place, _, _, endpoint, _ in PLACES if place == name)
-
-
-def _find_help(active: str) -> str:
-    topic = HELP.get(request.endpoint or "") or HELP.get(active)
-    return url_for("site.show_help_page", topic=topic) if topic else url_for("site.show_help")
 
 
 def build_shell(who: SignedIn | Access, active: str) -> dict[str, Any]:
@@ -78,6 +72,7 @@ def build_shell(who: SignedIn | Access, active: str) -> dict[str, Any]:
     owner, project = (who.user, who.project) if isinstance(who, Access) else (who, None)
     if project and starts_clock(project):
         _start_clock(project.id)
+    topic = HELP.get(request.endpoint or "") or HELP.get(active)
     return {
         "email": owner.email,
         "who": owner.name,
@@ -90,7 +85,9 @@ def build_shell(who: SignedIn | Access, active: str) -> dict[str, Any]:
         **_describe_switcher(owner, project),
         "active": active,
         "home_url": url_for("dashboard.home.show_start"),
-        "help_url": _find_help(active),
+        "help_url": (
+            url_for("site.show_help_page", topic=topic) if topic else url_for("site.show_help")
+        ),
         "places": [
             (name, glyph, translate(label), endpoint, key)
             # Who only reads or decides sees the inbox, and what is their own.

@@ -298,7 +298,6 @@ def reply(access: Access, testimonial_id: str, *, reply: str, remove: bool) -> D
     role=Right.DECIDE,
 )
 def thank(access: Access, testimonial_id: str, *, thanks: str) -> Done:
-    """Mail a line to the author, once."""
     row = moderation.find_testimonial(access.project, testimonial_id)
     thank_author(access.project, row, thanks, access.user.email)
     return Done(_("A mail to %(name)s is on its way", name=row.author_name))
@@ -314,7 +313,6 @@ def thank(access: Access, testimonial_id: str, *, thanks: str) -> Done:
 def save_transcript(
     access: Access, testimonial_id: str, *, prepared: Values, remove_captions: bool, **sent: Any
 ) -> Done:
-    """Save the transcript, and captions if a file came with it."""
     row = moderation.find_testimonial(access.project, testimonial_id)
     moderation.edit_testimonial(access.project, row, sent | prepared, access.user.email)
     return Done(_("Saved"), shown={"text": row.text, "hasCaptions": bool(row.captions)})

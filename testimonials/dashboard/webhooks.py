@@ -143,7 +143,6 @@ def switch_webhook(access: Access, webhook_id: str, is_active: bool) -> Done:
 
 @endpoint.save(at="/test")
 def test_webhook(access: Access, webhook_id: str) -> Done:
-    """Send a test, and show the outcome."""
     row = log.send_test(endpoints.find_endpoint(access.project, webhook_id))
     return Done(to=url_for(".show_delivery", webhook_id=webhook_id, delivery_id=row.id))
 

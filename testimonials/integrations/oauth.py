@@ -5,7 +5,7 @@ import hashlib
 import hmac
 import re
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -93,26 +93,13 @@ class Client:
     name: str
     redirect_uris: tuple[str, ...]
 
-    def may_answer_at(self, uri: str) -> bool:
-        """Return whether `uri` is one of its own; on a person's machine, at any port."""
-        return any(_without_port(uri) == _without_port(own) for own in self.redirect_uris)
-
 
 def is_redirect_uri(uri: object) -> bool:
     """Return whether a client may be answered at `uri`."""
     return isinstance(uri, str) and len(uri) <= MAX_URI and _URI.fullmatch(uri) is not None
 
 
-def register_client(name: str, redirect_uris: Sequence[str]) -> Client:
-    """Return a new client, from addresses that `is_redirect_uri` allows."""
-    printable = "".join(each if each.isprintable() else " " for each in name)
-    name = " ".join(printable.split())[:MAX_NAME].strip() or UNNAMED
-    client_id = client_purpose.sign([name, list(redirect_uris)])
-    return Client(client_id, name, tuple(redirect_uris))
-
-
 def find_client(client_id: str) -> Client | None:
-    """Return the client with this id, None if it was not made here."""
     if (found := client_purpose.find(client_id, 2)) is None:
         return None
     return Client(client_id, found[0], tuple(found[1]))
@@ -191,7 +178,9 @@ def find_request(values: Mapping[str, str]) -> Asked:
     """Return what a program asks for; raise `RequestBroken`."""
     client = find_client(values.get("client_id", ""))
     uri = values.get("redirect_uri", "")
-    if client is None or not client.may_answer_at(uri):
+    if client is None or not any(
+        _without_port(uri) == _without_port(own) for own in client.redirect_uris
+    ):
         raise RequestBroken
     challenge = values.get("code_challenge", "")
     if values.get("response_type") != "code":
@@ -357,7 +346,11 @@ def register() -> Response:
         raise OAuthRefused("invalid_redirect_uri", f"Send 1 to {MAX_URIS} redirect_uris.")
     if not all(map(is_redirect_uri, uris)):
         raise OAuthRefused("invalid_redirect_uri", URI_RULE)
-    client = register_client(str(sent.get("client_name") or ""), uris)
+    name = str(sent.get("client_name") or "")
+    printable = "".join(each if each.isprintable() else " " for each in name)
+    name = " ".join(printable.split())[:MAX_NAME].strip() or UNNAMED
+    client_id = client_purpose.sign([name, list(uris)])
+    client = Client(client_id, name, tuple(uris))
     now = int(clock.now().timestamp())
     known = {"client_id": client.id, "client_id_issued_at": now, "client_name": client.name}
     return _answer(GRANTS | known | {"redirect_uris": uris}, 201)

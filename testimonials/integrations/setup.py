@@ -218,7 +218,10 @@ class SameIdTwice(ServiceError):
 def set_up(caller: Caller, body: Values) -> Steps:
     """Bring about what `SetupSchema` loaded, in one transaction; return what became of it."""
     testimonials = body.get("testimonials", [])
-    _require_different(testimonials)
+    ids = [each["external_id"] for each in testimonials]
+    if twice := {each for each in ids if ids.count(each) > 1}:
+        message = f"These ids name more than one testimonial: {', '.join(sorted(twice))}."
+        raise SameIdTwice(message, errors={"testimonials": [message]})
     words = dict(body.get("project", {}))
     if "website" in words:
         words["website"] = complete_website(words["website"])
@@ -252,13 +255,6 @@ def set_up(caller: Caller, body: Values) -> Steps:
     if body.get("removeDemo"):
         _settle_samples(steps)
     return steps
-
-
-def _require_different(testimonials: list[Values]) -> None:
-    ids = [each["external_id"] for each in testimonials]
-    if twice := {each for each in ids if ids.count(each) > 1}:
-        message = f"These ids name more than one testimonial: {', '.join(sorted(twice))}."
-        raise SameIdTwice(message, errors={"testimonials": [message]})
 
 
 def _settle_slug(steps: Steps, wanted: str) -> None:

@@ -227,13 +227,16 @@ def describe_server() -> dict[str, Any]:
     settings = current_settings()
     backups, storage = describe_backups(), _measure_storage()
     jobs, domains = list_jobs(), count_domains()
+    minutes = max(0, int((clock.now() - STARTED_AT).total_seconds()) // 60)
+    sizes = {"day": minutes // (24 * 60), "hour": minutes // 60, "minute": minutes}
+    unit, count = next((each for each in sizes.items() if each[1]), ("minute", 0))
     return {
         "troubles": find_troubles(backups, storage, jobs, domains.troubled),
         "versions": {
             "version": __version__,
             "python": platform.python_version(),
             "database": check_database().detail,
-            "up": _describe_span(clock.now() - STARTED_AT),
+            "up": _say(count, unit, f"{unit}s"),
         },
         "storage": storage,
         "backups": backups,
@@ -246,13 +249,6 @@ def describe_server() -> dict[str, Any]:
         "recordings_limit": settings.account_recordings_megabytes,
         "hit_limits": _list_hit_limits(),
     }
-
-
-def _describe_span(span: timedelta) -> str:
-    minutes = max(0, int(span.total_seconds()) // 60)
-    sizes = {"day": minutes // (24 * 60), "hour": minutes // 60, "minute": minutes}
-    unit, count = next((each for each in sizes.items() if each[1]), ("minute", 0))
-    return _say(count, unit, f"{unit}s")
 
 
 def _measure_storage() -> dict[str, Any]:

@@ -328,7 +328,6 @@ def examine() -> dict[str, list[Finding]]:
 
 
 def is_fine(findings: list[Finding]) -> bool:
-    """Return whether nothing has to be done."""
     return all(finding.is_note for finding in findings)
 
 

@@ -65,13 +65,9 @@ def show_metrics() -> ResponseReturnValue:
     given = request.headers.get("Authorization", "")
     if not hmac.compare_digest(given.encode(), f"Bearer {token}".encode()):
         return Response(status=401, headers={"WWW-Authenticate": "Bearer"})
-    return Response(write_metrics(), content_type=METRICS_TYPE)
-
-
-def write_metrics() -> bytes | None:
-    """Return everything in Prometheus' text format, or None where metrics are switched off."""
     metrics: Metrics | None = current_app.extensions.get(EXTENSION)
-    return _write(metrics.collect()) if metrics is not None else None
+    written = _write(metrics.collect()) if metrics is not None else None
+    return Response(written, content_type=METRICS_TYPE)
 
 
 def end_metrics(app: Flask) -> None:

@@ -77,7 +77,6 @@ def _document() -> dict[str, Any]:
 
 
 def describe_reference(document: Document, base_url: str) -> dict[str, Any]:
-    """Return what the pages of the reference show."""
     operations = [
         _describe_operation(document, base_url, path, method, operation)
         for path, methods in document["paths"].items()

@@ -212,7 +212,6 @@ def change_brand(project: Project, _target: str | None, values: Values, _actor: 
 
 @lru_cache(maxsize=1000)
 def guess_trade(name: str) -> str:
-    """Return the trade of a business by the words of its name."""
     folded = normalize("NFKD", name).lower()
     words = re.findall(r"[a-z]+", re.sub("[\u0300-\u036f]", "", folded))
     for word in words:

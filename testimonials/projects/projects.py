@@ -319,7 +319,6 @@ def lock_account(account_id: str) -> Account:
 
 
 def lock_account_of(project_id: str) -> None:
-    """Lock the account of a project that is to be locked after it."""
     if is_identifier(project_id):
         owner = select(Project.account_id).where(Project.id == project_id).scalar_subquery()
         query = select(Account.id).where(Account.id == owner)

@@ -351,7 +351,6 @@ def is_by(caller: Caller) -> ColumnElement[bool]:
 def find_waiting_picture(
     caller: Caller, project: Project, kind: str, target_id: str | None, content: bytes
 ) -> str | None:
-    """Return the id of the same picture in a waiting proposal of this kind by the caller."""
     named = func.coalesce(*(Proposal.values[name].as_string() for name in PICTURES))
     query = select(Image.id).join(Proposal, Image.id == named)
     waiting = (Proposal.project_id == project.id, Proposal.status == "waiting", is_by(caller))

@@ -211,7 +211,6 @@ def choose_brand(config: Mapping[str, Any], design: Mapping[str, Any]) -> str:
 
 
 def read_colours(config: Mapping[str, Any], design: Mapping[str, Any]) -> colors.Derived:
-    """Return the colours of a widget with these settings."""
     brand = choose_brand(config, design)
     found = colors.derive_colours(brand)
     if design.get("starColor") != "brand":

@@ -7,8 +7,8 @@ from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 from marshmallow import Schema, ValidationError, fields
-from sqlalchemy import ColumnElement, cast, select
 from sqlalchemy import Text as SqlalchemyText
+from sqlalchemy import cast, select
 
 from testimonials.core import clock
 from testimonials.core.extensions import db
@@ -286,10 +286,13 @@ def find_kind(project: Project, question_id: str) -> str | None:
     """Return the kind that a question had when it was answered; None if nobody has."""
     if not count_answers(project, [question_id])[question_id]:
         return None
+    # Quotes inside of a text are escaped, so only the id itself looks like this.
     query = select(Testimonial.answers).where(
         Testimonial.project_id == project.id,
         Testimonial.answers.is_not(None),
-        _has_answer(question_id),
+        cast(Testimonial.answers, SqlalchemyText).contains(
+            f'"id": "{question_id}"', autoescape=True
+        ),
     )
     answers: Sequence[Answer] = db.session.scalars(query.limit(1)).first() or ()
     return next((each["kind"] for each in answers if each["id"] == question_id), None)
@@ -311,13 +314,6 @@ def note_privacy(project: Project, questions: Iterable[Mapping[str, Any]], gone:
             hidden.pop(each)
     if list(hidden) != project.private_questions:
         project.private_questions = list(hidden)
-
-
-def _has_answer(question_id: str) -> ColumnElement[bool]:
-    # Quotes inside of a text are escaped, so only the id itself looks like this.
-    return cast(Testimonial.answers, SqlalchemyText).contains(
-        f'"id": "{question_id}"', autoescape=True
-    )
 
 
 Ranges = list[list[int]]

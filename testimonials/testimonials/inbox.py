@@ -143,7 +143,6 @@ def _list_found(found: Found, page: int) -> tuple[Sequence[Testimonial], int, To
 
 
 def find_rows(project_id: str, ids: Sequence[str]) -> Sequence[Testimonial]:
-    """Return the project's testimonials with these ids, and their tags."""
     # Named together with its project, each would be looked for among all that the project has.
     query = select(Testimonial).where(Testimonial.id.in_(ids))
     query = query.options(selectinload(Testimonial.tag_rows))

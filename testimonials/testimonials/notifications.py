@@ -99,14 +99,6 @@ class DecisionLinkUsed(DecisionLinkInvalid):
     )
 
 
-def make_decision_url(row: Testimonial, account_id: str) -> str:
-    """Return the URL with which this person can decide about the testimonial as it is now."""
-    seen = clock.to_milliseconds(row.updated_at)
-    token = decision_purpose.sign([row.project_id, row.id, account_id, seen])
-    # The id tells which mails name a testimonial that its author deletes.
-    return link_url("decide", f"{row.id}.{token}")
-
-
 def find_decision(token: str, *, for_update: bool = False) -> tuple[Access, Testimonial]:
     """Return the person with their access now, and the testimonial of a link.
 
@@ -187,7 +179,10 @@ def send_submissions_mail(
 def _describe(row: Testimonial, length: int, reader: Reader) -> dict[str, Any]:
     url = project_url(row.project_id, f"decide/{row.id}")
     if reader.decides_by_mail:
-        url = make_decision_url(row, reader.account_id)
+        seen = clock.to_milliseconds(row.updated_at)
+        token = decision_purpose.sign([row.project_id, row.id, reader.account_id, seen])
+        # The id tells which mails name a testimonial that its author deletes.
+        url = link_url("decide", f"{row.id}.{token}")
     stars = None
     if row.rating is not None:
         whole = int(row.rating)

@@ -136,7 +136,6 @@ def _sign(project_id: str, entry: str) -> RecordHead:
 
 
 def describe_head(head: RecordHead) -> dict[str, Any]:
-    """Return what is signed."""
     told = {"project": head.project_id, "seq": head.seq, "hash": head.hash}
     return told | {"time": clock.iso(head.time)}
 

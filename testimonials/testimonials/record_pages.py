@@ -61,11 +61,13 @@ def show_record(slug: str, testimonial_id: str) -> str:
 def get_record(slug: str, testimonial_id: str) -> Response:
     """Return the same, with the words that are shown and the salt of their hash."""
     project, row = _find_shown(slug, testimonial_id)
+    urls = {"photo": image_url(row.avatar_id), "recording": (describe_of(row) or {}).get("url")}
+    digests = find_digests([row])[row.id]
     told = {
         "project": project.id,
         "testimonial": row.id,
         "words": describe_words(row),
-        "media": _describe_media(row),
+        "media": {name: {"url": urls[name], "sha256": each} for name, each in digests.items()},
         "entries": list_entries(row),
         "log": log_url(project.id),
     }
@@ -127,12 +129,6 @@ def _describe_entry(told: dict[str, Any]) -> dict[str, Any]:
     entry = told["entry"]
     day = datetime.fromisoformat(entry["time"])
     return {**entry, "day": day, "earlier": told.get("words")}
-
-
-def _describe_media(row: Testimonial) -> dict[str, dict[str, Any]]:
-    urls = {"photo": image_url(row.avatar_id), "recording": (describe_of(row) or {}).get("url")}
-    digests = find_digests([row])[row.id]
-    return {name: {"url": urls[name], "sha256": each} for name, each in digests.items()}
 
 
 def _describe_key(key: SigningKey) -> dict[str, Any]:

@@ -210,9 +210,10 @@ def show_widget(project_id: str) -> ResponseReturnValue:
     values: dict[str, Any] = {"is_framed": request.headers.get("Sec-Fetch-Dest") in FRAMES}
     # Only browsers without scripts get to a further page.
     if after is None:
+        source = urls.script_url(query=script_query(project, selection))
         values |= {
             "container": container_attributes(project, selection),
-            "script": _script(project, selection),
+            "script": Markup('<script src="{}" async></script>').format(source),
         }
     response = Response(_render_widget(project, selection, still, **values))
     response.headers["Vary"] = "Sec-Fetch-Dest, Accept-Language"
@@ -257,8 +258,3 @@ def _render_fragment(project: Project, selection: Selection, still: Still) -> st
         wall_url=urls.wall_url(project.slug, project.own_host),
         structured_data=describe_ratings(project, still.items),
     )
-
-
-def _script(project: Project, selection: Selection) -> Markup:
-    source = urls.script_url(query=script_query(project, selection))
-    return Markup('<script src="{}" async></script>').format(source)

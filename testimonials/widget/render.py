@@ -114,9 +114,10 @@ def _describe_card(
     pictures = (item.get("authorAvatar"), twitter.get("avatarUrl"))
     is_long = len(item["text"]) > LONG.get(manner.kind, len(item["text"]))
     is_rated = config["showStars"] and rating is not None and rating >= 1
+    weight = weigh(item["text"])
     return {
         "classes": f"featured {featured}" if is_featured else "",
-        "size": _choose_size(item["text"]),
+        "size": next((size for most, size in SIZES if weight <= most), "text"),
         "parts": split_text(item["text"], design["showHighlights"] and item.get("highlights")),
         "stars": describe_stars(rating, manner.words) if is_rated and rating else None,
         "handle": handle,
@@ -139,11 +140,6 @@ def _describe_card(
 def weigh(text: str) -> int:
     """Return how long a text looks: its letters, of which wide ones count twice."""
     return len(text) + len(_WIDE.findall(text))
-
-
-def _choose_size(text: str) -> str:
-    weight = weigh(text)
-    return next((size for most, size in SIZES if weight <= most), "text")
 
 
 def _describe_extras(item: dict[str, Any], manner: Manner) -> dict[str, Any]:
@@ -221,7 +217,6 @@ class Still:
 
     @property
     def marks(self) -> list[dict[str, str]]:
-        """The marks that cards have, each once."""
         found = (mark for card in self.cards for mark in card["extras"]["marks"])
         return list({mark["name"]: mark for mark in found}.values())
 

@@ -101,17 +101,12 @@ NARROWEST, WIDEST = 350, 712
 MAX_SCALE = 10
 
 
-def find_recording(testimonial: Testimonial) -> Recording | None:
-    """Return its recording if it can be played."""
-    recording = testimonial.recording if testimonial.kind != "written" else None
-    return recording if recording and recording.state == "ready" else None
-
-
 def describe_extras(
     testimonial: Testimonial, project: Project, marks: Sequence[str]
 ) -> dict[str, Any] | None:
     """Return `recording`, `answers` (pairs of texts) and `marks`, as far as there are any."""
-    recording = find_recording(testimonial)
+    recording = testimonial.recording if testimonial.kind != "written" else None
+    recording = recording if recording and recording.state == "ready" else None
     extras = {
         "recording": recording and _describe_recording(recording, testimonial, project),
         "answers": write_answers(

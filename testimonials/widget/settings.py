@@ -71,7 +71,6 @@ class WidgetSettings:
 
 
 def read_settings(widget: Project | SavedWidget) -> WidgetSettings:
-    """Return the settings of a saved widget, or of a project's own."""
     name = "" if isinstance(widget, Project) else widget.name
     return WidgetSettings(name, widget.widget_config, read_design(widget.widget_design))
 
@@ -104,7 +103,6 @@ def find_widget(project: Project, name: str) -> Project | SavedWidget:
 
 
 def list_saved(project: Project) -> Sequence[SavedWidget]:
-    """Return the saved widgets, in the order of their names."""
     return db.session.scalars(
         select(SavedWidget).where(SavedWidget.project_id == project.id).order_by(SavedWidget.name)
     ).all()

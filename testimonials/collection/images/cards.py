@@ -403,7 +403,6 @@ class _Drawing:
         self.picture.paste(logo, at, logo)
 
     def _draw_middle(self, text: str, box: Box, letters: int, colour: str) -> None:
-        """Draw a letter or two in the middle of a box."""
         found = Text.read(text, self.paint.family, "text")
         block = found.shorten(letters, box[2] - box[0], found.line_height * letters)
         left = (box[0] + box[2] - block.width) // 2

@@ -108,7 +108,6 @@ def draw_shadow(picture: "Pictures.Image", box: Box, radius: int, colour: str, s
 
 
 def draw_photo(picture: "Pictures.Image", content: bytes, at: tuple[int, int], size: int) -> None:
-    """Draw a stored picture in a circle."""
     from PIL import Image as Pictures
     from PIL import ImageOps
 
@@ -128,7 +127,6 @@ def make_mask(size: tuple[int, int], scale: float, draw: Draw) -> "Pictures.Imag
 
 
 def mix(colour: str, other: str, share: float) -> str:
-    """Return a colour with this share of itself on another."""
     pairs = zip(*(bytes.fromhex(each[1:]) for each in (colour, other)), strict=True)
     return "#" + bytes(round(a * share + b * (1 - share)) for a, b in pairs).hex()
 

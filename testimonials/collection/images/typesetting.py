@@ -133,7 +133,6 @@ def can_shape() -> bool:
 
 @cache
 def load(path: str, size: int) -> Any:
-    """Return the font in a size in pixels."""
     fribidi()
     from PIL import ImageFont
 
@@ -218,7 +217,6 @@ def _belongs(text: str, start: int, at: int) -> bool:
 
 
 def measure(line: Iterable[Cluster], size: int) -> float:
-    """Return the width of some letters."""
     parts = groupby(line, key=lambda each: each.face)
     return sum(_length(face, size, "".join(each.text for each in run)) for face, run in parts)
 
@@ -233,7 +231,6 @@ def is_wide(cluster: Cluster) -> bool:
 
 
 def add_space(clusters: list[Cluster], space: str) -> None:
-    """Add a space or a break, unless there is one."""
     if not clusters:
         return
     if space in ("\n", "\r", "\u2028", "\u2029"):

@@ -180,5 +180,4 @@ def write_columns(row: Any, columns: Iterable[str]) -> dict[str, Any]:
 
 
 def write_value(value: Any) -> Any:
-    """Return a value as JSON has it."""
     return clock.iso(value) if isinstance(value, datetime) else value

@@ -53,7 +53,6 @@ class Prepared:
         self._plans: dict[str, _Plan] = {}
 
     def one(self, connection: Connection, given: Values) -> tuple[Any, ...] | None:
-        """Return the first row, None if there is none."""
         plan = self._plan(connection)
         cursor = _execute(connection, plan.text, plan.bind(given))
         try:

@@ -313,7 +313,6 @@ def _describe(operation: Operation, rule: Rule, register: Register) -> dict[str,
 
 
 def _say_who(operation: Operation) -> str:
-    """Return who may make a call."""
     if operation.is_public:
         return ""
     by_key, scope = operation.by_key, operation.scope

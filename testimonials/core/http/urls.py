@@ -121,7 +121,6 @@ def json_feed_url(project_id: str) -> str:
 
 
 def oembed_url(page_url: str) -> str:
-    """Return where oEmbed describes one of our pages."""
     return f"{base_url()}/oembed?url={quote(page_url, safe='')}"
 
 

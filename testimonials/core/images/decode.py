@@ -236,7 +236,6 @@ def _shrink(picture: "Pictures.Image", use: Use) -> "Pictures.Image":
 
 
 def _to_srgb(picture: "Pictures.Image") -> "Pictures.Image":
-    """Return the picture in sRGB, with transparency if it has any."""
     from PIL import ImageCms
 
     mode = "RGBA" if picture.mode in ("RGBA", "LA") else "RGB"

@@ -174,7 +174,6 @@ def select_mails() -> Select[OutboxMail, datetime | None]:
 
 
 def count_mails(session: Session) -> dict[str, int]:
-    """Return how many mails are in each state."""
     counts = dict.fromkeys(map(str, MailState), 0)
     rows = session.execute(select(OutboxMail.state, func.count()).group_by(OutboxMail.state))
     return counts | {str(row[0]): int(row[1]) for row in rows}

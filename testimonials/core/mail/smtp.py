@@ -235,7 +235,6 @@ class SmtpTransport:
 
 
 def print_mail(mail: OutboxMail) -> MailState:
-    """Print a mail to the log, where no mail server is set."""
     logger.info(
         "mail to %s (SMTP_URL is not set; `testimonials mail show %s` shows it again)\n"
         "Subject: %s\n\n%s",

@@ -49,12 +49,6 @@ MOST_BYTES = 20_000
 _TESTIMONIAL, _PROJECT, _PROPOSAL = VisibleTestimonialSchema(), ProjectSchema(), ProposalSchema()
 
 
-def find_stored(names: Sequence[str]) -> list[str]:
-    """Return the recorded types that webhooks know by one of these names; all for none."""
-    stored = ((type, type.webhook) for type in EventType.known.whole().values() if type.webhook)
-    return [type for type, name in stored if not names or name in names]
-
-
 def write_bodies(told: Sequence[WebhookDelivery], project_id: str) -> dict[str, bytes]:
     """Return the bodies of a project's deliveries, by their ids, as they are now."""
     ids = {each.subject for each in told if each.subject}
@@ -131,12 +125,13 @@ def list_told(caller: Caller, query: dict[str, Any]) -> tuple[list[dict[str, Any
     project_id = query["projectId"] or caller.project_id
     whose = Event.project_id == project_id if project_id else Event.account_id == caller.id
     names = [query["type"]] if query["type"] else []
+    stored = ((type, type.webhook) for type in EventType.known.whole().values() if type.webhook)
     events = db.session.scalars(
         select(Event)
         .where(
             whose,
             Event.id > query["after"],
-            Event.type.in_(find_stored(names)),
+            Event.type.in_([type for type, name in stored if not names or name in names]),
             IS_TOLD,
             is_kept(),
         )

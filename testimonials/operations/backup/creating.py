@@ -234,7 +234,6 @@ def run_backup_job(name: str) -> object:
 
 
 def find_newest() -> KeptBackup | None:
-    """Return the newest scheduled backup in BACKUP_PATH."""
     kept = list_kept(Path(current_settings().backup_path))
     return next((each for each in kept if each.is_scheduled), None)
 

@@ -263,7 +263,11 @@ def read_webm(file: BinaryIO, size: int, most: int) -> WebM:
         if each.id == CLUSTER_TIME:
             cluster = each.number
         elif each.id in (BLOCK, SIMPLE_BLOCK):
-            last = max(last, cluster + _read_block_time(each.value))
+            block = each.value
+            _, length = _read_number(block, 0)
+            if len(block) < length + 2:
+                raise Unreadable
+            last = max(last, cluster + int.from_bytes(block[length : length + 2], signed=True))
         else:
             _note_element(found, each)
     found.seconds = last * found.scale / 1e9
@@ -328,13 +332,6 @@ def _read_number(head: bytes, at: int, *, keeps_length: bool = False) -> tuple[i
         return value, length
     unknown = (1 << 7 * length) - 1
     return (None if value & unknown == unknown else value & unknown), length
-
-
-def _read_block_time(block: bytes) -> int:
-    _, length = _read_number(block, 0)
-    if len(block) < length + 2:
-        raise Unreadable
-    return int.from_bytes(block[length : length + 2], signed=True)
 
 
 def write_duration(path: Path, found: WebM) -> None:

@@ -309,7 +309,6 @@ def get_recording(recording_id: str) -> Response:
 
 @media.get("/media/recordings/<recording_id>.vtt")
 def get_captions(recording_id: str) -> Response:
-    """Return a recording's captions, or its transcript as captions."""
     recording, is_public = find_playable(recording_id, request.args.get("key", ""))
     captions = require_found(find_captions(recording), NONE)
     response = Response(captions, content_type="text/vtt; charset=utf-8")

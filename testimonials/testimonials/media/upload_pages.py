@@ -60,7 +60,10 @@ def append_piece(slug: str, recording_id: str) -> Response:
     uploads.require_open(project)
     request.max_content_length = uploads.PIECE_BYTES
     piece = request.get_data(cache=False)
-    offset = uploads.receive_piece(recording, _read_offset(), piece)
+    text = request.headers.get("Upload-Offset", "")
+    if not (text.isascii() and text.isdigit() and len(text) < 16):
+        raise ServiceError("Send the header Upload-Offset.")
+    offset = uploads.receive_piece(recording, int(text), piece)
     _finish_if_whole(project, recording, offset)
     return _tell(offset, 204)
 
@@ -82,7 +85,6 @@ def set_poster(slug: str, recording_id: str) -> ResponseReturnValue:
 
 @media.delete("/<slug>/recordings/<recording_id>")
 def discard_upload(slug: str, recording_id: str) -> ResponseReturnValue:
-    """Delete an upload that was not sent."""
     _discard(find_public_project(slug=slug), recording_id)
     return "", 204
 
@@ -126,13 +128,6 @@ def _discard(project: Project, recording_id: str) -> None:
 
 def _writing(project: Project, recording_id: str) -> AbstractContextManager[Recording]:
     return write(lambda: uploads.find_upload(project, recording_id, for_update=True))
-
-
-def _read_offset() -> int:
-    text = request.headers.get("Upload-Offset", "")
-    if not (text.isascii() and text.isdigit() and len(text) < 16):
-        raise ServiceError("Send the header Upload-Offset.")
-    return int(text)
 
 
 def _tell(offset: int, status: int) -> Response:

@@ -264,7 +264,6 @@ def _check_recordings(archive: Archive) -> None:
 
 
 def _read_digests(archive: Archive) -> dict[str, str]:
-    """Return the digests of recordings by their testimonials."""
     found = {}
     for row in archive.lists["recordings"]:
         with archive.open_recording(row["id"]) as file:

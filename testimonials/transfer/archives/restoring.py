@@ -218,7 +218,10 @@ def _insert_project(archive: Archive, account: Account, slug: str, ids: dict[str
     )
     if not project.brand and (color := _first_color(project)):
         project.brand = {"color": color}
-    if _has_external_id(account, project.external_id):
+    query = select(Project.id).where(
+        Project.account_id == account.id, Project.external_id == project.external_id
+    )
+    if db.session.scalar(query) is not None:
         project.external_id = None
     db.session.add(project)
     db.session.flush()
@@ -238,13 +241,6 @@ def _first_color(project: Project) -> str | None:
         or (button if button != PAGE_CONFIG["buttonColor"] else None)
         or (PALETTES[palette] if palette != "neutral" else None)
     )
-
-
-def _has_external_id(account: Account, external_id: str | None) -> bool:
-    query = select(Project.id).where(
-        Project.account_id == account.id, Project.external_id == external_id
-    )
-    return db.session.scalar(query) is not None
 
 
 def _insert_old_slugs(rows: list[Row]) -> list[str]:

@@ -320,7 +320,11 @@ def describe_account(account: Account) -> dict[str, Any]:
         **{name: _describe_rows(model, account.id) for name, model in OF_ACCOUNT.items()},
         "memberships": _describe_memberships(account.id),
         "workspaces": _describe_workspaces(account.id),
-        "team": _describe_team(account.id),
+        "team": [
+            {"accountId": each.account_id, "email": each.email, "role": each.role}
+            for each in list_colleagues(account.id)
+            if each.role is not None
+        ],
         # Only hashes of these addresses are kept.
         "unsubscribedAddresses": db.session.scalar(
             select(func.count()).where(UnsubscribedAddress.account_id == account.id)
@@ -368,14 +372,6 @@ def _describe_workspaces(account_id: str) -> list[dict[str, Any]]:
     ]
 
 
-def _describe_team(account_id: str) -> list[dict[str, Any]]:
-    return [
-        {"accountId": each.account_id, "email": each.email, "role": each.role}
-        for each in list_colleagues(account_id)
-        if each.role is not None
-    ]
-
-
 # The texts of mails are emptied once they are sent; until then they hold links that work.
 MAIL_COLUMNS = ["purpose", "subject", "sender_name", "state", "created_at", "sent_at"]
 PASSKEY_COLUMNS = ["name", "is_synced", "added_at", "used_at"]
@@ -386,6 +382,8 @@ BATCH_COLUMNS = ["subject", "message", "language"]
 
 def describe_person(email: str) -> dict[str, Any]:
     account = db.session.scalars(select(Account).where(Account.email == email)).one_or_none()
+    # Only hashes are kept of the addresses to which accounts may not write.
+    rows = _find(UnsubscribedAddress, true())
     return begin_person(email) | {
         "testimonials": [describe_written(row) for row in _find(Testimonial, is_written_by(email))],
         "requests": [
@@ -394,7 +392,9 @@ def describe_person(email: str) -> dict[str, Any]:
         # What others changed: the address was an earlier one of theirs.
         "remembered": _write(Event, remembers(email), ["testimonial_id", "created_at"]),
         "mails": _write(OutboxMail, OutboxMail.recipient == email, MAIL_COLUMNS),
-        "unsubscribedFrom": _list_unsubscribed(email),
+        "unsubscribedFrom": [
+            row.account_id for row in rows if row.email_hash == hash_email(row.account_id, email)
+        ],
         "teamInvitations": _write(TeamInvitation, TeamInvitation.email == email),
         "account": _describe_account(account) if account else None,
     }
@@ -432,12 +432,6 @@ def _describe_account(account: Account) -> dict[str, Any]:
             for each in list_events(account_id=own)
         ],
     }
-
-
-def _list_unsubscribed(email: str) -> list[str]:
-    """Return the accounts that may not write to the address; only its hashes are kept."""
-    rows = _find(UnsubscribedAddress, true())
-    return [row.account_id for row in rows if row.email_hash == hash_email(row.account_id, email)]
 
 
 def _find(model: type[Any], condition: ColumnElement[bool]) -> list[Any]:

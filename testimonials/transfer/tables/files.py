@@ -109,16 +109,12 @@ def _decode(content: bytes, encoding: str) -> str:
         return content.decode(ENCODINGS[encoding]).removeprefix("\ufeff")
     except UnicodeDecodeError:
         if encoding == "utf-8":
-            raise EncodingUnclear(_guess_encoding(content)) from None
+            sample = content[:SAMPLE].decode("cp932", "replace")
+            is_japanese = len(_KANA.findall(sample)) > sample.count("\ufffd") + 1
+            raise EncodingUnclear("shift-jis" if is_japanese else "windows-1252") from None
         raise TableUnreadable(
             gettext_noop("The file isn’t in %(encoding)s."), values={"encoding": encoding}
         ) from None
-
-
-def _guess_encoding(content: bytes) -> str:
-    sample = content[:SAMPLE].decode("cp932", "replace")
-    is_japanese = len(_KANA.findall(sample)) > sample.count("\ufffd") + 1
-    return "shift-jis" if is_japanese else "windows-1252"
 
 
 def _read_csv(text: str) -> Table:
