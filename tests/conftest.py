@@ -30,11 +30,12 @@ from xdist.scheduler import LoadScopeScheduling
 
 from setup import compile_catalogs
 from testimonials import create_app
+from testimonials.auth import credentials
 from testimonials.auth.accounts import claim_account, start_account
-from testimonials.core import clock, passwords
+from testimonials.auth.credentials import hash_password
+from testimonials.core import clock
 from testimonials.core.db.migrate import upgrade
 from testimonials.core.extensions import begin_write, db
-from testimonials.core.passwords import hash_password
 from testimonials.core.settings.table import load_settings
 from testimonials.testimonials.counts import find_wrong_counts
 from tests.support import sampling
@@ -64,7 +65,7 @@ hypothesis.settings.load_profile("suite")
 REDIS = "TESTS_REDIS_URL"
 PASSWORD = "three blue wardrobes"
 # The same algorithm at a hundredth of the cost, which is a quarter of a second for each password.
-# The tests of core/passwords and of running services have the real one.
+# The tests of passwords and of running services have the real one.
 QUICK_METHOD = "scrypt:1024:8:1"
 
 _servers: list[PostgresServer | RedisServer] = []
@@ -309,7 +310,7 @@ def make_app(
     request: pytest.FixtureRequest,
 ) -> Iterator[MakeApp]:
     """Make applications with settings of the test's choice, all on one empty database."""
-    monkeypatch.setattr(passwords, "METHOD", QUICK_METHOD)
+    monkeypatch.setattr(credentials, "METHOD", QUICK_METHOD)
     overrides: dict[str, object] = {
         "instance_path": str(instance),
         "base_url": "https://testimonials.example.com",

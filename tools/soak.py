@@ -18,7 +18,8 @@ import psycopg
 from hypothesis.stateful import run_state_machine_as_test
 
 from testimonials import create_app
-from testimonials.core import clock, passwords
+from testimonials.auth import credentials
+from testimonials.core import clock
 from testimonials.core.db.migrate import upgrade
 from testimonials.core.extensions import db
 from testimonials.core.settings.table import load_settings
@@ -111,7 +112,7 @@ def soak_machines(folder: Path, examples: int) -> None:
     app = create_app(load_settings({}, own))
     with app.app_context():
         upgrade(db.engine)
-    passwords.METHOD = QUICK_METHOD
+    credentials.METHOD = QUICK_METHOD
     machines.Machine.app, machines.Machine.clock = app, MovableClock()
     clock.now = machines.Machine.clock
     for machine in machines.MACHINES:

@@ -10,7 +10,7 @@ from werkzeug import Response
 from testimonials.auth import cookies, credentials, passkeys, schemas, two_factor
 from testimonials.auth.accounts import delete_expired_accounts, replace_key, require_passwords
 from testimonials.auth.cookies import read_session_cookie
-from testimonials.auth.credentials import ResetLinkInvalid, fingerprint, open_link
+from testimonials.auth.credentials import ResetLinkInvalid, fingerprint, hash_password, open_link
 from testimonials.auth.email_addresses import read_email
 from testimonials.auth.emails import send_address_changed_mail, send_password_changed_mail
 from testimonials.auth.events import (
@@ -36,7 +36,6 @@ from testimonials.core.http.i18n import gettext_noop, ngettext, translate
 from testimonials.core.http.security import answer_privately, safe_target
 from testimonials.core.http.signing import TokenPurpose
 from testimonials.core.http.urls import current_path, link_url
-from testimonials.core.passwords import hash_password
 from testimonials.core.settings.current import current_settings
 
 # The sign-in page, with which every page that needs a session may answer.

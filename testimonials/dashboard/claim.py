@@ -13,7 +13,7 @@ from flask.typing import ResponseReturnValue
 from marshmallow import fields
 
 from testimonials.auth import accounts, cookies, events, magic_links
-from testimonials.auth.credentials import judge_password
+from testimonials.auth.credentials import hash_password, judge_password
 from testimonials.auth.lockout import CLAIM_PER_ADDRESS
 from testimonials.auth.models import Account
 from testimonials.auth.oidc.accounts import claim_for, lock_waiting, read_claim_token, signed_in
@@ -32,7 +32,6 @@ from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.security import answer_privately
 from testimonials.core.http.urls import collection_page_url, image_url
 from testimonials.core.images.uploads import UPLOAD_FORM_BYTES, Image
-from testimonials.core.passwords import hash_password
 from testimonials.core.settings.current import current_settings
 from testimonials.dashboard.brand import (
     BrandForm,

@@ -10,7 +10,7 @@ from werkzeug import Response
 from testimonials.auth import accounts
 from testimonials.auth.accounts import get_account
 from testimonials.auth.cookies import read_session_cookie, set_session_cookie, sign_browser_in
-from testimonials.auth.credentials import find_claimed_account, judge_password
+from testimonials.auth.credentials import find_claimed_account, hash_password, judge_password
 from testimonials.auth.events import ACCOUNT_CLAIMED
 from testimonials.auth.models import Account
 from testimonials.auth.sessions import SignedIn, SignInMethod, find_session
@@ -23,7 +23,6 @@ from testimonials.core.http.forms import FormSchema, Secret, add_notice
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.i18n import gettext_noop, translate
 from testimonials.core.http.security import answer_privately
-from testimonials.core.passwords import hash_password
 from testimonials.dashboard import claim
 from testimonials.dashboard.framework import Done, ProjectPage, Values
 from testimonials.integrations.webhooks.endpoints import list_endpoints

@@ -13,7 +13,7 @@ from werkzeug import Response
 from testimonials.auth import events, passkeys, step_up, two_factor
 from testimonials.auth.accounts import get_account, replace_key
 from testimonials.auth.cookies import clear_session_cookie, know_browser, replace_session_cookie
-from testimonials.auth.credentials import change_password, judge_password
+from testimonials.auth.credentials import change_password, hash_password, judge_password
 from testimonials.auth.emails import send_password_changed_mail, send_security_mail
 from testimonials.auth.models import Account
 from testimonials.auth.oidc.accounts import find_identity
@@ -42,7 +42,6 @@ from testimonials.core.http.security import safe_target
 from testimonials.core.http.signing import TokenPurpose
 from testimonials.core.http.urls import app_url
 from testimonials.core.images.colors import draw_inline
-from testimonials.core.passwords import hash_password
 from testimonials.dashboard.framework import AccountPage, Done, Values, require_session
 from testimonials.projects.access import is_asked_for_more
 

@@ -20,11 +20,11 @@ from werkzeug.datastructures import ImmutableMultiDict
 from werkzeug.test import EnvironBuilder, run_wsgi_app
 
 from testimonials.application import MAX_FORM_BYTES
+from testimonials.auth.credentials import MAX_BYTES
 from testimonials.auth.models import Session
 from testimonials.core.extensions import db, limiter
 from testimonials.core.http.resource import MAX_BODY_BYTES
 from testimonials.core.logs import PlainFormatter
-from testimonials.core.passwords import MAX_BYTES
 from testimonials.operations.server.worker import SERVER_OPTIONS, _Parser
 from tests.attacks.conftest import restore
 from tests.attacks.test_costs import cost, grows_too_fast

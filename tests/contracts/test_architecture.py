@@ -202,7 +202,7 @@ LAZY = {
     "core.db.engine": {"sqlalchemy.dialects.postgresql"},
     "core.logs": {"sentry_sdk", "sentry_sdk.integrations.logging"},
     "core.db.migrate": {"alembic", "alembic.autogenerate", "alembic.config", "alembic.migration"},
-    "core.passwords": {"zxcvbn"},
+    "auth.credentials": {"zxcvbn"},
     "core.images.colors": {"segno"},
     "operations.metrics": {
         "prometheus_client",

@@ -4,10 +4,10 @@ import pytest
 from flask.testing import FlaskClient
 from sqlalchemy import select
 
+from testimonials.auth.credentials import is_password
 from testimonials.auth.models import Session
 from testimonials.core.db.identifiers import hash_secret
 from testimonials.core.extensions import db
-from testimonials.core.passwords import is_password
 from testimonials.operations.expiry import sweep
 from tests.auth.browsers import (
     COOKIE,

@@ -5,8 +5,8 @@ import zxcvbn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from testimonials.core import passwords
-from testimonials.core.passwords import (
+from testimonials.auth import credentials
+from testimonials.auth.credentials import (
     find_password_problem,
     hash_password,
     is_guessable,
@@ -80,15 +80,15 @@ def test_whatever_is_typed_is_judged_without_failing(password, email):
 
 
 def test_what_is_too_long_is_refused_before_it_is_read(monkeypatch):
-    monkeypatch.setattr(passwords, "_normalize", pytest.fail)
-    monkeypatch.setattr(passwords, "decoder", None)
+    monkeypatch.setattr(credentials, "_normalize", pytest.fail)
+    monkeypatch.setattr(credentials, "decoder", None)
     for password in ("x" * 1025, "é" * 513, "a" + "\u0315\u0300" * 110_000):
         assert is_password("scrypt:1024:8:1$salt$00", password) is False
         assert "at most 1024" in (find_password_problem(password, EMAIL) or "")
 
 
 def test_the_longest_and_one_of_another_keyboard_count(monkeypatch):
-    monkeypatch.setattr(passwords, "METHOD", QUICK_METHOD)
+    monkeypatch.setattr(credentials, "METHOD", QUICK_METHOD)
     assert is_password(hash_password("cafe\u0301 noir, deux"), "caf\u00e9 noir, deux")
     password = ("wardrobe é " * 100)[:900]
     password += "x" * (1024 - len(password.encode()))
