@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Page, Route
@@ -169,7 +170,8 @@ def test_the_wall_tells_of_each_testimonial(site, open_page):
     told = leave(page)
     assert {each["surface"] for each in told} == {"wall"}
     assert told[0]["view"] is True
-    assert set(page.evaluate("places")) == {f"/widget/{project.id}/seen"}
+    below = urlsplit(site.url).path
+    assert set(page.evaluate("places")) == {f"{below}/widget/{project.id}/seen"}
 
 
 def test_a_form_tells_that_it_was_opened_and_begun(open_page, project):
