@@ -291,7 +291,7 @@ class DoneForm(FormSchema):
 class ReviewForm(DoneForm):
     action = Choice(
         *DECISIONS,
-        missing=gettext_noop("This review_page is out of date. Reload it and try again."),
+        missing=gettext_noop("This page is out of date. Reload it and try again."),
     )
 
 
@@ -382,7 +382,7 @@ def show_decision(token: str) -> ResponseReturnValue:
 def decide_by_mail(token: str) -> ResponseReturnValue:
     action = LinkForm().read().values.get("action")
     if not action:
-        raise ActionRefused(gettext("This review_page is out of date. Open the link again."))
+        raise ActionRefused(gettext("This page is out of date. Open the link again."))
     with write(lambda: find_decision(token, for_update=True)) as (access, row):
         act_as(ActorKind.PERSON, access.user.account_id)
         batch, _ = apply_action(access.project, [row], action, access.user.email)
