@@ -33,7 +33,8 @@ from testimonials.core.db.transactions import write
 from testimonials.core.event_lists import find_types, list_events
 from testimonials.core.text import make_printable
 from testimonials.testimonials.events import AUTHOR_ERASED, AUTHOR_EXPORTED
-from testimonials.transfer.archives.writing import count_found, describe_person, reading_one_moment
+from testimonials.transfer.archives.writing import reading_one_moment
+from testimonials.transfer.privacy import count_found, describe_person
 from testimonials.transfer.tables.export import describe_event, find_names, write_events
 
 SHOWN_LETTERS = 60

@@ -1,12 +1,11 @@
-"""The collection page: form, thanks, pictures; how a project collects; links in requests."""
+"""The collection page: the form, the thanks, the theme, pictures; and how a project collects."""
 
 from collections import Counter
-from functools import partial
 from typing import Any
 
 from flask import Response, g, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
-from sqlalchemy import and_, delete, exists, func, select, update
+from sqlalchemy import and_, exists, func, select
 
 from testimonials.collection.author_rights import (
     find_ours,
@@ -16,35 +15,26 @@ from testimonials.collection.author_rights import (
 )
 from testimonials.collection.context import Context, resolve
 from testimonials.collection.images import pictures
-from testimonials.collection.models import MailedRequest, UnsubscribedAddress
+from testimonials.collection.models import MailedRequest
 from testimonials.collection.page_data import (
     describe_form,
     describe_page,
     describe_steps,
     describe_thanks,
 )
-from testimonials.collection.request_mail import (
-    Asked,
-    find_request,
-    lock_request,
-    read_answer_token,
-)
 from testimonials.collection.storing import announce, keep_files, store
 from testimonials.collection.submission import MailMeForm, Submission, fill_in, may_mail, parse
-from testimonials.core import clock
 from testimonials.core.audit import Event
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from testimonials.core.http.blueprints import collection
 from testimonials.core.http.errors import NotFound, RateLimited
-from testimonials.core.http.fields import Text
-from testimonials.core.http.forms import FormSchema, read_unsent_form
+from testimonials.core.http.forms import read_unsent_form
 from testimonials.core.http.i18n import (
     PARAMETER,
     asked_language,
     current_language,
     format_number,
-    gettext_noop,
     language_query,
 )
 from testimonials.core.http.security import answer_privately
@@ -55,7 +45,7 @@ from testimonials.core.mail.outbox import FONTS
 from testimonials.projects.brand import find_brand, find_button, page_color
 from testimonials.projects.models import Project, Suspension
 from testimonials.projects.page_design import write_offer
-from testimonials.projects.projects import find_public_project, lock_account
+from testimonials.projects.projects import find_public_project
 from testimonials.testimonials.counts import count_where, read_numbers
 from testimonials.testimonials.models import OVERDUE_DAYS, REASONS, Testimonial, TestimonialCount
 from testimonials.testimonials.moderation import find_testimonial
@@ -313,120 +303,3 @@ def _count_received(project: Project, *, has_gone: bool) -> dict[str, str]:
         found.update(count_gone(project.id))
     found.update(read_brought(project.id))
     return {name: format_number(number) for name, number in found.items() if number}
-
-
-# Our own are some hundred characters long.
-LONGEST_TOKEN = 2_000
-LINK_GONE = gettext_noop("The account that asked you is gone, so it sends no more mail.")
-
-
-class InvitationForm(FormSchema):
-    """Which mailed link led to the form."""
-
-    invitation = Text(LONGEST_TOKEN)
-
-
-@collection.post("/<slug>/opened")
-def note_opened(slug: str) -> ResponseReturnValue:
-    """Note that a browser opened the form by a mailed link; the page's script calls this."""
-    return _note(slug, "opened_at")
-
-
-@collection.post("/<slug>/started")
-def note_started(slug: str) -> ResponseReturnValue:
-    """Note that somebody began to write after a mailed link; the page's script calls this."""
-    return _note(slug, "started_at")
-
-
-def _note(slug: str, column: str) -> Response:
-    project = find_public_project(slug=slug)
-    sent = InvitationForm().read(request.form).values
-    asked = find_request(sent.get("invitation") or "", project.id)
-    if asked is not None and getattr(asked, column) is None:
-        with write(partial(lock_request, asked)) as asked:
-            if asked is not None:
-                now = clock.now()
-                asked.opened_at = asked.opened_at or now
-                setattr(asked, column, getattr(asked, column) or now)
-    return Response(status=204)
-
-
-@collection.get("/requests/<token>/<any(decline,unsubscribe):answer>")
-def show_answer(token: str, answer: str) -> ResponseReturnValue:
-    asked, project = read_answer_token(token)
-    return _page(asked, project, token, answer, is_done=False)
-
-
-@collection.post("/requests/<token>/<any(decline,unsubscribe,subscribe):answer>")
-def take_answer(token: str, answer: str) -> ResponseReturnValue:
-    act = {"decline": decline, "unsubscribe": unsubscribe, "subscribe": subscribe_again}[answer]
-    with write(partial(read_answer_token, token)) as (asked, project):
-        act(asked)
-    return _page(asked, project, token, answer, is_done=True)
-
-
-def _page(
-    asked: Asked, project: Project | None, token: str, answer: str, *, is_done: bool
-) -> Response:
-    page = render_template(
-        "collection/requests/request.html",
-        **(describe_page(project) if project else {"project": None}),
-        answer=answer,
-        is_done=is_done,
-        is_unsubscribed=is_unsubscribed(asked),
-        token=token,
-    )
-    return answer_privately(page)
-
-
-def decline(asked: Asked) -> None:
-    """Note that somebody doesn't want to write, and cancel the reminder."""
-    request = db.session.get(MailedRequest, asked.request_id, with_for_update=True)
-    if request is not None and request.answered_at is None:
-        request.declined_at = request.declined_at or clock.now()
-        request.next_mail_at = None
-
-
-def is_unsubscribed(asked: Asked) -> bool:
-    return db.session.get(UnsubscribedAddress, (asked.account_id, asked.email_hash)) is not None
-
-
-def unsubscribe(asked: Asked) -> None:
-    """End all requests of the account to the address."""
-    _lock_account(asked)
-    if is_unsubscribed(asked):
-        return
-    db.session.add(UnsubscribedAddress(account_id=asked.account_id, email_hash=asked.email_hash))
-    db.session.execute(
-        update(MailedRequest)
-        .where(MailedRequest.email_hash == asked.email_hash)
-        .values(next_mail_at=None)
-    )
-
-
-def subscribe_again(asked: Asked) -> None:
-    """Let the account ask the address again, and send what was held back."""
-    _lock_account(asked)
-    db.session.execute(
-        delete(UnsubscribedAddress).where(
-            UnsubscribedAddress.account_id == asked.account_id,
-            UnsubscribedAddress.email_hash == asked.email_hash,
-        )
-    )
-    db.session.execute(
-        update(MailedRequest)
-        .where(
-            MailedRequest.email_hash == asked.email_hash,
-            MailedRequest.sent_at.is_(None),
-            MailedRequest.answered_at.is_(None),
-            MailedRequest.declined_at.is_(None),
-        )
-        .values(next_mail_at=clock.now())
-    )
-
-
-def _lock_account(asked: Asked) -> None:
-    try:
-        lock_account(asked.account_id)
-    except NotFound:
-        raise NotFound(LINK_GONE) from None

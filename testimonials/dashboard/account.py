@@ -11,9 +11,9 @@ from werkzeug import Response
 
 from testimonials.auth import accounts, events
 from testimonials.auth.cookies import clear_session_cookie, replace_session_cookie
+from testimonials.auth.email_change import make_change_link
 from testimonials.auth.emails import send_email_change_mail, send_security_mail
 from testimonials.auth.lockout import COMPANY_PER_ADDRESS, LINK_PER_EMAIL
-from testimonials.auth.login import make_change_link
 from testimonials.auth.oidc.accounts import AttemptPurpose
 from testimonials.auth.oidc.pages import leave
 from testimonials.auth.schemas import GoOnForm, NewLinkForm
@@ -53,12 +53,12 @@ from testimonials.projects.team import list_colleagues, list_memberships, list_w
 from testimonials.testimonials.history import remove_some
 from testimonials.testimonials.media.recordings import find_account_share
 from testimonials.transfer.archives.writing import (
-    describe_person,
     finish_records,
     reading_one_moment,
     spool,
     write_account_archive,
 )
+from testimonials.transfer.privacy import describe_person
 
 ACCOUNT = "dashboard.account.show_account"
 DATA = "dashboard.account.show_data"

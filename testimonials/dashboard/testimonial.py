@@ -41,7 +41,7 @@ from testimonials.dashboard.inbox_data import (
 from testimonials.projects.access import Access, Right
 from testimonials.projects.models import Project
 from testimonials.testimonials import fields, moderation
-from testimonials.testimonials.fields import Ranges, add_highlight
+from testimonials.testimonials.highlights import Ranges, add_highlight
 from testimonials.testimonials.history import MOST_TOLD, list_history
 from testimonials.testimonials.media.playback import (
     CAPTIONS_LENGTH,

@@ -45,8 +45,8 @@ from testimonials.testimonials.fields import (
     Reply,
     Transcript,
     Words,
-    arrange,
 )
+from testimonials.testimonials.highlights import arrange
 from testimonials.testimonials.history import record_additions
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.moderation import (

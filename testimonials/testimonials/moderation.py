@@ -16,7 +16,7 @@ from testimonials.core.settings.current import current_settings
 from testimonials.projects.models import Project
 from testimonials.projects.projects import mark_changed
 from testimonials.testimonials.events import BY_HAND
-from testimonials.testimonials.fields import Ranges, follow_edit
+from testimonials.testimonials.highlights import Ranges, follow_edit
 from testimonials.testimonials.history import Part, change_all, in_parts
 from testimonials.testimonials.inbox import find_rows
 from testimonials.testimonials.media.playback import load_recordings

@@ -12,7 +12,7 @@ from testimonials.core.text import is_right_to_left, split_text
 from testimonials.projects.brand import find_brand
 from testimonials.projects.models import Project
 from testimonials.projects.widget_design import read_colours
-from testimonials.testimonials.fields import Ranges
+from testimonials.testimonials.highlights import Ranges
 from testimonials.widget.container import add_query, read_limit, read_selection
 from testimonials.widget.render import describe_face, weigh
 from testimonials.widget.selection import list_shown, read_content

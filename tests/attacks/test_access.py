@@ -12,7 +12,7 @@ from selectolax.lexbor import LexborHTMLParser
 from werkzeug.test import TestResponse
 
 from testimonials.core.http.signing import TokenPurpose
-from testimonials.dashboard.home import MOVED
+from testimonials.dashboard.moved import MOVED
 from tests.attacks.conftest import restore
 from tests.attacks.forms import crawl
 from tests.attacks.world import NAME, ROLES, SECRET, SLUG, UNKNOWN, Door, World, find_doors

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, Response, expect
 
-from testimonials.dashboard.home import MOVED
+from testimonials.dashboard.moved import MOVED
 from tests.attacks.world import Door
 from tests.browser.axe import find_violations
 from tests.browser.conftest import OpenPage, Site

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import testimonials
 from testimonials.dashboard.framework import AccountPage
-from testimonials.dashboard.home import MOVED
+from testimonials.dashboard.moved import MOVED
 
 ROOT = Path(testimonials.__file__).parent
 PACKAGE = "testimonials"
@@ -42,8 +42,8 @@ COMMITTERS = {
 }
 # How often others read what a form sent without a schema. It only becomes less.
 RAW_FORMS = {
-    "collection.abuse": 1, "collection.author_pages": 3, "collection.pages": 2,
-    "collection.submission": 4, "core.http.forms": 2,
+    "collection.abuse": 1, "collection.author_pages": 3, "collection.pages": 1,
+    "collection.request_pages": 1, "collection.submission": 4, "core.http.forms": 2,
     "core.http.i18n": 1,
 }  # fmt: skip
 MAX_FILE_LINES = 500

@@ -18,7 +18,7 @@ WRITERS = {
     "core/http/urls.py": "It is the place for it.",
     "core/http/errors.py": "An unknown address has no view; its beginning says how to answer.",
     "dashboard/framework.py": "Pages of a project say only where they are below its own.",
-    "dashboard/home.py": "No view has a former address.",
+    "dashboard/moved.py": "No view has a former address.",
     "operations/metrics.py": "It counts requests by their path.",
     "widget/cache.py": "It answers before Flask knows the request.",
     "auth/oidc/client.py": "Every provider describes itself there.",

@@ -1,6 +1,6 @@
 """Former addresses lead to where their pages are now."""
 
-from testimonials.dashboard.home import MOVED
+from testimonials.dashboard.moved import MOVED
 from tests.attacks.conftest import world as world
 from tests.attacks.world import find_doors
 

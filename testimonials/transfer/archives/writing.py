@@ -1,4 +1,4 @@
-"""Writing the archive of a project or an account; all that is stored about one person."""
+"""Writing the archive of a project or of an account."""
 
 import json
 import shutil
@@ -10,46 +10,20 @@ from contextlib import contextmanager
 from functools import partial
 from typing import IO, Any
 
-from sqlalchemy import ColumnElement, func, or_, select, true
+from sqlalchemy import ColumnElement, func, or_, select
 from sqlalchemy.orm import selectinload
 
 from testimonials import __version__
-from testimonials.auth.models import (
-    AccessToken,
-    Account,
-    AuthenticatorApp,
-    BillingSubscription,
-    CompanyIdentity,
-    Passkey,
-    Session,
-)
-from testimonials.collection.author_erasure import (
-    begin_person,
-    describe_written,
-    is_written_by,
-    remembers,
-)
-from testimonials.collection.models import (
-    MailedRequest,
-    RequestBatch,
-    UnsubscribedAddress,
-    hash_email,
-)
+from testimonials.auth.models import AccessToken, Account, BillingSubscription, Session
+from testimonials.collection.models import MailedRequest, UnsubscribedAddress
 from testimonials.core import clock
 from testimonials.core.audit import IS_HISTORY, Event
-from testimonials.core.db.engine import Base, list_columns, to_name, write_columns, write_value
+from testimonials.core.db.engine import list_columns, to_name, write_columns, write_value
 from testimonials.core.event_lists import list_events
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import ServiceError
 from testimonials.core.images.uploads import Image
-from testimonials.core.mail.outbox import OutboxMail
-from testimonials.projects.models import (
-    PICTURES,
-    Member,
-    NotificationChoice,
-    Project,
-    TeamInvitation,
-)
+from testimonials.projects.models import PICTURES, Member, NotificationChoice, Project
 from testimonials.projects.team import list_colleagues, list_members
 from testimonials.testimonials.history import from_json
 from testimonials.testimonials.media.recordings import path_of, size_of
@@ -370,77 +344,3 @@ def _describe_workspaces(account_id: str) -> list[dict[str, Any]]:
         {"accountId": row.owner_id, "role": row.role, "since": clock.iso(row.created_at)}
         for row in rows
     ]
-
-
-# The texts of mails are emptied once they are sent; until then they hold links that work.
-MAIL_COLUMNS = ["purpose", "subject", "sender_name", "state", "created_at", "sent_at"]
-PASSKEY_COLUMNS = ["name", "is_synced", "added_at", "used_at"]
-APP_COLUMNS = ["added_at", "codes_made_at"]
-EVENT_COLUMNS = ["type", "network", "times", "created_at"]
-BATCH_COLUMNS = ["subject", "message", "language"]
-
-
-def describe_person(email: str) -> dict[str, Any]:
-    account = db.session.scalars(select(Account).where(Account.email == email)).one_or_none()
-    # Only hashes are kept of the addresses to which accounts may not write.
-    rows = _find(UnsubscribedAddress, true())
-    return begin_person(email) | {
-        "testimonials": [describe_written(row) for row in _find(Testimonial, is_written_by(email))],
-        "requests": [
-            _describe_request(row) for row in _find(MailedRequest, MailedRequest.email == email)
-        ],
-        # What others changed: the address was an earlier one of theirs.
-        "remembered": _write(Event, remembers(email), ["testimonial_id", "created_at"]),
-        "mails": _write(OutboxMail, OutboxMail.recipient == email, MAIL_COLUMNS),
-        "unsubscribedFrom": [
-            row.account_id for row in rows if row.email_hash == hash_email(row.account_id, email)
-        ],
-        "teamInvitations": _write(TeamInvitation, TeamInvitation.email == email),
-        "account": _describe_account(account) if account else None,
-    }
-
-
-def count_found(described: dict[str, Any]) -> dict[str, int]:
-    lists = {name: len(value) for name, value in described.items() if isinstance(value, list)}
-    return lists | {"account": int(described["account"] is not None)}
-
-
-def _describe_request(row: MailedRequest) -> dict[str, Any]:
-    batch = db.session.get_one(RequestBatch, row.batch_id)
-    project = db.session.get_one(Project, row.project_id)
-    left_out = ("email_hash", "mail_id")
-    columns = [name for name in list_columns(MailedRequest) if name not in left_out]
-    return (
-        write_columns(row, columns)
-        | {"project": {"id": project.id, "slug": project.slug, "name": project.name}}
-        | write_columns(batch, BATCH_COLUMNS)
-    )
-
-
-def _describe_account(account: Account) -> dict[str, Any]:
-    own = account.id
-    described = describe_account(account)
-    left_out = ("format", "version", "program", "exportedAt")
-    return {name: value for name, value in described.items() if name not in left_out} | {
-        "passkeys": _write(Passkey, Passkey.account_id == own, PASSKEY_COLUMNS),
-        "authenticatorApps": _write(
-            AuthenticatorApp, AuthenticatorApp.account_id == own, APP_COLUMNS
-        ),
-        "companyIdentities": _write(CompanyIdentity, CompanyIdentity.account_id == own),
-        "activity": [
-            write_columns(each, EVENT_COLUMNS) | {"details": each.facts}
-            for each in list_events(account_id=own)
-        ],
-    }
-
-
-def _find(model: type[Any], condition: ColumnElement[bool]) -> list[Any]:
-    keys = model.__table__.primary_key.columns
-    return list(db.session.scalars(select(model).where(condition).order_by(*keys)))
-
-
-def _write(
-    model: type[Base], condition: ColumnElement[bool], columns: list[str] | None = None
-) -> list[dict[str, Any]]:
-    columns = columns or list_columns(model)
-    return [write_columns(row, columns) for row in _find(model, condition)]

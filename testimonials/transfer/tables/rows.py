@@ -23,12 +23,10 @@ from testimonials.testimonials.fields import (
     TEXT_LENGTH,
     AuthorLine,
     CardFields,
-    HighlightRefused,
-    Ranges,
     Reply,
     Tags,
-    add_highlight,
 )
+from testimonials.testimonials.highlights import HighlightRefused, Ranges, add_highlight
 from testimonials.transfer.tables.columns import (
     FIELDS,
     GOOGLE,

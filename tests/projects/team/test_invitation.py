@@ -10,7 +10,7 @@ from werkzeug.test import TestResponse
 from testimonials.auth.credentials import find_claimed_account
 from testimonials.auth.models import Account, Session
 from testimonials.core.extensions import db
-from testimonials.dashboard import ownership as pages
+from testimonials.dashboard import invitation as pages
 from testimonials.projects.models import Member, TeamInvitation
 from tests.auth.browsers import is_signed_in, mailed_path, open_browser, session_ids, sign_in
 from tests.auth.links import init

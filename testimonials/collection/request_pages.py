@@ -1,0 +1,147 @@
+"""What the links in a mailed request lead to, besides the form itself.
+
+A GET changes nothing, since mail scanners open links; mail programs send the one-click POST
+themselves (RFC 8058).
+"""
+
+from functools import partial
+
+from flask import Response, render_template, request
+from flask.typing import ResponseReturnValue
+from sqlalchemy import delete, update
+
+from testimonials.collection.models import MailedRequest, UnsubscribedAddress
+from testimonials.collection.page_data import describe_page
+from testimonials.collection.request_mail import (
+    Asked,
+    find_request,
+    lock_request,
+    read_answer_token,
+)
+from testimonials.core import clock
+from testimonials.core.db.transactions import write
+from testimonials.core.extensions import db
+from testimonials.core.http.blueprints import collection
+from testimonials.core.http.errors import NotFound
+from testimonials.core.http.fields import Text
+from testimonials.core.http.forms import FormSchema
+from testimonials.core.http.i18n import gettext_noop
+from testimonials.core.http.security import answer_privately
+from testimonials.projects.models import Project
+from testimonials.projects.projects import find_public_project, lock_account
+
+# Our own are some hundred characters long.
+LONGEST_TOKEN = 2_000
+LINK_GONE = gettext_noop("The account that asked you is gone, so it sends no more mail.")
+
+
+class InvitationForm(FormSchema):
+    """Which mailed link led to the form."""
+
+    invitation = Text(LONGEST_TOKEN)
+
+
+@collection.post("/<slug>/opened")
+def note_opened(slug: str) -> ResponseReturnValue:
+    """Note that a browser opened the form by a mailed link; the page's script calls this."""
+    return _note(slug, "opened_at")
+
+
+@collection.post("/<slug>/started")
+def note_started(slug: str) -> ResponseReturnValue:
+    """Note that somebody began to write after a mailed link; the page's script calls this."""
+    return _note(slug, "started_at")
+
+
+def _note(slug: str, column: str) -> Response:
+    project = find_public_project(slug=slug)
+    sent = InvitationForm().read(request.form).values
+    asked = find_request(sent.get("invitation") or "", project.id)
+    if asked is not None and getattr(asked, column) is None:
+        with write(partial(lock_request, asked)) as asked:
+            if asked is not None:
+                now = clock.now()
+                asked.opened_at = asked.opened_at or now
+                setattr(asked, column, getattr(asked, column) or now)
+    return Response(status=204)
+
+
+@collection.get("/requests/<token>/<any(decline,unsubscribe):answer>")
+def show_answer(token: str, answer: str) -> ResponseReturnValue:
+    asked, project = read_answer_token(token)
+    return _page(asked, project, token, answer, is_done=False)
+
+
+@collection.post("/requests/<token>/<any(decline,unsubscribe,subscribe):answer>")
+def take_answer(token: str, answer: str) -> ResponseReturnValue:
+    act = {"decline": decline, "unsubscribe": unsubscribe, "subscribe": subscribe_again}[answer]
+    with write(partial(read_answer_token, token)) as (asked, project):
+        act(asked)
+    return _page(asked, project, token, answer, is_done=True)
+
+
+def _page(
+    asked: Asked, project: Project | None, token: str, answer: str, *, is_done: bool
+) -> Response:
+    page = render_template(
+        "collection/requests/request.html",
+        **(describe_page(project) if project else {"project": None}),
+        answer=answer,
+        is_done=is_done,
+        is_unsubscribed=is_unsubscribed(asked),
+        token=token,
+    )
+    return answer_privately(page)
+
+
+def decline(asked: Asked) -> None:
+    """Note that somebody doesn't want to write, and cancel the reminder."""
+    request = db.session.get(MailedRequest, asked.request_id, with_for_update=True)
+    if request is not None and request.answered_at is None:
+        request.declined_at = request.declined_at or clock.now()
+        request.next_mail_at = None
+
+
+def is_unsubscribed(asked: Asked) -> bool:
+    return db.session.get(UnsubscribedAddress, (asked.account_id, asked.email_hash)) is not None
+
+
+def unsubscribe(asked: Asked) -> None:
+    """End all requests of the account to the address."""
+    _lock_account(asked)
+    if is_unsubscribed(asked):
+        return
+    db.session.add(UnsubscribedAddress(account_id=asked.account_id, email_hash=asked.email_hash))
+    db.session.execute(
+        update(MailedRequest)
+        .where(MailedRequest.email_hash == asked.email_hash)
+        .values(next_mail_at=None)
+    )
+
+
+def subscribe_again(asked: Asked) -> None:
+    """Let the account ask the address again, and send what was held back."""
+    _lock_account(asked)
+    db.session.execute(
+        delete(UnsubscribedAddress).where(
+            UnsubscribedAddress.account_id == asked.account_id,
+            UnsubscribedAddress.email_hash == asked.email_hash,
+        )
+    )
+    db.session.execute(
+        update(MailedRequest)
+        .where(
+            MailedRequest.email_hash == asked.email_hash,
+            MailedRequest.sent_at.is_(None),
+            MailedRequest.answered_at.is_(None),
+            MailedRequest.declined_at.is_(None),
+        )
+        .values(next_mail_at=clock.now())
+    )
+
+
+def _lock_account(asked: Asked) -> None:
+    try:
+        lock_account(asked.account_id)
+    except NotFound:
+        raise NotFound(LINK_GONE) from None

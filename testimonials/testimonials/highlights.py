@@ -1,0 +1,97 @@
+"""Highlights: the words of a testimonial that its owner marked.
+
+They are kept as ranges of the text, in code points: `[[start, end], ...]`, sorted, apart from each
+other, none across a line break.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+
+from testimonials.core.http.errors import ServiceError
+from testimonials.core.http.i18n import gettext_noop
+from testimonials.testimonials.fields import MAX_HIGHLIGHTS
+
+Ranges = list[list[int]]
+
+
+class HighlightRefused(ServiceError):
+    """The words can't be highlighted; the message says why."""
+
+    status = 422
+
+
+def add_highlight(text: str, ranges: Ranges, words: str, start: int | None = None) -> Ranges:
+    """Return the ranges with one more, for these words.
+
+    `start` is where they were selected; without it, or if other words are there now, their first
+    place that isn't highlighted yet is taken. Raises `HighlightRefused`.
+    """
+    if not (parts := words.split()):
+        raise HighlightRefused(gettext_noop("Select words of the testimonial first, or type them."))
+    # Line breaks and capitals as in the testimonial, however they were typed.
+    pattern = re.compile(r"\s+".join(map(re.escape, parts)), re.IGNORECASE)
+    found = [match.span() for match in pattern.finditer(text)]
+    if not found:
+        raise HighlightRefused(
+            gettext_noop("The testimonial doesn’t have these words. Copy them from it.")
+        )
+    selected = [span for span in found if start is not None and span[0] == start]
+    fresh = [
+        span
+        for span in found
+        if not any(first <= span[0] and span[1] <= last for first, last in ranges)
+    ]
+    if not fresh:
+        raise HighlightRefused(gettext_noop("These words are highlighted already."))
+    added = arrange(text, [*ranges, *(selected or fresh)[:1]])
+    if len(added) > MAX_HIGHLIGHTS:
+        raise HighlightRefused(
+            gettext_noop("A testimonial has at most %(most)s highlights. Remove one first."),
+            values={"most": MAX_HIGHLIGHTS},
+        )
+    return added
+
+
+def arrange(text: str, ranges: Iterable[Sequence[int]]) -> Ranges:
+    """Return ranges of the text in order, joined where they touch, without outer white space."""
+    arranged: Ranges = []
+    for first, last in sorted(part for each in ranges for part in _trim(text, *each)):
+        if arranged and first <= arranged[-1][1]:
+            arranged[-1][1] = max(arranged[-1][1], last)
+        else:
+            arranged.append([first, last])
+    return arranged
+
+
+def follow_edit(before: str, after: str, ranges: Ranges) -> Ranges:
+    """Return the ranges of the same words in an edited text.
+
+    What lies before or after the edit moves with it; other words are kept if they occur once.
+    """
+    start = _count_same(before, after)
+    end = len(before) - _count_same(before[start:][::-1], after[start:][::-1])
+    shift = len(after) - len(before)
+    kept = []
+    for first, last in ranges:
+        words = before[first:last]
+        if last <= start:
+            kept.append([first, last])
+        elif first >= end:
+            kept.append([first + shift, last + shift])
+        elif after.count(words) == 1:
+            place = after.index(words)
+            kept.append([place, place + len(words)])
+    return arrange(after, kept)
+
+
+def _trim(text: str, first: int, last: int) -> Iterable[list[int]]:
+    """Yield the lines of a range, each without outer white space."""
+    first, last = max(first, 0), min(last, len(text))
+    for line in re.finditer(r"\S(?:.*\S)?", text[first:last]):
+        yield [first + line.start(), first + line.end()]
+
+
+def _count_same(one: str, other: str) -> int:
+    """Return with how many of the same characters two texts begin."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((n for n, (a, b) in pairs if a != b), min(len(one), len(other)))
