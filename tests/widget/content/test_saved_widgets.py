@@ -145,7 +145,8 @@ def test_the_gallery_has_the_owners_words_and_samples_up_to_six(app, inbox):
     assert [item.get("isSample", False) for item in items] == [False, *[True] * 5]
     assert items[0]["text"] == "Words </script> of our own."
     # Nobody's rating but the one that there is.
-    assert (data["feed"]["header"]["average"], data["feed"]["header"]["count"]) == (3, 1)
+    header = data["drawn"]["badge"]["header"]
+    assert (header["average"], header["count"]) == (3, 1)
     assert data["drawn"]["night"]["config"]["theme"] == "dark"
     assert data["drawn"]["badge-corner"]["shape"] == "badge-corner"
     for path, look in (("/widget/new", 12), ("/widget/look", 6)):
