@@ -10,9 +10,10 @@ import resource
 import select
 import signal
 import socket
+import threading
 import time
 import weakref
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable
 from functools import cache, lru_cache
 from ipaddress import IPv6Address
@@ -52,6 +53,10 @@ SHARE = 10
 PROBES = ("/healthz", "/readyz")
 
 
+# In each thread, the connection whose request it answers.
+_serving = threading.local()
+
+
 class BoundedChannel(HTTPChannel):  # type: ignore[misc]
     """A connection that is closed when it takes too long, or to make room for another."""
 
@@ -64,6 +69,18 @@ class BoundedChannel(HTTPChannel):  # type: ignore[misc]
         self.network = network_of(addr[0])
         if len(server.active_channels) > server.network_share:
             self._make_room()
+
+    def add_channel(self, map: Any = None) -> None:
+        super().add_channel(map)
+        self.server.touched.append(self._fileno)
+
+    def del_channel(self, map: Any = None) -> None:
+        self.server.touched.append(self._fileno)
+        super().del_channel(map)
+
+    def service(self) -> None:
+        _serving.fd = self._fileno
+        super().service()
 
     @property
     def is_idle(self) -> bool:
@@ -169,9 +186,6 @@ SERVER_OPTIONS: dict[str, Any] = {
 }
 # With fewer, a hundred idle connections would keep everyone else out.
 MOST_CONNECTIONS, FEWEST_CONNECTIONS = 1500, 10
-# With over a hundred connections a turn of the loop takes milliseconds. It then accepts up to 64
-# new ones at once, so that nobody waits behind a crowd.
-CROWD, RUSH = 100, 64
 # An upload on a connection is a file too, each thread has the database open, and the worker has
 # pipes, locks and webhooks.
 FILES_OF_A_CONNECTION, FILES_OF_A_THREAD, OTHER_FILES = 2, 4, 64
@@ -375,6 +389,16 @@ class Server:
         self._server.channel_class = _Channel
         self._next_look = 0.0
         self._is_stopping = False
+        # What each connection waits for, and which of them may wait for something else now.
+        self._poll, self._flags = select.poll(), dict[int, int]()
+        self._server.touched = self._touched = deque[int | None](self._server._map)
+        self._server.pull_trigger = self._wake
+        self._listening = self._server._fileno
+
+    def _wake(self) -> None:
+        """Let the loop look at the connection that this thread answers."""
+        self._touched.append(getattr(_serving, "fd", None))
+        self._server.trigger.pull_trigger()
 
     def stop(self) -> None:
         """End `answer` soon; may be called by a signal handler, and more than once."""
@@ -400,18 +424,43 @@ class Server:
             for channel in list(self._server.active_channels.values()):
                 if channel.is_idle and max(channel.last_activity, begun) < closing:
                     channel.will_close = True
+            self._touched.extend(self._server._map)
         self._server.task_dispatcher.shutdown(timeout=0.5)
 
     def _turn(self, seconds: float) -> None:
-        wasyncore.loop(timeout=seconds, map=self._server._map, use_poll=True, count=1)
-        channels = self._server.active_channels
-        if self._server.accepting and CROWD < len(channels) <= self._server.most_connections:
-            self._accept_waiting(RUSH)
+        """Wait for what happens next, on any connection, and do what it asks for.
+
+        Waitress would ask each connection each time what it waits for: with a hundred idle ones
+        every request took milliseconds longer.
+        """
+        self._touched.append(self._listening)
+        while self._touched:
+            self._watch(self._touched.popleft())
+        for fd, flags in self._poll.poll(int(seconds * 1000)):
+            if (found := self._server._map.get(fd)) is not None:
+                wasyncore.readwrite(found, flags)
+            self._touched.append(fd)
         if (now := time.time()) >= self._next_look:
             self._next_look = now + LOOK_SECONDS
-            for channel in list(channels.values()):
+            for channel in list(self._server.active_channels.values()):
                 if channel.is_overdue(now):
                     channel.handle_close()
+            # Those that are to be closed may have been told so by anybody.
+            self._touched.extend(self._server._map)
+
+    def _watch(self, fd: int | None) -> None:
+        found, flags = self._server._map.get(fd), 0
+        if found is not None and found.readable():
+            flags |= select.POLLIN | select.POLLPRI
+        if found is not None and found.writable() and not found.accepting:
+            flags |= select.POLLOUT
+        if fd is None or flags == self._flags.get(fd, 0):
+            return
+        self._flags[fd] = flags
+        if flags:
+            self._poll.register(fd, flags)
+        else:
+            self._poll.unregister(fd)
 
     def _accept_waiting(self, most: int) -> None:
         waiting = select.poll()
