@@ -97,8 +97,8 @@ def check_command(repair: bool) -> Said:
 def reindex_command() -> Said:
     """Make the index by which testimonials are searched again.
 
-    The database keeps it with every change, so this is for one that was damaged or changed by
-    hand. Nobody can write meanwhile.
+    It follows every change by itself, so this is for one that was damaged or changed by hand.
+    Nobody can write meanwhile.
     """
     rebuild_index(database.session.connection())
     return Said({"rebuilt": True}, "The index of words was made again.")

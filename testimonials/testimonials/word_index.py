@@ -57,10 +57,12 @@ _ADD = text(
     "ORDER BY number LIMIT :most"
 )
 _UNINDEXED = text(
-    f"SELECT testimonial_id FROM {LISTED} WHERE number > {INDEXED} "  # noqa: S608
+    f"SELECT testimonial_id FROM {LISTED} WHERE number > {INDEXED} "  # noqa: S608 - our own names
     "AND it.project_id = :project_id ORDER BY number DESC LIMIT :most"
 )
-_IS_ANY = text(f"SELECT max(number) > {INDEXED} FROM testimonial_search_row")  # noqa: S608
+_IS_ANY = text(
+    f"SELECT max(number) > {INDEXED} FROM testimonial_search_row"  # noqa: S608 - our own names
+)
 
 
 # Of the longest texts in Japanese, half a second; of others, milliseconds.
@@ -120,7 +122,7 @@ SELECT (SELECT count(*) FROM
 MAKE = (
     "CREATE VIRTUAL TABLE temp.made USING fts5"
     f"(project, words, content='', detail=none, tokenize=\"{TOKENIZE}\")",
-    "INSERT INTO temp.made (rowid, project, words) "  # noqa: S608
+    "INSERT INTO temp.made (rowid, project, words) "  # noqa: S608 - our own names
     f"SELECT number, it.project_id, {WORDS} FROM {LISTED} WHERE number <= {INDEXED}",
     "CREATE VIRTUAL TABLE temp.right USING fts5vocab('temp', 'made', 'row')",
     "CREATE VIRTUAL TABLE temp.kept USING fts5vocab('main', 'testimonial_search', 'row')",

@@ -182,3 +182,25 @@ def test_healthz_answers_while_every_thread_waits(open_door):
         assert door.ask("/healthz") == 200
         door.is_answering.set()
         assert [client.recv(12) for client in clients] == [b"HTTP/1.1 200"] * 3
+
+
+def test_a_request_asks_nothing_of_the_idle_connections(open_door, monkeypatch):
+    monkeypatch.setattr(worker, "LOOK_SECONDS", 10 * PATIENCE)
+    asked: list[connections.BoundedChannel] = []
+    readable = connections.BoundedChannel.readable
+
+    def note(channel: connections.BoundedChannel) -> bool:
+        asked.append(channel)
+        return bool(readable(channel))
+
+    monkeypatch.setattr(connections.BoundedChannel, "readable", note)
+    door = open_door(trusted_proxies=1)
+    with contextlib.ExitStack() as idle:
+        for _ in range(50):
+            idle.enter_context(door.connect(b""))
+        assert door.ask() == 200
+        asked.clear()
+        for _ in range(20):
+            assert door.ask() == 200
+        assert len(asked) < 20 * 10
+        assert len(door.channels) >= 50

@@ -9,6 +9,7 @@ from sqlalchemy import delete, event, select, text, update
 
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import begin_write, db
+from testimonials.core.jobs import run_due
 from testimonials.projects.models import Project
 from testimonials.projects.projects import lock_project
 from testimonials.testimonials import models, search
@@ -52,9 +53,10 @@ def test_what_is_found(app, project_id):
         with app.app_context():
             for words, found in WANTED:
                 assert find(project_id, words) == found, words
-            index_new()
+            run_due("mail")
     with app.app_context():
         is_sqlite = db.engine.dialect.name == "sqlite"
+        assert count_indexed() in (None, 2)
         for words in ("quick", "press zoe", "東京", "q"):
             for statement, plan in explain_search(project_id, words):
                 assert "SCAN testimonial" not in plan.replace("SCAN testimonial_search VIRTUAL", "")
