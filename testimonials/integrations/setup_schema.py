@@ -97,7 +97,7 @@ class SetupStepSchema(Schema):
     """One thing that was asked for, and what became of it."""
 
     section = Choice(
-        *("project", "page", "pageDesign", "forms", "widget", "design", "testimonials"),
+        *("project", "brand", "page", "pageDesign", "forms", "widget", "design", "testimonials"),
         "samples",
         required=True,
     )
