@@ -24,6 +24,7 @@ import hypothesis
 import pytest
 from flask import Flask
 from flask.testing import FlaskClient
+from hypothesis.internal.conjecture import providers
 from jinja2 import BytecodeCache, FileSystemBytecodeCache
 from werkzeug.test import TestResponse
 from xdist.scheduler import LoadScopeScheduling
@@ -61,6 +62,8 @@ time.tzset()
 # The same examples each time; and a loaded machine is slow, which is no finding.
 hypothesis.settings.register_profile("suite", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("suite")
+# It would also draw constants of whichever of our modules this worker happens to have loaded.
+providers.is_local_module_file = lambda _path: False
 
 REDIS = "TESTS_REDIS_URL"
 PASSWORD = "three blue wardrobes"
