@@ -1,4 +1,4 @@
-"""The answers of the API: ``{message, data}`` as JSON, with their ETag; and pages of lists."""
+"""Answers of the API: ``{message, data}`` as JSON with an ETag, and pages of lists."""
 
 import hashlib
 import json
@@ -17,12 +17,12 @@ from testimonials.core.http.fields import QueryCount, RuleField, StrictSchema
 from testimonials.core.http.urls import call_url
 
 DRY_RUN = "dryRun"
-# What a reading of the owner's website may change, so that it refuses nobody's If-Match.
+# Not part of ETags: reading the owner's website may change it, which must not fail an If-Match.
 IN_EFFECT = {"brand"}
 
 
 class Answer(NamedTuple):
-    """What a view answers: the message, and `data` as JSON."""
+    """A view's answer, with its data ready to be dumped."""
 
     message: str
     data: Any
@@ -34,11 +34,10 @@ def is_write() -> bool:
 
 
 def is_dry_run() -> bool:
-    """Return whether the caller only asks what would happen."""
     return bool(request.query_string) and request.args.get(DRY_RUN) == "true"
 
 
-# Made once, since `json.dumps` would make one each time.
+# `json.dumps` would create an encoder for each call.
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
@@ -47,41 +46,38 @@ def dump_json(value: object) -> bytes:
 
 
 def wrap(message: str, data: bytes) -> bytes:
-    """Return ``{message, data}`` of data that is JSON already."""
+    """Return ``{message, data}`` for data that is already JSON."""
     return b'{"message":%b,"data":%b}' % (dump_json(message), data)
 
 
 def make_etag(data: bytes) -> str:
-    """Return the ETag of a resource: of its data as JSON, whichever call answers with it."""
+    """Return the ETag of a resource, which is the same in every call that answers with it."""
     return f'"{hashlib.sha256(data).hexdigest()[:20]}"'
 
 
-def dump_matched(data: object, written: bytes = b"") -> bytes:
-    """Return data as JSON without what is in effect beside it, whose changes no ETag tells.
-
-    `written` is all of it as JSON, if that is known.
-    """
+def dump_matched(data: object, content: bytes = b"") -> bytes:
+    """Return the part of data that its ETag covers as JSON; `content` is all of it, if known."""
     if isinstance(data, dict) and not IN_EFFECT.isdisjoint(data):
         data = {name: value for name, value in data.items() if name not in IN_EFFECT}
-        written = b""
-    return written or dump_json(data)
+        content = b""
+    return content or dump_json(data)
 
 
 def is_among(etag: str, header: str) -> bool:
-    """Return whether a header names the ETag, maybe in the weak form of a compressing proxy."""
-    # Ours hold no comma, so a search is as good as parsing the list.
+    """Return whether a header lists the ETag, if only in the weak form of a compressing proxy."""
+    # Our ETags are unique strings, so searching is as good as parsing.
     return header.strip() == "*" or etag.removeprefix("W/") in header
 
 
 def answer(message: str, data: object, *, is_secret: bool = False) -> Response:
-    """Return a 200 response of ``{message, data}``; no cache keeps a secret one."""
-    written = dump_json(data)
-    etag = "" if is_secret else make_etag(dump_matched(data, written))
-    return answer_bytes(wrap(message, written), etag=etag, is_secret=is_secret)
+    """Return a 200 response of ``{message, data}``, which isn't cached if it is secret."""
+    content = dump_json(data)
+    etag = "" if is_secret else make_etag(dump_matched(data, content))
+    return answer_bytes(wrap(message, content), etag=etag, is_secret=is_secret)
 
 
 def answer_bytes(envelope: bytes, *, etag: str = "", is_secret: bool = False) -> Response:
-    """Return a response of an envelope that is written already: 200, or 304 to who has it."""
+    """Return a response with an envelope of `wrap`, or 304 if the caller has the same."""
     known = request.headers.get("If-None-Match", "")
     if etag and known and not is_write() and is_among(etag, known):
         response = Response(status=304)
@@ -100,7 +96,7 @@ _CURSOR = re.compile(r"([0-9]{1,14})-([0-9a-z]{1,24})")
 
 
 class Cursor(NamedTuple):
-    """The place of a row in a list: what follows is older."""
+    """The position of a row in a list, newest first."""
 
     created_at: datetime
     id: str
@@ -142,29 +138,29 @@ class PageLimit(QueryCount):
 
 
 class CursorQuerySchema(StrictSchema):
-    """The query of a list; one with filters inherits from it."""
+    """The query of a list, without filters."""
 
     limit = PageLimit()
     after = After()
 
 
 class Page(NamedTuple):
-    """Rows of a list, and the cursor of the next page if there is one."""
+    """Rows of a list, and the cursor of the next page, if there is one."""
 
     items: Sequence[Any]
     next: str | None
 
 
 def read_page(query: Select[Any], model: Any, limit: int, after: Cursor | None) -> Page:
-    """Return a page of what a query finds, newest first by `created_at` and `id`."""
+    """Return a page of the query's rows, newest first by `created_at` and `id`."""
     return cut_page(db.session.scalars(begin_page(query, model, limit, after)).all(), limit)
 
 
 def begin_page(query: Select[Any], model: Any, limit: int, after: Cursor | None) -> Select[Any]:
-    """Return the query of a page, which is cut by `cut_page`."""
+    """Return the query of a page and one row more, for `cut_page`."""
     columns = (model.created_at, model.id)
     if after is not None:
-        # Each value takes its column's type: a time is stored as a number.
+        # With the type of its column, as times are stored as numbers.
         pairs = zip(after, columns, strict=True)
         query = query.where(
             tuple_(*columns) < tuple_(*(literal(value, column.type) for value, column in pairs))
@@ -173,13 +169,13 @@ def begin_page(query: Select[Any], model: Any, limit: int, after: Cursor | None)
 
 
 def cut_page(rows: Sequence[Any], limit: int) -> Page:
-    """Return the page of a list that was asked for one row more than the page holds."""
+    """Return the page of the rows of `begin_page`."""
     shown = rows[:limit]
     return Page(shown, str(Cursor.of(shown[-1])) if len(rows) > limit else None)
 
 
 def link_to(cursor: str | None) -> str:
-    """Return the `Link` header of this list's next page, or "" on the last one."""
+    """Return the `Link` header of this list's next page, or "" on the last page."""
     if cursor is None:
         return ""
     query = {name: value for name, value in request.args.items() if name != "offset"}

@@ -1,7 +1,4 @@
-"""The blueprints of all packages, by whose names pages and resources find each other.
-
-`routes.txt` lists the modules that put views on them.
-"""
+"""The blueprints of all packages; `routes.txt` lists the modules with their views."""
 
 from testimonials.core.http.resource import Blueprint
 
@@ -35,7 +32,5 @@ insights = Blueprint("insights", __name__)
 settings = Blueprint("settings", __name__)
 people = Blueprint("people", __name__)
 account = Blueprint("account", __name__)
-for _part in (
-    home, inbox, widget_pages, collect, insights, settings, people, account,
-):  # fmt: skip
+for _part in (home, inbox, widget_pages, collect, insights, settings, people, account):
     dashboard.register_blueprint(_part)

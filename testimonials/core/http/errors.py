@@ -1,4 +1,4 @@
-"""The errors of services, the one handler for all, and hints at wrong paths."""
+"""The errors that services raise, their one handler, and hints for wrong paths."""
 
 import json
 import logging
@@ -29,32 +29,28 @@ from testimonials.core.http.urls import account_url, login_url, project_url
 from testimonials.core.late import find_late, load_all
 from testimonials.core.text import to_snake
 
-# What programs look for in the API and isn't there: where it is done instead.
-
-# Method and path, and where it is done: a page of the project, of the account, or another call.
-# {} is the page's URL.
+# Calls that programs try and the API doesn't have: a pattern of method and path, the page of the
+# project to name (or none, for the account's), and a hint with {} for that page's URL.
 PLACES: list[tuple[str, str, str]] = json.loads(
     Path(__file__).with_name("places.json").read_text(encoding="utf-8")
 )
 SIGN_IN = r"auth/(?:login|signin|sign-in|logout|claim|signup|sign-up|password|reset|refresh)"
 
 
-def find_elsewhere(method: str, path: str) -> str | None:
-    """Return where what a call seems to want is done, or None."""
+def find_hint(method: str, path: str) -> str:
+    """Return where to do what an unknown call seems to want, or ""."""
     path = path.removeprefix("/v1/")
     for pattern, page, text in PLACES:
-        if found := re.fullmatch(pattern, f"{method} {path}"):
-            return text.format(project_url(found[1], page) if page else account_url())
+        if match := re.fullmatch(pattern, f"{method} {path}"):
+            return text.format(project_url(match[1], page) if page else account_url())
     if re.fullmatch(SIGN_IN, path):
         return f"People sign in with a browser: {login_url()}. Calls carry credentials in headers."
-    return None
+    return ""
 
 
-# Errors: what a service may raise, and the one handler that answers them.
-#
 # Under ``/v1``, for the widget's data and for webhooks every error is JSON of one shape (spec,
-# "Errors"); elsewhere it is a page, or JSON for a page's script. Routing errors and unhandled
-# faults come here too.
+# "Errors"); elsewhere it is a page, or JSON for a page's script. The handler also answers routing
+# errors and unhandled exceptions.
 
 logger = logging.getLogger("testimonials")
 
@@ -63,20 +59,20 @@ T = TypeVar("T")
 
 
 class ServiceError(Exception):
-    """An error for the caller: a status, a code, a message with `values` in its %(name)s.
+    """An error for the caller; `values` fill the placeholders of its message.
 
-    The code of `SlugTaken` is SLUG_TAKEN, unless the class says another.
+    Unless a class sets its `code`, that follows from its name: `SlugTaken` is SLUG_TAKEN.
     """
 
     status = 400
     code = "BAD_REQUEST"
     default_message = "The request can't be processed."
-    # What the code means and what to do about it, for the API's table; empty: only pages raise it.
+    # For the API's table of codes; empty if only pages raise it.
     meaning = ""
     remedy = ""
-    # The heading of its page, if not the status's.
+    # The heading of its page, if it isn't that of the status.
     title: str | None = None
-    # The function that answers it everywhere, as `find_late` takes it.
+    # A function that always answers this error, as a name for `find_late`.
     page = ""
 
     def __init__(
@@ -111,7 +107,7 @@ class ValidationFailed(ServiceError):
 
     @classmethod
     def of(cls, errors: FieldErrors) -> "ValidationFailed":
-        """Return the error with a message that lists the fields and the rules they break."""
+        """Return the error with a message that lists all fields with their messages."""
         parts = [f"{name}: {' '.join(messages)}" for name, messages in errors.items()]
         return cls(" ".join(parts), errors=errors)
 
@@ -146,15 +142,13 @@ class NotFound(ServiceError):
 
 
 def require_found(row: T | None, message: str | None = None) -> T:
-    """Return what was looked for; raise `NotFound` if that is nothing."""
+    """Return `row`; raise `NotFound` if it is None."""
     if row is None:
         raise NotFound(message)
     return row
 
 
 class CrossSiteRefused(ServiceError):
-    """A browser sent this from another site."""
-
     status = 403
     code = "CROSS_SITE_REQUEST"
     default_message = gettext_noop(
@@ -163,8 +157,6 @@ class CrossSiteRefused(ServiceError):
 
 
 class RateLimited(ServiceError):
-    """Too many requests; `Retry-After` says when to try again."""
-
     status = 429
     meaning = "Too many requests."
     remedy = "Wait for the seconds in `Retry-After`."
@@ -182,7 +174,7 @@ HTTP_MESSAGES = {
     415: ("INVALID_BODY", "Send a JSON object with the header Content-Type: application/json."),
 }
 
-# Where a page uses other words than the API.
+# Pages word these differently from the API.
 PAGE_MESSAGES = {
     400: gettext_noop("The request can’t be understood."),
     404: gettext_noop("It may have moved, or never was. The address may be mistyped, too."),
@@ -214,7 +206,7 @@ def wants_json(path: str) -> bool:
 
 
 def speaks_english(path: str) -> bool:
-    """Return whether errors at `path` are always in English: for programs and the operator."""
+    """Return whether errors at `path` are always in English, as for programs and the operator."""
     return wants_json(path) or _is_in(path, "/operator")
 
 
@@ -223,7 +215,7 @@ def _is_in(path: str, folder: str) -> bool:
 
 
 def _choose_language() -> None:
-    """Answer an error in a language even where the guard or door that chooses it wasn't reached."""
+    """Choose the language of an error that came before its view or guard could choose it."""
     if not g.get("is_translated") and not speaks_english(request.path):
         (use_language if _is_in(request.path, "/dashboard") else use_visitors_language)()
 
@@ -234,7 +226,7 @@ def error_body(message: str, code: str, errors: FieldErrors | None = None) -> di
 
 
 def register_error_handlers(app: Flask) -> None:
-    app.register_error_handler(ServiceError, _find_answer)
+    app.register_error_handler(ServiceError, _dispatch)
     app.register_error_handler(HTTPException, _answer_http_error)
     app.register_error_handler(Exception, _answer_fault)
 
@@ -276,11 +268,11 @@ def _answer(
 
 
 def _explain(response: Response, message: str) -> str:
-    """Return the message, or for a rate limit that stopped a visitor, just when to try again."""
+    """Return the message; for a visitor's rate limit only say when to try again."""
     wait = response.headers.get("Retry-After", "")
-    is_theirs = speaks_english(request.path) or _is_in(request.path, "/dashboard")
-    is_worded = is_theirs and current_language() is ENGLISH
-    if response.status_code != 429 or not wait.isdigit() or is_worded:
+    is_for_owner = speaks_english(request.path) or _is_in(request.path, "/dashboard")
+    is_readable = is_for_owner and current_language() is ENGLISH
+    if response.status_code != 429 or not wait.isdigit() or is_readable:
         return message
     return ngettext(
         "Too many requests came from your network. Try again in a minute.",
@@ -289,8 +281,8 @@ def _explain(response: Response, message: str) -> str:
     )
 
 
-def _find_answer(error: ServiceError) -> Any:
-    """Answer as the door does that was asked, or the error itself; otherwise as all do."""
+def _dispatch(error: ServiceError) -> Any:
+    """Answer by the error's own page, a handler of the blueprint, or the one for all errors."""
     load_all()
     if error.page:
         return find_late(error.page)(error)
@@ -310,9 +302,9 @@ def answer_service_error(error: ServiceError) -> Response:
 
 
 def _find_without_slash() -> str:
-    """Return where the page is that somebody asked for with a slash at the end, or nothing.
+    """Return the URL of the page that was requested with a trailing slash, or "".
 
-    Relative, since the service may be below a path or at a project's own host name.
+    It is relative, since the service may be below a path or at a project's own host name.
     """
     path = request.path.removesuffix("/")
     name = path.rpartition("/")[2]
@@ -327,12 +319,12 @@ def _find_without_slash() -> str:
 def _answer_http_error(error: HTTPException) -> Response:
     _choose_language()
     if isinstance(error, BadHost):
-        # No page can be made: its links are built with the host's name.
+        # A page can't be rendered: its links need the host name.
         body = json.dumps(error_body("The Host header is not a host name.", "BAD_REQUEST"))
         return Response(body, error.code, content_type="application/json")
-    if place := _find_without_slash():
-        return Response(status=308, headers={"Location": place})
-    # The library's own response keeps headers such as Allow and Location.
+    if location := _find_without_slash():
+        return Response(status=308, headers={"Location": location})
+    # Keep headers such as Allow and Location.
     response = Response(status=error.code or 500)
     response.headers.update(
         (name, value)
@@ -345,11 +337,11 @@ def _answer_http_error(error: HTTPException) -> Response:
     if not wants_json(request.path):
         message = translate(PAGE_MESSAGES.get(response.status_code, message))
     elif response.status_code in (404, 405):
-        where = find_elsewhere(request.method, request.path)
-        message = f"There is no such call. {where}" if where else message
+        hint = find_hint(request.method, request.path)
+        message = f"There is no such call. {hint}" if hint else message
     elif response.status_code == 413:
-        most = request.max_content_length or 0
-        message = message.format(limit=most // 1024, bytes=most)
+        limit = request.max_content_length or 0
+        message = message.format(limit=limit // 1024, bytes=limit)
     return _answer(response, message, code)
 
 
@@ -365,13 +357,13 @@ def _answer_fault(error: Exception) -> Response:
     return _answer(Response(status=500), message, "INTERNAL_ERROR")
 
 
-# What the dashboard's forms share: their errors, and answers to the page's scripts.
+# For the dashboard's forms and the scripts of its pages.
 
 Errors = dict[str, list[str]]
 
 
 def to_form_errors(error: ServiceError, field: str = "form") -> Errors:
-    """Return a service's errors by field; an error without a field goes to `field`."""
+    """Return an error's messages by field; without fields, its message goes to `field`."""
     return {name: list(texts) for name, texts in (error.errors or {}).items()} or {
         field: [error.shown]
     }

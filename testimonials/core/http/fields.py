@@ -1,9 +1,8 @@
-"""The fields of all schemas: each checks one rule, and has the messages for breaking it.
+"""The fields of all schemas: each checks one rule, and has its messages and its JSON Schema.
 
-In a `StrictSchema` (request bodies) JSON types count: no "5" for 5, no 1 for true, no null in place
-of a missing field, and messages state the rule for a program. In a `core.http.forms.FormSchema` the
-same fields take what a browser sends, and messages speak to a person in the page's language. Each
-field also has its rule as JSON Schema for the OpenAPI document.
+In a `StrictSchema` (request bodies) JSON types are strict: no "5" for 5, no 1 for true, no null for
+a missing field, and messages state the rule for programs. In a `core.http.forms.FormSchema` the
+same fields take what a browser sends, and messages speak to people in the page's language.
 """
 
 import re
@@ -26,13 +25,13 @@ from testimonials.core.text import (
     is_web_url,
 )
 
-# Of names that a body or a query has and its schema hasn't, so many are answered one by one.
+# At most this many unknown names of a body or a query are listed in the errors.
 MOST_UNKNOWN = 20
 NULL = "null is no value here. Leave the field out instead."
 
 
 class StrictSchema(Schema):
-    """A schema that refuses unknown fields and names the ones it knows."""
+    """A schema that refuses unknown fields, and lists its own in the message."""
 
     class Meta:
         unknown: UnknownOption = RAISE
@@ -45,16 +44,16 @@ class StrictSchema(Schema):
         self.error_messages["unknown"] = f"Unknown field. The fields are: {known}."
 
     def load(self, data: Any, **options: Any) -> Any:
-        """Load as any schema does, but of very many unknown fields refuse the first alone."""
+        """Load `data`; if very many fields are unknown, report only the first."""
         if isinstance(data, Mapping) and len(data) > len(self.fields) + MOST_UNKNOWN:
             name = next(each for each in data if each not in self.fields)
             raise ValidationError({name: [self.error_messages["unknown"]]})
         return super().load(data, **options)
 
     def check(self, payload: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the loaded fields; raise `ValidationError` with each field's messages.
+        """Return the loaded fields; raise `ValidationError` with the messages of each field.
 
-        Fields of parts are named with their place, such as ``people[2].email``.
+        Nested fields have names such as ``people[2].email``.
         """
         try:
             return dict(self.load(payload))
@@ -73,14 +72,14 @@ def _flatten(place: str, messages: Any) -> Iterator[tuple[str, list[str]]]:
 
 
 class WholeSchema(Schema):
-    """What the API answers where nothing is left out."""
+    """An answer of the API that always has all its fields."""
 
     def on_bind_field(self, field_name: str, field_obj: fields.Field[Any]) -> None:
         field_obj.required = True
 
 
 class SparseSchema(Schema):
-    """What the API answers without what isn't set, but for what is required."""
+    """An answer of the API that leaves out fields without a value, unless they are required."""
 
     @post_dump
     def _omit_unset(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
@@ -92,17 +91,17 @@ class SparseSchema(Schema):
 
 
 class RuleField(fields.Field[Any]):
-    """The base of all fields, with two sets of messages.
+    """The base of all fields, with messages for programs and for people.
 
-    `rule` is the message for a value of the wrong type or range, `about` what the OpenAPI document
-    says. `error_messages` are a schema's own, and override both sets. `missing` is what a form says
-    without a value that it takes.
+    `rule` is the message for a wrong type or range, `about` the field's JSON Schema. A schema's own
+    `error_messages` override both sets of messages. `missing` makes a form's field required, and is
+    its message.
     """
 
     rule: ClassVar[str] = ""
     about: ClassVar[Mapping[str, Any]] = {}
     messages: ClassVar[dict[str, str]] = {}
-    # A form's messages, translated where they are shown.
+    # For people, translated when they are shown.
     form_messages: ClassVar[dict[str, str]] = {"required": gettext_noop("Fill this in.")}
 
     def __init__(
@@ -128,7 +127,7 @@ class RuleField(fields.Field[Any]):
         )
 
     def make_error(self, key: str, **values: Any) -> ValidationError:
-        """Return the error for a broken rule, with numbers formatted for the reader's language."""
+        """Return the error, translated and with numbers formatted in the current language."""
         message = translate(str(self.error_messages[key]))
         shown = {
             name: format_number(value) if isinstance(value, int) else value
@@ -137,12 +136,12 @@ class RuleField(fields.Field[Any]):
         return ValidationError(message % shown if shown else message)
 
     def from_text(self, text: str) -> Any:
-        """Return the value of a form's text, or the text itself if it can't be read."""
+        """Convert a form's text to the field's type, or return it as it is if that fails."""
         return text
 
 
 class Text(RuleField, fields.String):
-    """A string, trimmed, of at most `max_length` code points."""
+    """A string of at most `max_length` code points, which is trimmed."""
 
     is_one_line: ClassVar[bool] = False
 
@@ -184,8 +183,8 @@ class Text(RuleField, fields.String):
         text = value.strip()
         if len(text) > self.max_length:
             raise self.make_error("long", limit=self.max_length, count=len(text))
-        if found := UNUSABLE.search(value):
-            raise self.make_error("control", code=f"U+{ord(found.group()):04X}")
+        if match := UNUSABLE.search(value):
+            raise self.make_error("control", code=f"U+{ord(match[0]):04X}")
         if self.is_one_line and LINE_BREAK.search(text):
             raise self.make_error("line_break")
         if not text and not self.blank:
@@ -221,7 +220,7 @@ class WebUrl(OneLine):
 
 
 class Parts(fields.List[Any]):
-    """A list, whose length is checked first: everything in it may be wrong."""
+    """A list whose length is checked before its items, each of which could be invalid."""
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
         if isinstance(value, list):
@@ -230,7 +229,7 @@ class Parts(fields.List[Any]):
 
 
 class NamedParts(fields.Dict):
-    """An object with parts by any name, whose number is checked first."""
+    """An object with arbitrary keys, whose number is checked before the values."""
 
     def deserialize(self, value: Any, *args: Any, **kwargs: Any) -> Any:
         if isinstance(value, dict):
@@ -257,7 +256,7 @@ class Choice(RuleField, fields.String):
 
 
 class Colour(RuleField, fields.String):
-    """A colour as `#RRGGBB`, returned in capitals."""
+    """A colour as `#RRGGBB`, which is converted to upper case."""
 
     rule = "Must be a colour such as #4F46E5."
     about: ClassVar[Mapping[str, Any]] = {"pattern": COLOUR_PATTERN}
@@ -269,7 +268,7 @@ class Colour(RuleField, fields.String):
 
 
 class Switch(RuleField, fields.Boolean):
-    """true or false; in a form, a box that sends anything but "false" is ticked."""
+    """A boolean; a form's checkbox is ticked if it sends anything but "false"."""
 
     rule = "Must be true or false."
 
@@ -283,7 +282,7 @@ class Switch(RuleField, fields.Boolean):
 
 
 class _Range(RuleField):
-    """A JSON number from `low` to `high`; `true` and "5" are not numbers."""
+    """A JSON number from `low` to `high`."""
 
     kind: ClassVar[str]
 
@@ -307,8 +306,6 @@ class _Range(RuleField):
 
 
 class Amount(_Range, fields.Float):
-    """A number that may have a fraction."""
-
     kind = "number"
 
     def _serialize(self, value: Any, attr: Any, obj: Any, **kwargs: Any) -> Any:
@@ -318,7 +315,7 @@ class Amount(_Range, fields.Float):
 
 
 class Count(_Range, fields.Integer):
-    """A whole number; 5.0 is one, since JSON has one kind of number."""
+    """A whole number, which may be written as 5.0, since JSON has only one type of number."""
 
     kind = "whole number"
 
@@ -330,7 +327,7 @@ class Count(_Range, fields.Integer):
 
 
 class QueryCount(RuleField, fields.Integer):
-    """A whole number in a query string, at least `low`, of any number of digits."""
+    """A whole number of at least `low` in a query string."""
 
     def __init__(self, low: int, **options: Any) -> None:
         self.low = low
@@ -338,14 +335,14 @@ class QueryCount(RuleField, fields.Integer):
         super().__init__(rule=rule, metadata={"minimum": low}, **options)
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
-        # Python reads at most 4,300 digits, and also other scripts' digits and underscores.
+        # Python also reads underscores and digits of other scripts, and at most 4,300 digits.
         if not re.fullmatch(r"[0-9]{1,4000}", value) or int(value) < self.low:
             raise self.make_error("invalid")
         return int(value)
 
 
 class String(RuleField, fields.String):
-    """A text in a response."""
+    """A string in a response."""
 
 
 class Number(RuleField, fields.Integer):
@@ -374,12 +371,12 @@ class Identifier(RuleField, fields.String):
 
 
 def make_part(schema: type[StrictSchema], **options: Any) -> fields.Nested:
-    """Return the field of an object within a body."""
+    """Return a field for an object in a body."""
     return fields.Nested(schema, error_messages=_messages("Must be an object."), **options)
 
 
 def make_parts(each: fields.Field[Any], most: int, **options: Any) -> Parts:
-    """Return the field of a list within a body, of 1 to `most` values."""
+    """Return a field for a list of 1 to `most` values in a body."""
     size = validate.Length(min=1, max=most, error=f"Must be a list of 1 to {most}.")
     messages = _messages("Must be a list.")
     return Parts(each, validate=size, error_messages=messages, **options)

@@ -1,4 +1,4 @@
-"""HTML forms: reading one by a schema, keeping what was typed, notices."""
+"""HTML forms: reading one by a schema, offering unsent input again, and notices."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,8 +16,8 @@ from testimonials.core.http.fields import RuleField
 from testimonials.core.http.signing import TokenPurpose
 from testimonials.core.http.urls import current_path
 
-# A page's form is a `FormSchema` of the fields of `core.http.fields`. A view reads it, and shows
-# the page again with `typed` and `errors` if something is wrong:
+# A page's form is a `FormSchema` with fields of `core.http.fields`. If something is wrong, the view
+# shows the page again, with `typed` and `errors`:
 #
 # class RenameForm(FormSchema):
 #     name = OneLine(120, missing=gettext_noop("Add a name."))
@@ -26,15 +26,15 @@ from testimonials.core.http.urls import current_path
 # if sent.errors:
 #     return show_page(project, sent.typed, sent.errors), 422
 #
-# `values` has a key for each field, or its `attribute`. An empty field counts as missing: an error
-# if it is required, else its `load_default` or None.
+# `values` has a key for each field, or its `attribute`. An empty field counts as missing: that is
+# an error if it is required, and else gives its `load_default` or None.
 
-# More than anybody types into a form here.
+# Nobody types more into a form here.
 MAX_LENGTH = 64 * 1024
 # Enough for a form with a photo.
 MAX_FORM_BYTES = 16 * 1024 * 1024
-# Buttons, hidden fields and confirmations, whose text nobody would miss. A form with a secret isn't
-# kept at all.
+# Buttons, hidden fields and confirmations, which aren't worth showing again. A form with a secret
+# isn't shown again at all.
 NOT_TYPED = {
     "action", "address", "all", "before", "confirm", "consent", "decision", "draft", "ends", "ids",
     "invitation", "kept_photo", "lang", "next", "once", "original", "project", "purchase",
@@ -42,13 +42,13 @@ NOT_TYPED = {
     "sending", "token", "undo",
 }  # fmt: skip
 SECRETS = {"password", "current", "proof", "proof_code", "code", "step"}
-# A file packed into a field, which has to be chosen again.
+# A file encoded in a field; it has to be chosen again.
 FILES = {"packed"}
 
 
 @dataclass(frozen=True)
 class SentForm:
-    """A form as it was sent: its texts, their values, and messages by field."""
+    """A form that was sent: its raw texts, the loaded values, and messages by field."""
 
     typed: dict[str, Any]
     values: dict[str, Any]
@@ -56,16 +56,16 @@ class SentForm:
 
 
 class Secret(fields.String):
-    """A password or a code: never among what was typed, which a page shows again."""
+    """A password or a code, which is never in `typed`."""
 
     def __init__(self) -> None:
         super().__init__(load_default="")
 
 
 class Once(fields.String):
-    """An id that tells one page with the form from the next, empty unless it is one.
+    """The id of one display of a form, or "" if it is no valid id.
 
-    The view of such a form gets `is_repeated` in its place: whether that page sent it before.
+    The form's view gets `is_repeated` instead: whether the same display was sent before.
     """
 
     def __init__(self) -> None:
@@ -76,10 +76,7 @@ class Once(fields.String):
 
 
 class Choices(fields.Field[list[str]]):
-    """Those of some words whose boxes are ticked, in their order; one at least where it is missed.
-
-    `missing` says so.
-    """
+    """The ticked ones of some choices, in their order; with the message `missing`, at least one."""
 
     def __init__(self, *choices: str, missing: str = "", load_default: Any = list) -> None:
         if missing:
@@ -99,7 +96,7 @@ class Choices(fields.Field[list[str]]):
 
 
 class Identifiers(Choices):
-    """The ids among what several fields of one name send; nothing else can match."""
+    """The ids that several fields of one name send; anything else is dropped."""
 
     def _deserialize(self, value: list[str], attr: Any, data: Any, **_: Any) -> list[str]:
         return list(filter(is_identifier, value))
@@ -111,21 +108,21 @@ class FormSchema(Schema):
     class Meta:
         unknown: UnknownOption = EXCLUDE
 
-    # How large it may be, where that is more than usual; and what is wrong with a larger one.
+    # Its largest size, if it is larger than usual, and the errors if it is exceeded.
     max_bytes: ClassVar[int] = 0
     too_large: ClassVar[Mapping[str, str]] = {}
 
     def on_bind_field(self, field_name: str, field_obj: fields.Field[Any]) -> None:
-        """Give the field its messages for people, and make it optional unless it is required."""
+        """Give the field its messages for people, and a default unless it is required."""
         if isinstance(field_obj, RuleField):
             words = RuleField.form_messages | field_obj.form_messages | field_obj.own_messages
-            # A new dictionary, since other schemas share the field's own.
+            # A copy, since other schemas share the field's dictionary.
             field_obj.error_messages = field_obj.error_messages | words
         if not field_obj.required and field_obj.load_default is missing:
             field_obj.load_default = None
 
     def read(self, form: Mapping[str, str] | None = None, *, is_partial: bool = False) -> SentForm:
-        """Return what this request sent, or `form`; with `is_partial`, only fields that it has."""
+        """Load the form of this request, or `form`; with `is_partial`, only the fields it has."""
         if self.max_bytes:
             request.max_content_length = request.max_form_memory_size = self.max_bytes
         try:
@@ -137,16 +134,16 @@ class FormSchema(Schema):
         typed: dict[str, Any] = {
             name: self._read(form, name) for name in self.fields if not is_partial or name in form
         }
-        given = {}
+        payload = {}
         for name, text in typed.items():
             field = self.fields[name]
-            # Of a secret, spaces count.
+            # Spaces are significant in a secret.
             if text if isinstance(field, Choices | Secret) else text.strip():
-                given[name] = field.from_text(text) if isinstance(field, RuleField) else text
+                payload[name] = field.from_text(text) if isinstance(field, RuleField) else text
         skipped = [name for name in self.fields if name not in typed]
         typed = {n: text for n, text in typed.items() if not isinstance(self.fields[n], Secret)}
         try:
-            return SentForm(typed, self.load(given, partial=skipped), {})
+            return SentForm(typed, self.load(payload, partial=skipped), {})
         except ValidationError as error:
             return SentForm(typed, dict(error.valid_data or {}), error.messages_dict)
 
@@ -154,17 +151,20 @@ class FormSchema(Schema):
         field = self.fields[name]
         if isinstance(field, Choices) and isinstance(form, MultiDict):
             return field.collect(form, name)
-        return _read_text(form, name)
+        # A switch that is on is sent twice, since browsers send nothing for one that is off.
+        texts = form.getlist(name) if isinstance(form, MultiDict) else [form.get(name, "")]
+        # Browsers send line breaks as CR LF.
+        return texts[-1].replace("\r\n", "\n").replace("\r", "\n") if texts else ""
 
 
 def list_sent() -> list[tuple[str, str]]:
-    """Return all that this request's form sent, as it is to be sent again."""
+    """Return all fields of this request's form, to be sent again."""
     return list(request.form.items(multi=True))
 
 
 @dataclass(frozen=True)
 class UnsentForm:
-    """A form that was refused: its path, its fields, and whether a file came with it."""
+    """A form that was refused."""
 
     path: str
     fields: list[tuple[str, str]]
@@ -180,10 +180,10 @@ class UnsentForm:
 
 
 def read_unsent_form() -> UnsentForm | None:
-    """Return the form that was sent; None if nothing was typed that can be shown again."""
+    """Return this request's form, or None if it has no input that can be shown again."""
     if request.method != "POST":
         return None
-    # Known before it is read; encoded, a byte takes up to three.
+    # Checked before it is read; URL encoding takes up to three bytes for one.
     is_packed = request.mimetype == "application/x-www-form-urlencoded"
     if is_packed and (request.content_length or 0) > 3 * MAX_LENGTH:
         return None
@@ -201,16 +201,8 @@ def read_unsent_form() -> UnsentForm | None:
     return form
 
 
-def _read_text(form: Mapping[str, str], name: str) -> str:
-    # A switch is sent twice when it is on, since browsers send nothing for one that is off.
-    texts = form.getlist(name) if isinstance(form, MultiDict) else [form.get(name, "")]
-    # Browsers send line breaks as CR LF.
-    return texts[-1].replace("\r\n", "\n").replace("\r", "\n") if texts else ""
-
-
-# Notices: the line that a page shows after a change, with Undo where there is something to undo.
-#
-# A notice is in the URL of its page, and signed: otherwise a link could show any text as ours.
+# A notice is the line that a page shows after a change, with Undo if that is possible. It is in the
+# page's URL, and signed, so that nobody's link can show another text as ours.
 
 NOTICE_SECONDS = 60
 
@@ -218,9 +210,9 @@ notice_purpose = TokenPurpose("notice")
 
 
 def add_notice(target: str, text: str, undo_token: str | None = None, undo_url: str = "") -> str:
-    """Add a notice to a URL; an empty token offers to undo the person's own last change.
+    """Add a notice to a URL; an empty `undo_token` undoes the person's last change.
 
-    Without an `undo_url`, what is undone are changes of testimonials.
+    Without an `undo_url`, Undo is about changes of testimonials.
     """
     values = {"notice": notice_purpose.sign([text, undo_token, undo_url])}
     return target + ("&" if "?" in target else "?") + urlencode(values)
@@ -228,12 +220,12 @@ def add_notice(target: str, text: str, undo_token: str | None = None, undo_url: 
 
 def read_notice() -> dict[str, str | None] | None:
     """Return the notice in this request's URL, if it is less than a minute old."""
-    found = notice_purpose.find(request.args.get("notice", ""), 3, NOTICE_SECONDS)
-    return describe_notice(*found) if found else None
+    notice = notice_purpose.find(request.args.get("notice", ""), 3, NOTICE_SECONDS)
+    return describe_notice(*notice) if notice else None
 
 
 def describe_notice(text: str, token: str | None, url: str = "") -> dict[str, str | None]:
-    """Return a notice as pages and scripts show it (`add_notice`)."""
+    """Return a notice for templates and scripts."""
     return {
         "text": text,
         "undo_url": None if token is None else url or url_for("dashboard.inbox.undo"),

@@ -1,9 +1,8 @@
-"""Customers' own host names: which page a request for one is for, and links within it.
+"""Customers' own host names: mapping their paths to those of the service, and links back.
 
-On the host of a project its pages are at the root: `/wall` is what `/<slug>/wall` is at the
-service's own address. Nothing else is there but what these pages need (`SHARED`); the dashboard and
-the API never are. Which names there are is known from memory, and read again after `SECONDS` at
-most. An unknown name is answered like the service's own, as ever.
+On a project's host its pages are at the root: `/wall` there is `/<slug>/wall` at the service's own
+address. Beside them only what these pages need is served (`SHARED`), never the dashboard or the
+API. The names are cached for `SECONDS`. Unknown names are answered like the service's own.
 """
 
 import logging
@@ -25,7 +24,7 @@ logger = logging.getLogger("testimonials")
 EXTENSION = "testimonials_own_hosts"
 SECONDS = 2.0
 LONGEST = 253
-# First segments of paths that are the same on every host.
+# The first segments of paths that are the same on every host.
 SHARED = frozenset(
     {
         "widget", "media", "static", "yours", "requests", "oembed", "robots.txt", "favicon.ico",
@@ -33,13 +32,13 @@ SHARED = frozenset(
     }
 )  # fmt: skip
 
-# Returns each host name with the slug of its project.
+# Returns the slug of the project by host name.
 Load = Callable[[], Mapping[str, str]]
 
 
 @dataclass(frozen=True)
 class OwnHost:
-    """The customer's host name that a request came to, and the slug of its project."""
+    """A customer's host name, and the slug of its project."""
 
     name: str
     slug: str
@@ -49,13 +48,13 @@ class OwnHost:
         return f"/{self.slug}"
 
     def to_inner(self, path: str) -> str:
-        """Return the path of the service that `path` on this host stands for."""
-        if path.split("/", 2)[1:2] and path.split("/", 2)[1] in SHARED:
+        """Map a path on this host to one of the service."""
+        if SHARED.intersection(path.split("/", 2)[1:2]):
             return path
         return self.prefix + ("" if path in ("", "/") else path)
 
     def to_outer(self, path: str) -> str:
-        """Return how a page on this host links to a path of the service."""
+        """Return the link on a page of this host to a path of the service."""
         if path == "/" or not path.startswith("/"):
             return path
         if path.startswith(self.prefix) and path[len(self.prefix) :][:1] in ("", "/", "?", "#"):
@@ -66,7 +65,7 @@ class OwnHost:
 
 
 class OwnHosts:
-    """The host names that are served, in memory."""
+    """A cache of the host names that are served."""
 
     def __init__(self, app: Flask, load: Load) -> None:
         self._app, self._load = app, load
@@ -75,10 +74,10 @@ class OwnHosts:
         self._lock = threading.Lock()
 
     def find(self, host: str) -> OwnHost | None:
-        """Return what is served at a host name, None if it isn't a customer's."""
+        """Return the customer's host of a Host header, or None if it isn't a customer's."""
         name = host.rpartition(":")[0] if host[-1:].isdigit() and ":" in host else host
         name = name.lower().rstrip(".")
-        # Neither addresses nor what no customer could have.
+        # IP addresses, and names that no customer could have.
         if "." not in name or len(name) > LONGEST or name[-1:].isdigit():
             return None
         if time.monotonic() - self._read_at >= SECONDS:
@@ -87,14 +86,14 @@ class OwnHosts:
         return OwnHost(name, slug) if slug is not None else None
 
     def forget(self) -> None:
-        """Read the names again before the next answer; other processes do within `SECONDS`."""
+        """Read the names again for the next request; other processes do within `SECONDS`."""
         self._read_at = -SECONDS
 
     def _read(self) -> None:
         with self._lock:
             if time.monotonic() - self._read_at < SECONDS:
                 return
-            # First, so that a change from now on is not passed over.
+            # Set first, so that a change during the read isn't missed.
             self._read_at = time.monotonic()
             try:
                 with self._app.app_context():
@@ -104,45 +103,44 @@ class OwnHosts:
 
 
 class HostedFlask(Flask):
-    """Makes `url_for` right for the host that a page is shown on."""
+    """A Flask whose `url_for` builds URLs for the host of the request."""
 
     def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
-        # No function here is a coroutine, and Flask would ask that of each for each request.
+        # No view is a coroutine; Flask would check each of them in every request.
         return func
 
     def url_for(self, endpoint: str, **values: Any) -> str:
         url = super().url_for(endpoint, **values)
-        here = find_own_host()
-        return here.to_outer(url) if here is not None else url
+        own = find_own_host()
+        return own.to_outer(url) if own is not None else url
 
 
 def init_own_hosts(app: Flask, load: Load) -> None:
-    """Serve the host names that `load` returns: give requests for them the path of what they are.
+    """Serve the host names that `load` returns, by rewriting the paths of their requests.
 
-    The outermost layer: all others see its paths.
+    This must be the outermost layer, so that all others see the rewritten paths.
     """
     settings, inner = current_settings(app), app.wsgi_app
     app.extensions[EXTENSION] = hosts = OwnHosts(app, load)
     ours = {urlsplit(each).netloc for each in (settings.base_url, settings.app_url)}
 
     def answer(environ: dict[str, Any], start_response: Any) -> Any:
-        # The name that the browser asked for, as `ProxyFix` will read it.
-        sent = environ.get("HTTP_X_FORWARDED_HOST", "") if settings.trusted_proxies else ""
-        host = sent.rpartition(",")[2].strip() or environ.get("HTTP_HOST", "")
-        if host not in ours and (found := hosts.find(host)) is not None:
-            environ[AT_ROOT] = found
-            environ["PATH_INFO"] = found.to_inner(environ["PATH_INFO"])
+        # The name that the browser used, as `ProxyFix` will read it.
+        forwarded = environ.get("HTTP_X_FORWARDED_HOST", "") if settings.trusted_proxies else ""
+        host = forwarded.rpartition(",")[2].strip() or environ.get("HTTP_HOST", "")
+        if host not in ours and (own := hosts.find(host)) is not None:
+            environ[AT_ROOT] = own
+            environ["PATH_INFO"] = own.to_inner(environ["PATH_INFO"])
         return inner(environ, start_response)
 
-    # Flask is wrapped by replacing this method, which mypy takes for a mistake.
     app.wsgi_app = answer  # type: ignore[method-assign]
 
 
 def own_hosts() -> OwnHosts:
-    found: OwnHosts = current_app.extensions[EXTENSION]
-    return found
+    hosts: OwnHosts = current_app.extensions[EXTENSION]
+    return hosts
 
 
 def find_own_host() -> OwnHost | None:
-    """Return the customer's host that this request came to, None for the service's own."""
+    """Return the customer's host of this request, or None if it is the service's own."""
     return request.environ.get(AT_ROOT) if has_request_context() else None

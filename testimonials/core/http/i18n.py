@@ -1,9 +1,9 @@
-"""The languages of the pages: which there are, which one a person reads, and its messages.
+"""The languages of pages: choosing one, translating messages, and formatting numbers and dates.
 
-English is in the code and the templates; other languages are gettext catalogs, loaded when first
-needed. An answer is in another language only if its door says so: public doors follow the visitor
-(`use_visitors_language`), those of people who sign in what their account says or else the browser
-(`use_language`). The API, the operator's pages and mail to owners stay English.
+English is in the code and the templates; other languages are gettext catalogs, loaded on first use.
+A response is English unless its view chooses otherwise: public pages follow the visitor
+(`use_visitors_language`), pages of signed-in people their account or browser (`use_language`). The
+API, the operator's pages and mail to owners are always English.
 """
 
 import json
@@ -29,43 +29,42 @@ from werkzeug.http import parse_accept_header
 from testimonials.core.settings.current import count_days
 
 TRANSLATIONS = Path(__file__).parents[2] / "translations"
-# How browsers write each month, which the widget's script has too.
+# The patterns of dates in each language; the widget's script has them too.
 DATES = TRANSLATIONS.parent / "static" / "widget" / "dates.json"
-# The year in a date, with what joins it to the month.
+# The year in a date, with the word or sign that joins it to the month.
 YEAR = re.compile(r"\{year\}年|(?: de)? \{year\}")
 DOMAIN = "messages"
 PARAMETER = "lang"
-# Longer than any query of ours. Every link of the language switch repeats it, unless it is longer.
+# The links of the language switch repeat the query unless it is longer; ours never are.
 LONGEST_QUERY = 2000
-# Of a header that says what is accepted; no browser's is longer.
+# The part of an Accept header that is read; browsers send less.
 LONGEST_ACCEPT = 1000
 
 
 @dataclass(frozen=True)
 class Language:
-    """One language: its code, its own name, its direction and how it writes numbers."""
+    """A language, with its own name for itself."""
 
     code: str
     name: str
     direction: str = "ltr"
     thousands: str = ","
     percent: str = "{}%"
-    # Whether it has the texts of owners too: those of the dashboard, and of signing in.
+    # Whether the dashboard and the sign-in pages are translated too.
     has_dashboard: bool = False
 
     @property
     def decimal(self) -> str:
-        """What is before the decimals: not what is between thousands."""
         return "." if self.thousands == "," else ","
 
     @property
     def signs(self) -> str:
-        """What is before the decimals, then what is between thousands."""
+        """The decimal and thousands separators, for scripts."""
         return self.decimal + self.thousands
 
 
 ENGLISH = Language("en", "English", has_dashboard=True)
-# In the order of the language switch: by their own names, those in other scripts last.
+# In the order of the language switch: by name, with other scripts last.
 LANGUAGES = (
     Language("de", "Deutsch", thousands=".", percent="{}\u00a0%", has_dashboard=True),
     ENGLISH,
@@ -104,18 +103,14 @@ def current_language() -> Language:
 
 
 def use_visitors_language() -> None:
-    """Answer this request in the visitor's language; public doors call it before each request.
-
-    What a door has in ``/v1`` stays in English.
-    """
+    """Answer this request in the visitor's language, unless its path is in ``/v1``."""
     g.is_translated = not request.path.startswith("/v1/")
 
 
 def use_language(code: str | None = None) -> None:
-    """Answer this request in the language of `code`; without one, in the browser's.
+    """Answer this request in the dashboard language `code`, or else in the browser's.
 
-    Only languages that have the texts of owners count. Addresses and forms have no say: in the
-    dashboard ``lang`` is the language of what is edited.
+    The parameter ``lang`` is ignored: in the dashboard it is the language of what is edited.
     """
     chosen = find_language(code or "")
     if chosen is None or not chosen.has_dashboard:
@@ -125,14 +120,14 @@ def use_language(code: str | None = None) -> None:
 
 
 def prefer_language(code: str) -> None:
-    """Answer this request in the language of `code`, unless its address or form asks for one."""
+    """Answer this request in the language `code`, unless its URL or form asks for another."""
     if (language := find_language(code)) is not None and asked_language() is None:
         g.language = language
 
 
 @contextmanager
 def speaking(code: str | None) -> Iterator[Language]:
-    """Use the language of `code`, or English, as for a mail to somebody other than the visitor."""
+    """Use the language `code`, or English, for something that isn't for the visitor, as a mail."""
     language = find_language(code or "") or ENGLISH
     token = _spoken.set(language)
     try:
@@ -142,10 +137,8 @@ def speaking(code: str | None) -> Iterator[Language]:
 
 
 def choose_language() -> Language:
-    """Return the language that the request asks for by its URL, a form, or the browser."""
-    if (asked := asked_language()) is not None:
-        return asked
-    return _read_language() or ENGLISH
+    """Return the language that the URL, the form, or the browser asks for."""
+    return asked_language() or _read_language() or ENGLISH
 
 
 def _read_language(among: tuple[Language, ...] = LANGUAGES) -> Language | None:
@@ -154,9 +147,9 @@ def _read_language(among: tuple[Language, ...] = LANGUAGES) -> Language | None:
 
 @lru_cache(maxsize=500)
 def match_language(accepted: str, among: tuple[Language, ...] = LANGUAGES) -> Language | None:
-    """Return the first of the languages `among` which an Accept-Language header names one."""
-    # The best tags come first, each matched with its region or without: a visitor who prefers
-    # Austrian German to English gets German, which matching exact tags first would miss.
+    """Return the language in `among` that an Accept-Language header prefers, if there is one."""
+    # Tags come best first. Regions are ignored, so that somebody who prefers Austrian German to
+    # English gets German; matching exact tags first would give English.
     for tag, quality in parse_accept_header(accepted, LanguageAccept):
         if quality > 0 and (language := find_language(tag)) in among:
             return language
@@ -170,7 +163,7 @@ def asked_language() -> Language | None:
     try:
         return find_language(request.form.get(PARAMETER, ""))
     except HTTPException:
-        # The form is too large to be read, and the page that says so needs a language too.
+        # The form is too large to read, and the page that says so needs a language.
         return None
 
 
@@ -181,7 +174,7 @@ def language_query() -> dict[str, Any]:
 
 
 def translate(message: str) -> str:
-    """Return `message` in the current language, its placeholders unfilled."""
+    """Return `message` in the current language, with its placeholders."""
     return _load(current_language().code).gettext(message) if message else ""
 
 
@@ -191,53 +184,51 @@ def gettext(message: str, **values: object) -> str:
 
 
 def ngettext(one: str, many: str, number: int, **values: object) -> str:
-    """Return the plural form for `number` in the current language; %(num)s is the number."""
-    text = _load(current_language().code).ngettext(one, many, number)
-    return text % ({"num": format_number(number)} | values)
+    """Return the plural form for `number` in the current language, with it in %(num)s."""
+    return _translate_plural(one, many, number) % ({"num": format_number(number)} | values)
 
 
 def gettext_noop(message: str) -> str:
-    """Mark a constant for translation; `translate` it where it is shown."""
+    """Mark a constant for translation, which happens where it is shown."""
     return message
 
 
 def ngettext_noop(one: str, many: str) -> Callable[[int], str]:
-    """Mark a constant in two numbers for translation; it is called where it is shown."""
+    """Mark a plural for translation; return a function that translates it for a number."""
     return lambda number: ngettext(one, many, number)
 
 
 def isolate(text: str, *names: str) -> Markup:
-    """Return `text` with `names` isolated, so that one in another script can't reorder it."""
+    """Return `text` with each of `names` in <bdi>, so that another script can't reorder it."""
     escaped = sorted((str(escape(name)) for name in names if name), key=len, reverse=True)
-    found = "|".join(map(re.escape, escaped)) or r"(?!)"
+    pattern = "|".join(map(re.escape, escaped)) or r"(?!)"
     # Both are escaped already.
-    return Markup(re.sub(found, r"<bdi>\g<0></bdi>", str(escape(text))))  # noqa: S704
+    return Markup(re.sub(pattern, r"<bdi>\g<0></bdi>", str(escape(text))))  # noqa: S704
 
 
 def format_average(number: float) -> str:
-    """Return a number with one decimal, as the language writes it."""
+    """Return a number with one decimal, in the format of the language."""
     return f"{number:.1f}".replace(".", current_language().decimal)
 
 
 def format_number(number: int) -> str:
-    """Return a whole number, with the language's separators if it has five digits or more."""
+    """Return a whole number, with thousands separators if it has five digits or more."""
     if abs(number) < 10_000:
         return str(number)
     return f"{number:,}".replace(",", current_language().thousands)
 
 
 def format_figure(number: int) -> str:
-    """Return a whole number of the dashboard; English groups its digits from four on."""
+    """Return a number for the dashboard, where English separates from four digits on."""
     return f"{number:,}" if current_language() is ENGLISH else format_number(number)
 
 
 def format_percent(number: int) -> str:
-    """Return a share in percent, as the language writes it."""
     return current_language().percent.format(format_figure(number))
 
 
 def format_day(time: date, style: str = "short", *, has_year: bool = True) -> str:
-    """Return the date of a time: 12 Mar 2026, or with its month in full if `style` is "long"."""
+    """Return the date of a time: 12 Mar 2026, or with the whole month if `style` is "long"."""
     if current_language() is ENGLISH:
         pattern = (
             f"{{day}} {time:%B} {{year}}" if style == "long" else f"{{day}} {time:%b} {{year}}"
@@ -250,18 +241,18 @@ def format_day(time: date, style: str = "short", *, has_year: bool = True) -> st
 
 
 def format_time(time: datetime, style: str = "short") -> str:
-    """Return a time to the minute; its zone is named, as the reader's own is unknown."""
+    """Return a time to the minute, in UTC, since the reader's time zone is unknown."""
     return gettext("%(day)s, %(time)s UTC", day=format_day(time, style), time=f"{time:%H:%M}")
 
 
 @cache
 def read_date_patterns() -> dict[str, dict[str, list[str]]]:
-    """Return how each language writes each month, with and without a day."""
+    """Return the patterns of dates by language and style, one for each month."""
     return dict(json.loads(DATES.read_text(encoding="utf-8")))
 
 
 def list_switches() -> list[dict[str, object]]:
-    """Return the links of the language switch: this page, with its query, in each language."""
+    """Return the links of the language switch: this page in each language."""
     is_kept = len(request.query_string) <= LONGEST_QUERY
     values = request.args.items(multi=True) if is_kept else ()
     kept = [(name, value) for name, value in values if name != PARAMETER]
@@ -278,7 +269,7 @@ def list_switches() -> list[dict[str, object]]:
 
 def register_languages(app: Flask) -> None:
     app.jinja_env.add_extension("jinja2.ext.i18n")
-    # The extension fills in the values itself, escaped as the template is.
+    # The extension fills in the values itself, escaped.
     app.jinja_env.install_gettext_callables(  # type: ignore[attr-defined]
         translate, _translate_plural, newstyle=True
     )
@@ -312,14 +303,13 @@ def _load(code: str) -> NullTranslations:
         return NullTranslations()
     path = TRANSLATIONS / code / "LC_MESSAGES" / f"{DOMAIN}.mo"
     with path.open("rb") as file:
-        found = GNUTranslations(file)
-    # The English texts are the same in each: kept once, they save a third of the memory.
-    catalog = vars(found)["_catalog"]
-    vars(found)["_catalog"] = {
+        translations = GNUTranslations(file)
+    # All catalogs have the same keys: sharing them saves a third of the memory.
+    vars(translations)["_catalog"] = {
         sys.intern(english) if isinstance(english, str) else english: text
-        for english, text in catalog.items()
+        for english, text in vars(translations)["_catalog"].items()
     }
-    return found
+    return translations
 
 
 def _add_headers(response: Response) -> Response:

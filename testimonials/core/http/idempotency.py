@@ -1,4 +1,4 @@
-"""The frame of every write of the API: Idempotency-Key, If-Match, dry run, commit."""
+"""What callers of the API may ask of every write: Idempotency-Key, If-Match and dryRun."""
 
 import hashlib
 import json
@@ -26,28 +26,26 @@ from testimonials.core.http.answers import (
 )
 from testimonials.core.http.errors import ServiceError, ValidationFailed
 
-# Answers of writes that carried an Idempotency-Key, kept for a day to be given again.
-
 KEPT = timedelta(hours=24)
 
 
 class IdempotencyKey(Base):
-    """One key of one caller, with the answer that it got; written with what it did."""
+    """A caller's key with the answer it got, written in the transaction of the call."""
 
     owner: Mapped[str] = mapped_column(String(64), primary_key=True)
     key: Mapped[str] = mapped_column(String(255), primary_key=True)
-    # A hash of method, path and body: the same key for something else is refused.
+    # A hash of method, path and body: the key is refused for any other call.
     fingerprint: Mapped[str] = mapped_column(String(64))
     status: Mapped[int]
-    # Empty: the answer held a secret, or was forgotten.
+    # Empty if the answer held a secret or was erased.
     body: Mapped[bytes] = mapped_column(LargeBinary)
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present, index=True)
 
 
 def take_key(session: Session, owner: str, key: str, fingerprint: str) -> IdempotencyKey | None:
-    """Take a key for the call that this transaction carries out, or return the call that had it.
+    """Take a key for the call of this transaction, or return the row of the call that used it.
 
-    PostgreSQL waits for a transaction that took the key just now. SQLite lets nobody else write.
+    PostgreSQL waits for a concurrent transaction with the same key; SQLite has only one writer.
     """
     now = clock.now()
     values = {"fingerprint": fingerprint, "status": 0, "body": b"", "created_at": now}
@@ -64,30 +62,27 @@ def take_key(session: Session, owner: str, key: str, fingerprint: str) -> Idempo
 
 
 def forget_answers(session: Session, account_id: str) -> None:
-    """Empty the answers kept for an account: what was erased could be in them.
+    """Empty an account's stored answers, which could contain what was erased.
 
-    The keys stay, so that a repeat doesn't make again what was erased.
+    The keys stay, so that a repeated call doesn't create the same again.
     """
     own = IdempotencyKey.owner.startswith(f"{account_id}.")
     session.execute(update(IdempotencyKey).where(own).values(body=b""))
 
 
 def delete_old_keys(session: Session, limit: int) -> int:
-    """Delete at most `limit` keys that are no longer valid; return how many."""
+    """Delete at most `limit` expired keys; return how many."""
     name = tuple_(IdempotencyKey.owner, IdempotencyKey.key)
     old = select(*name).where(IdempotencyKey.created_at <= clock.now() - KEPT).limit(limit)
     deletion = delete(IdempotencyKey).where(name.in_(old)).returning(IdempotencyKey.key)
     return len(session.scalars(deletion).all())
 
 
-# What callers may ask of every write: that it is done once (Idempotency-Key), only if nothing has
-# changed (If-Match), or not at all (``dryRun``).
-
 KEY_HEADER = "Idempotency-Key"
-# What an answer with a secret holds that a dry run has not made.
+# Left out of a dry run's answer, since they weren't really created.
 SECRET_FIELDS = {"accountId", "apiKey", "secret", "token"}
 
-# Bare, or a string of RFC 8941.
+# A bare key, or a quoted string of RFC 8941.
 KEY_PATTERN = r'[!#-~](?:[ -~]{0,253}[!-~])?|"(?:[ !#-\[\]-~]|\\["\\]){1,255}"'
 
 
@@ -122,7 +117,7 @@ class AnswerNotKept(ServiceError):
 
 @dataclass(frozen=True)
 class Once:
-    """The Idempotency-Key of a write: whose, and for which call; without a key nothing is kept."""
+    """The Idempotency-Key of a write, if it has one, with its owner and the call's fingerprint."""
 
     owner: str = ""
     key: str = ""
@@ -130,37 +125,37 @@ class Once:
 
     @classmethod
     def of(cls, caller: Any, sent: Any) -> "Once":
-        """Return that of this request with the body `sent`. Raises `ValidationFailed`."""
+        """Read the key of this request with the body `sent`. Raises `ValidationFailed`."""
         key = _read_key()
         if not key or is_dry_run():
             return cls()
-        # A token doesn't get answers that were meant for another one.
+        # Each token has its own keys, so none gets the answers of another.
         return cls(f"{caller.id}.{caller.token_id or ''}", key, _fingerprint(sent))
 
     def take(self) -> None:
         """Take the key in this transaction.
 
-        If it was used for the same call, the request ends here: that answer is given again. Raises
+        If the same call used it before, abort the request with the answer of that call. Raises
         `KeyReused` and `AnswerNotKept`.
         """
-        found = self.key and take_key(db.session(), self.owner, self.key, self.fingerprint)
-        if not found:
+        row = self.key and take_key(db.session(), self.owner, self.key, self.fingerprint)
+        if not row:
             return
-        if found.fingerprint != self.fingerprint:
+        if row.fingerprint != self.fingerprint:
             raise KeyReused
-        if not found.body:
+        if not row.body:
             raise AnswerNotKept
-        etag = make_etag(dump_matched(json.loads(found.body)["data"]))
-        response = answer_bytes(found.body, etag=etag)
-        response.status_code = found.status
+        etag = make_etag(dump_matched(json.loads(row.body)["data"]))
+        response = answer_bytes(row.body, etag=etag)
+        response.status_code = row.status
         response.headers["Idempotent-Replayed"] = "true"
         abort(response)
 
     def end_batch(self) -> None:
-        """Commit a part of what the call changes; a dry run takes it back.
+        """Commit a part of the call's changes, or roll it back in a dry run.
 
-        The key is taken anew in the next: a call that was interrupted can be repeated and goes on,
-        and if another with the key was done first, the request ends with its answer.
+        The next part takes the key again. So a call that was interrupted can be repeated to go on,
+        and one that was overtaken by another with its key ends with that one's answer.
         """
         if is_dry_run():
             db.session.rollback()
@@ -170,15 +165,15 @@ class Once:
         db.session.commit()
 
     def answer(self, made: Answer, *, is_secret: bool = False) -> Response:
-        """Return the response, kept with what the call changed; a dry run takes that back."""
+        """Return the response and store it with the changes; a dry run rolls them back."""
         message, data, status = made
         if is_dry_run() and is_secret:
             data = {name: value for name, value in data.items() if name not in SECRET_FIELDS}
-        written = dump_json(data)
-        # By MCP there is no header to tell.
-        said = f"Dry run, nothing was changed: {message}" if is_dry_run() else message
-        envelope = wrap(said, written)
-        etag = "" if is_secret else make_etag(dump_matched(data, written))
+        content = dump_json(data)
+        # MCP shows no headers, so the message must say it too.
+        message = f"Dry run, nothing was changed: {message}" if is_dry_run() else message
+        envelope = wrap(message, content)
+        etag = "" if is_secret else make_etag(dump_matched(data, content))
         response = answer_bytes(envelope, etag=etag, is_secret=is_secret)
         response.status_code = status
         if is_dry_run():
@@ -191,9 +186,9 @@ class Once:
 
 
 def require_match(data: Any) -> None:
-    """Raise `PreconditionFailed` unless the resource is what If-Match names, or there is none.
+    """Raise `PreconditionFailed` if there is an If-Match that doesn't match the resource.
 
-    `data` is the resource as its GET answers it, before the change.
+    `data` is the resource before the change, as its GET answers it.
     """
     header = request.headers.get("If-Match", "").strip()
     etag = make_etag(dump_matched(data))
@@ -207,7 +202,7 @@ def require_match(data: Any) -> None:
 
 
 def refuse_match() -> None:
-    """Raise `PreconditionFailed` for an If-Match that nothing can be compared with."""
+    """Raise `PreconditionFailed` if there is an If-Match, in a call that can't compare it."""
     if request.headers.get("If-Match", "").strip():
         raise PreconditionFailed(
             "There is no single resource here that If-Match could be compared with. Nothing was "
@@ -216,7 +211,7 @@ def refuse_match() -> None:
 
 
 def _read_key() -> str:
-    """Return the Idempotency-Key, without its quotation marks; "" without one."""
+    """Return the unquoted Idempotency-Key, or "" if there is none."""
     header = request.headers.get(KEY_HEADER)
     if header is None:
         return ""
@@ -228,8 +223,8 @@ def _read_key() -> str:
 
 
 def _fingerprint(sent: Any) -> str:
-    """Return a hash of what the call asks for, however its JSON is written."""
+    """Return a hash of the call that doesn't depend on how its JSON is formatted."""
     if isinstance(sent, bytes):
         sent = hashlib.sha256(sent).hexdigest()
-    asked = [request.method, request.path, sorted(request.args.items()), sent]
-    return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
+    call = [request.method, request.path, sorted(request.args.items()), sent]
+    return hashlib.sha256(json.dumps(call, sort_keys=True).encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""The OpenAPI document, the table of error codes, and problem details made of it."""
+"""The OpenAPI document, the table of error codes, and problem details for errors."""
 
 import inspect
 import json
@@ -23,12 +23,12 @@ from testimonials.core.images.uploads import UPLOADED_TYPES
 from testimonials.core.late import load_all
 from testimonials.core.settings.current import current_settings
 
-# What many calls share (parameters, headers, errors), as the OpenAPI document describes it.
+# The parameters, headers and errors that many calls share.
 _SHARED = json.loads(Path(__file__).with_name("openapi.json").read_text(encoding="utf-8"))
-# By its name, since it belongs to a feature.
+# A schema by name, since `core` can't import it.
 PROPOSAL = "ProposalSchema"
 
-# Registers a schema of this name, and returns a reference to it.
+# Registers a schema by name, and returns a reference to it.
 Register = Callable[[str, dict[str, Any]], dict[str, Any]]
 
 
@@ -38,13 +38,19 @@ def headers(*names: str) -> dict[str, Any]:
 
 def describe_responses(operation: Operation, register: Register) -> dict[str, Any]:
     is_read, is_public = operation.method == "GET", operation.is_public
-    found: dict[str, Any] = {"200": _describe_success(operation, is_read, register)}
+    responses: dict[str, Any] = {"200": _describe_success(operation, is_read, register)}
     if is_read:
-        found["304"] = {"description": "What you have is up to date.", "headers": headers("ETag")}
+        responses["304"] = {
+            "description": "What you have is up to date.",
+            "headers": headers("ETag"),
+        }
     if operation.change:
         envelope = register("ProposalAnswer", _wrap(PROPOSAL))
         content = {"application/json": {"schema": envelope}}
-        found["202"] = {"description": "It waits for the owner as a proposal.", "content": content}
+        responses["202"] = {
+            "description": "It waits for the owner as a proposal.",
+            "content": content,
+        }
     conditions = {
         401: not is_public,
         403: operation.scope is not None,
@@ -58,13 +64,13 @@ def describe_responses(operation: Operation, register: Register) -> dict[str, An
     }
     statuses = {400, *operation.raises, *(each for each, holds in conditions.items() if holds)}
     for status in sorted(statuses):
-        found[str(status)] = {
+        responses[str(status)] = {
             "description": _SHARED["errors"][str(status)],
             "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}},
         }
         if names := _SHARED["errorHeaders"].get(str(status)):
-            found[str(status)]["headers"] = headers(*names)
-    return dict(sorted(found.items()))
+            responses[str(status)]["headers"] = headers(*names)
+    return dict(sorted(responses.items()))
 
 
 def _describe_success(operation: Operation, is_read: bool, register: Register) -> dict[str, Any]:
@@ -111,9 +117,6 @@ def _wrap(data: Any) -> dict[str, Any]:
     }
 
 
-# The table of the API's error codes: what each means, and what a program does about it.
-
-
 @dataclass(frozen=True)
 class ErrorCode:
     code: str
@@ -123,14 +126,14 @@ class ErrorCode:
 
 
 def list_error_codes() -> list[ErrorCode]:
-    """Return what a call of the API may answer, by status and code."""
+    """Return the error codes of the API, ordered by status and code."""
     load_all()
     own = (
         ErrorCode(each.code, each.status, each.meaning, each.remedy)
         for each in _subclasses(ServiceError)
         if "meaning" in vars(each)
     )
-    # What has no class of its own: routing, limits of the server, outages.
+    # Those without a class: routing errors, limits of the server, outages.
     general = (ErrorCode(*each) for each in _SHARED["generalErrors"])
     return sorted((*general, *own), key=lambda each: (each.status, each.code))
 
@@ -141,13 +144,11 @@ def _subclasses(error: type[ServiceError]) -> Iterator[type[ServiceError]]:
         yield from _subclasses(each)
 
 
-# Errors as problem details (RFC 9457), for callers that ask for them.
-
 PROBLEM = "application/problem+json"
 
 
 def use_problem_details(response: Response) -> None:
-    """Add the standard's fields to an error of the API, if the caller accepts them."""
+    """Add the fields of RFC 9457 to an error of the API, if the caller accepts that format."""
     accept = request.accept_mimetypes
     if PROBLEM not in request.headers.get("Accept", ""):
         return
@@ -170,21 +171,19 @@ def _titles() -> dict[str, str]:
     return {each.code: each.meaning for each in list_error_codes()}
 
 
-# The OpenAPI 3.1 document, made from the views and the schemas that check the requests.
-
 KEY_HEADERS = {"accountId": "x-service-account-id", "apiKey": "x-api-key"}
 KEY: dict[str, list[str]] = {"accountId": [], "apiKey": []}
 TOKEN: dict[str, list[str]] = {"accessToken": []}
 
 
 def describe_api(app: Flask) -> dict[str, Any]:
-    """Return the document of `app`, which is built once."""
+    """Return the OpenAPI document of `app`, which is built once."""
     return dict(json.loads(_write_api(app)))
 
 
 @cache
 def _write_api(app: Flask) -> str:
-    # As objects it takes four times the memory.
+    # Kept as text, since objects would take four times the memory.
     return json.dumps(build_openapi(app, __version__))
 
 
@@ -245,31 +244,32 @@ def operations(app: Flask) -> Iterator[tuple[Rule, Operation]]:
 
 
 def _open_answers(document: dict[str, Any]) -> None:
-    """Allow undescribed fields in responses; only request bodies and their parts are closed."""
+    """Allow additional properties in responses, but not in request bodies."""
     schemas = document["components"]["schemas"]
     bodies: set[str] = set()
-    found = {
+    pending = {
         reference
         for methods in document["paths"].values()
         for operation in methods.values()
         for content in operation.get("requestBody", {}).get("content", {}).values()
         for reference in _references(content["schema"])
     }
-    while found := {each.rpartition("/")[2] for each in found} - bodies:
-        bodies |= found
-        found = {each for name in found for each in _references(schemas[name])}
+    while pending := {each.rpartition("/")[2] for each in pending} - bodies:
+        bodies |= pending
+        pending = {each for name in pending for each in _references(schemas[name])}
     for name, schema in schemas.items():
         if name not in bodies:
             schema.pop("additionalProperties", None)
 
 
 def _drop_empty_defaults(document: dict[str, Any]) -> None:
-    """Leave out defaults of parameters that stand for nothing; a generator would refuse them."""
+    """Remove empty defaults of parameters, which code generators refuse."""
     for methods in document["paths"].values():
         for operation in methods.values():
             for parameter in operation["parameters"]:
-                if parameter.get("schema", {}).get("default") in ("", None):
-                    parameter.get("schema", {}).pop("default", None)
+                schema = parameter.get("schema", {})
+                if schema.get("default") in ("", None):
+                    schema.pop("default", None)
 
 
 def _references(schema: Any) -> Iterator[str]:

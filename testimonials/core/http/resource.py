@@ -1,4 +1,4 @@
-"""`@blueprint.resource`: one operation of the API, which checks, runs and describes it."""
+"""`@blueprint.resource`: declares an operation of the API, and checks and runs its requests."""
 
 import functools
 import inspect
@@ -40,8 +40,8 @@ View = Callable[..., ResponseReturnValue]
 V = TypeVar("V", bound=Callable[..., Any])
 Function = Callable[..., Any]
 
-# What the packages above know of every call: its `caller`, its `account` (locked), its `project`,
-# and the `outcome` of a change. The application names the functions, as `find_late` takes them.
+# What any view may ask for (`caller`, the locked `account`, `project`, the `outcome` of a change),
+# with the functions of other packages that find it, as names for `find_late`.
 PROVIDED: dict[str, str] = {}
 
 
@@ -56,10 +56,10 @@ class ReasonQuerySchema(StrictSchema):
 
 
 class Blueprint(flask.Blueprint):
-    """Flask's, with `resource`: a view of the API; its arguments are those of `Operation`.
+    """A Flask blueprint with `resource`, which takes the arguments of `Operation`.
 
-    Its views are loaded late (`core/late.py`), when an application has their addresses already, and
-    so is what answers their errors.
+    Its views and error handlers are imported late (`core/late.py`), when the application already
+    has their rules.
     """
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
@@ -67,8 +67,8 @@ class Blueprint(flask.Blueprint):
         self.resource = functools.partial(Operation, self)
         self.finders: dict[str, Function] = {}
         self.answers: dict[type[Exception], Function] = {}
-        # By name, and the method, name and rule of each, which `routes.txt` is compared with.
         self.views: dict[str, Function] = {}
+        # The method, endpoint and rule of each view, which a test compares with `routes.txt`.
         self.rules: list[tuple[str, str, str]] = []
 
     def add_url_rule(
@@ -82,12 +82,12 @@ class Blueprint(flask.Blueprint):
         self.answers[code_or_exception] = f
 
     def _check_setup_finished(self, f_name: str) -> None:
-        # Anything else would be too late.
+        # These work after the blueprint is registered; anything else would be too late.
         if f_name not in ("route", "get", "post", "put", "patch", "delete", "errorhandler"):
             super()._check_setup_finished(f_name)
 
     def find(self, **finders: Function) -> None:
-        """Name what views may ask for by a parameter, and the functions that find it."""
+        """Register functions that find what views ask for by the names of their parameters."""
         self.finders.update(finders)
 
 
@@ -98,10 +98,10 @@ def _parameters(function: Function) -> tuple[str, ...]:
 
 
 class Call:
-    """What the functions of one call are given, by the names of their parameters.
+    """The arguments of the functions of a call, by the names of their parameters.
 
-    What isn't `given` is found when it is first asked for, by the function of that name, which may
-    ask for more in the same way.
+    One that isn't `given` is found on its first use, by the function of its name, which may have
+    parameters of the same kind.
     """
 
     def __init__(self, finders: dict[str, Function], **given: Any) -> None:
@@ -120,7 +120,7 @@ class Call:
         return function(**{name: self[name] for name in _parameters(function)})
 
     def lock(self) -> None:
-        """Find everything anew, in the transaction that was begun; `is_locked` is True then."""
+        """Find everything again in the new transaction, with `is_locked` set."""
         self._found.clear()
         self.given["is_locked"] = True
         if self.given["operation"].locks_account:
@@ -133,11 +133,11 @@ class Call:
 class Operation:
     """An operation of the API, and the decorator of its view, whose docstring describes it.
 
-    Its functions (the view, `match`, `prepare`) have as parameters what they need: `caller`,
-    `project`, what the path names, `query`, `body`, `image`, `prepared`, and whatever the blueprint
-    finds. Credentials are checked first, then query and body, then the project is looked up: a
+    The view, `match` and `prepare` take what they need as parameters: `caller`, `project`, the
+    variables of the path, `query`, `body`, `image`, `prepared`, and what the blueprint finds.
+    Credentials are checked first, then query and body, and then the project is looked up, so a
     wrong key never takes the write lock. A write runs in one transaction with the project locked.
-    What the view returns is dumped by `data`, unless it is an `Answer` or a response.
+    `data` dumps what the view returns, unless that is an `Answer` or a response.
     """
 
     blueprint: Blueprint
@@ -145,45 +145,44 @@ class Operation:
     route: str
     _: KW_ONLY
 
-    # Tokens with this scope pass (None: with any), and the account's key if `by_key`. With
-    # `drafts`, callers who may draft pass too: what they change must become a proposal.
+    # Accept tokens with this scope (None: any token), and with `by_key` the account's key. With
+    # `drafts`, also accept callers who may only propose changes.
     scope: str | None = None
     by_key: bool = False
     drafts: bool = False
-    # Needs no credentials, and knows no Idempotency-Key; `limit` counts requests first.
+    # Needs no credentials, and ignores an Idempotency-Key; `limit` is its rate limit.
     is_public: bool = False
     limit: Callable[[View], View] | None = None
 
     body: type[StrictSchema] | None = None
     max_bytes: int = MAX_BODY_BYTES
-    # The body is such a picture, which is decoded before the transaction; the view gets `image`.
+    # The body is a picture for this use; it is decoded before the transaction, to `image`.
     upload: Use | None = None
     query: type[StrictSchema] | None = None
-    # A body to show.
+    # An example of the body.
     example: dict[str, Any] | None = None
 
-    # The schema of the answer's `data`: of each item with `many`, of each of its `items` with
-    # `is_paged`. Without it, that of `match`. `content_type` is that of an answer that is no JSON.
+    # The schema of the answer's `data` (by default that of `match`): of each item with `many`, of
+    # each of the `items` with `is_paged`. `content_type` is set for an answer that isn't JSON.
     data: type[Schema] | None = None
     many: bool = False
     is_paged: bool = False
     content_type: str | None = None
-    # The answer holds a secret, so it isn't kept for a repeated Idempotency-Key.
+    # The answer contains a secret, so it isn't stored for a repeated Idempotency-Key.
     is_secret: bool = False
-    # What a write answers as `message`.
+    # The `message` of a write's answer.
     done: str = ""
-    # The statuses of errors that nothing else here tells.
+    # Statuses of further errors, for the OpenAPI document.
     raises: tuple[int, ...] = ()
 
-    # Runs before the transaction what takes long, or counts; the view gets what it returns as
-    # `prepared`.
+    # Runs before the transaction, for slow work; returns the view's `prepared`.
     prepare: Function | None = None
-    # Returns the resource as its GET does, whose view may stand here. If-Match is compared with it
-    # before the change; a view that returns None answers it afterwards.
+    # Returns the resource as its GET does, and may be the view of that GET. If-Match is compared
+    # with it before the change; it is also the answer if the view returns None.
     match: Function | None = None
-    # Asking people by mail counts for the whole account, which is locked before the project.
+    # Lock the account before the project, since requests by mail count for the whole account.
     locks_account: bool = False
-    # The kind of change that is made, or proposed by callers who may only draft (202). The view
+    # The kind of change to carry out, or to propose (202) for callers who may only draft. The view
     # returns its values.
     change: str | None = None
 
@@ -199,7 +198,7 @@ class Operation:
             self.drafts, self.query = True, ReasonQuerySchema
         if self.data is None and self.match is not None:
             self.data = vars(self.match)["operation"].data
-        # Made once, since making a schema takes longer than checking a body with it.
+        # Creating a schema takes longer than checking a body with it.
         self._body_schema = self.body() if self.body else None
         self.query_schema = self.query() if self.query else _NO_QUERY
         self._data_schema = self.data() if self.data else None
@@ -257,7 +256,7 @@ class Operation:
         return response
 
     def _prepare(self, call: Call) -> None:
-        """Do what takes long for what is there; it is found again in the transaction."""
+        """Do the slow work outside the transaction, once everything that the view needs exists."""
         for name in _parameters(self.view):
             if name not in ("image", "prepared"):
                 call[name]
@@ -297,20 +296,20 @@ class Operation:
         return Answer(self.done, self._describe(call) if is_described else self.dump(made))
 
     def _describe(self, call: Call) -> Any:
-        """Return what `match` does, dumped as its own operation would."""
+        """Return the resource of `match`, dumped as its own operation would."""
         if self.match is None:
             return None
-        # Held, so that the view's look-up of the same needs no statement.
-        found = call.given["matched"] = call.run(self.match)
+        # Referenced here, so that the session still has it when the view looks it up.
+        resource = call.given["matched"] = call.run(self.match)
         operation: Operation = vars(self.match).get("operation", self)
-        return found.data if isinstance(found, Answer) else operation.dump(found)
+        return resource.data if isinstance(resource, Answer) else operation.dump(resource)
 
 
 _NO_QUERY = StrictSchema()
 
 
 def load(schema: StrictSchema, payload: dict[str, Any]) -> dict[str, Any]:
-    """Check `payload` against `schema`; raise `ValidationFailed` with every broken rule."""
+    """Load `payload` by `schema`; raise `ValidationFailed` with all errors."""
     try:
         return schema.check(payload)
     except ValidationError as error:
@@ -318,7 +317,7 @@ def load(schema: StrictSchema, payload: dict[str, Any]) -> dict[str, Any]:
 
 
 def read_query(schema: StrictSchema) -> dict[str, Any]:
-    """Return the loaded query; an unknown or a repeated parameter is an error too."""
+    """Load the query string; unknown and repeated parameters are errors."""
     if not request.query_string:
         return dict(_load_empty(schema))
     names = [*schema.fields, *([DRY_RUN] if is_write() else [])]
@@ -364,10 +363,10 @@ def _read_file(max_bytes: int) -> bytes:
 
 
 def read_json_object(max_bytes: int = MAX_BODY_BYTES) -> dict[str, Any]:
-    """Return the request's body, a JSON object.
+    """Return the JSON object in the request's body.
 
-    Raises `BodyInvalid` for another type, a broken or empty body, duplicate names, NaN and
-    Infinity, text that is not Unicode; and 413 past the limit.
+    Raises `BodyInvalid` for another type, an empty or invalid body, duplicate names, NaN, Infinity
+    and lone surrogates; the response is 413 past the limit.
     """
     if request.mimetype != "application/json" and not request.mimetype.endswith("+json"):
         raise BodyInvalid("Send a JSON object with the header Content-Type: application/json.")
@@ -379,7 +378,7 @@ def read_json_object(max_bytes: int = MAX_BODY_BYTES) -> dict[str, Any]:
         )
     try:
         value = _DECODER.decode(raw.decode("utf-8"))
-        # A lone surrogate passes the parser, but can't be encoded later.
+        # Lone surrogates pass the parser, but can't be encoded.
         dump_json(value)
     except UnicodeError:
         raise BodyInvalid("The body is not valid UTF-8 text.") from None

@@ -1,4 +1,4 @@
-"""Protection of forms by their origin, security headers, ids of requests."""
+"""Protection against cross-site requests, security headers, and request ids."""
 
 import re
 import secrets
@@ -19,12 +19,10 @@ from testimonials.core.http.urls import app_url, base_url, current_path, origin_
 from testimonials.core.late import late
 from testimonials.core.settings.current import current_settings
 
-# Protection against cross-site requests, by what browsers say about a request's origin.
-#
-# Browsers send Sec-Fetch-Site, or at least Origin, with every unsafe request; a program that sends
-# neither has no visitor's cookies to misuse. Tokens in forms are not needed.
+# Browsers send Sec-Fetch-Site, or at least Origin, with every unsafe request, so forms need no CSRF
+# tokens. A program that sends neither header has no visitor's cookies to misuse.
 
-# They change nothing but counts.
+# These only count.
 OPEN_ENDPOINTS = frozenset({"analytics.note_seen"})
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
@@ -32,7 +30,7 @@ SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 def refuse_cross_site_requests() -> None:
     """Refuse an unsafe request that a browser sent from another site.
 
-    ``/v1`` takes no cookies. What a widget tells (`OPEN_ENDPOINTS`) comes from others' websites.
+    ``/v1`` ignores cookies, and widgets post to `OPEN_ENDPOINTS` from other websites.
     """
     is_open = request.endpoint in OPEN_ENDPOINTS or request.path.startswith("/v1/")
     if request.method in SAFE_METHODS or is_open:
@@ -49,20 +47,18 @@ def refuse_cross_site_requests() -> None:
 def _is_own(origin: str) -> bool:
     """Return whether `origin` is ours.
 
-    At the configured host the scheme counts: a page without TLS may be anybody's. For another host
-    name of the request, only the proxy knows the scheme.
+    At the configured host the scheme must match, since a page without TLS could be anybody's. For
+    another host, only the proxy knows the scheme.
     """
     try:
-        sent = urlsplit(origin)
+        parts = urlsplit(origin)
     except ValueError:
         return False
     ours = urlsplit(app_url())
-    if sent.netloc == ours.netloc:
-        return sent.scheme == ours.scheme
-    return sent.netloc == request.host
+    if parts.netloc == ours.netloc:
+        return parts.scheme == ours.scheme
+    return parts.netloc == request.host
 
-
-# The headers of every response: a request id, and the security headers of its kind of page.
 
 PAGE_POLICY = (
     "default-src 'none'; script-src 'self' {service}; style-src 'self'{styles}; "
@@ -71,7 +67,7 @@ PAGE_POLICY = (
     "form-action 'self'{targets}; object-src 'none'; base-uri 'none'; frame-src {frames}; "
     "frame-ancestors {ancestors}"
 )
-# What a page may use of the device.
+# The Permissions-Policy of pages with and without recording.
 DEVICES, NO_DEVICES = "camera=(self), microphone=(self)", "camera=(), microphone=()"
 DATA_POLICY = "default-src 'none'; object-src 'none'; base-uri 'none'; frame-ancestors 'none'"
 
@@ -79,25 +75,25 @@ DATA_POLICY = "default-src 'none'; object-src 'none'; base-uri 'none'; frame-anc
 class _Request(Request):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        # The library fails on a raw byte that is not UTF-8. Escaped, it is an unknown character.
+        # Werkzeug fails on raw bytes that aren't UTF-8; escaped, they are unknown characters.
         if not self.query_string.isascii():
             self.query_string = quote(self.query_string, safe=string.punctuation).encode()
 
     @cached_property
     def accept_mimetypes(self) -> MIMEAccept:
-        # The library takes quadratic time for the spaces between two words.
+        # Werkzeug takes quadratic time for spaces between two words.
         return parse_accept_header(self.headers.get("Accept", "")[:LONGEST_ACCEPT], MIMEAccept)
 
     def _load_form_data(self) -> None:
         super()._load_form_data()
-        # A part without a name is not one of our fields.
+        # Drop parts without a name.
         if None in self.form:
             named = [each for each in self.form.items(multi=True) if each[0] is not None]
             self.form = ImmutableMultiDict(named)
 
 
 class _NoSession(SessionInterface):
-    """Disables Flask's signed cookie: our sessions are rows, with a cookie of their own."""
+    """Disables Flask's session cookie: our sessions are rows with their own cookie."""
 
     def open_session(self, app: Flask, request: Request) -> None:
         return None
@@ -114,16 +110,16 @@ def register_web(app: Flask) -> None:
 def answer_privately(
     page: str | Response, status: int = 200, headers: Mapping[str, str] | None = None
 ) -> Response:
-    """Return a page whose URL or content is secret: neither cached nor sent as a referrer."""
+    """Return a page with a secret URL or content, which isn't cached or sent as a referrer."""
     response = make_response(page, status, headers or {})
     response.headers["Cache-Control"] = "no-store"
-    # no-referrer would blank the Origin of the page's forms.
+    # With no-referrer, the page's forms would send an empty Origin.
     response.headers["Referrer-Policy"] = "same-origin"
     return response
 
 
 def answer_as(error: ServiceError) -> None:
-    """Give the response to this request the status and headers of `error`, whatever its page."""
+    """Give the response to this request the status and headers of `error`."""
 
     @after_this_request
     def mark(response: Response) -> Response:
@@ -133,12 +129,12 @@ def answer_as(error: ServiceError) -> None:
 
 
 def safe_target(target: str) -> str:
-    """Return `target`, the path to open after signing in, or "" unless it is one of our own."""
-    # Browsers treat a backslash as a slash, and remove tabs and line breaks first.
+    """Return the path to open after signing in, or "" if it could lead to another site."""
+    # Browsers treat backslashes as slashes, and remove tabs and line breaks first.
     is_plain = "\\" not in target and target.isprintable()
     base = request.root_path
     is_ours = target.startswith(f"{base}/") and not target.startswith("//")
-    # A browser resolves these, and beside the base path there may be others' pages.
+    # Browsers resolve "..", which could lead out of the base path.
     steps = re.split("[?#]", target)[0].lower().replace("%2e", ".").split("/") if base else ()
     return target if is_plain and is_ours and ".." not in steps else ""
 
@@ -169,19 +165,12 @@ def _add_headers(response: Response) -> Response:
 def _write_page_policy() -> str:
     return PAGE_POLICY.format(
         service=origin_of(base_url()),
-        # The page's inline style sheet, by its digest.
+        # The digest of the page's inline style sheet.
         styles=f" {g.style_source}" if "style_source" in g else "",
-        # What a visitor has recorded and not sent.
+        # Recordings that aren't sent yet.
         recorded=" blob:" if g.get("takes_recordings") else "",
-        # Where a form's answer may take the browser: to the program that a person lets connect.
+        # OAuth: the consent form redirects to the client.
         targets=f" {g.form_target}" if "form_target" in g else "",
         frames="'self'" if g.get("has_preview") else "'none'",
-        ancestors=_choose_ancestors(),
+        ancestors="*" if g.get("is_frameable") else "'self'" if g.get("is_preview") else "'none'",
     )
-
-
-def _choose_ancestors() -> str:
-    """Return who may frame the page: anybody, our own editor, or nobody."""
-    if g.get("is_frameable"):
-        return "*"
-    return "'self'" if g.get("is_preview") else "'none'"

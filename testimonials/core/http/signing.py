@@ -1,4 +1,4 @@
-"""Signed, time-limited tokens: one serializer for each purpose, with its own salt."""
+"""Signed tokens with a time: a serializer for each purpose, with its own salt."""
 
 import hashlib
 from datetime import datetime
@@ -13,11 +13,11 @@ from testimonials.core.settings.current import current_settings
 
 
 class TokenInvalid(Exception):
-    """The token is not valid for this purpose."""
+    """The token isn't valid for this purpose."""
 
 
 class TokenExpired(Exception):
-    """The token is valid but too old; `payload` is what it contains."""
+    """The token is valid, but too old."""
 
     def __init__(self, payload: Any) -> None:
         super().__init__("token expired")
@@ -25,7 +25,7 @@ class TokenExpired(Exception):
 
 
 def require_key() -> str:
-    """Return the secret key; raise `click.ClickException` where no instance was made yet."""
+    """Return the secret key; raise `click.ClickException` if the instance has none yet."""
     if key := current_settings().secret_key:
         return key
     raise click.ClickException(
@@ -35,8 +35,6 @@ def require_key() -> str:
 
 
 class _ClockSigner(TimestampSigner):
-    """Uses our clock, which tests can move."""
-
     def get_timestamp(self) -> int:
         return int(clock.now().timestamp())
 
@@ -60,7 +58,7 @@ class TokenPurpose:
         return str(self._serializer().dumps(payload))
 
     def read(self, token: str, max_age_seconds: int | None = None) -> tuple[Any, datetime]:
-        """Return the payload and the time of signing.
+        """Return the payload and the time when it was signed.
 
         Raises `TokenInvalid`, or `TokenExpired` past `max_age_seconds`.
         """
@@ -77,7 +75,7 @@ class TokenPurpose:
     def find(
         self, token: str, length: int, max_age_seconds: int | None = None
     ) -> tuple[Any, ...] | None:
-        """Return a payload that is a list of `length`, or None if the token isn't valid."""
+        """Return the payload, a list of `length`, or None if the token isn't valid."""
         try:
             payload, _ = self.read(token, max_age_seconds)
         except (TokenInvalid, TokenExpired):

@@ -1,8 +1,8 @@
-"""Style sheets and scripts: compressed, and cached by browsers under URLs with a version.
+"""Static files: compressed, and cached by browsers under URLs with a version.
 
-The version is in the path, so a script's relative imports have it too, and no page mixes files of
-two releases. Pages themselves are not compressed: one may repeat what a visitor sent next to their
-token, and its compressed length would give the token away.
+The version is in the path, so relative imports keep it and no page mixes files of two releases.
+Pages aren't compressed: where one repeats a visitor's input next to a token, the compressed length
+would leak the token (BREACH).
 """
 
 import gzip
@@ -21,16 +21,16 @@ YEAR_SECONDS = 365 * 24 * 3600
 
 
 def register_static_files(app: Flask) -> None:
-    """Let `url_for` name a static file as `/static/v<version>/...`; `/static/...` works as well."""
+    """Make `url_for` return `/static/v<version>/...`; plain `/static/...` works as well."""
     prefix = f"v{_digest(Path(str(app.static_folder)))}/"
 
     def send_static(filename: str) -> Response:
         response = app.send_static_file(VERSION.sub("", filename))
-        # In a sandboxed frame, such as WordPress makes, our own pages have another origin.
+        # In a sandboxed frame, as WordPress uses, our own pages have another origin.
         response.headers["Access-Control-Allow-Origin"] = "*"
-        # Widgets show sample faces, also on pages that take only what says that they may (COEP).
+        # Widgets show sample faces, even on pages that require this header (COEP).
         response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
-        # During an upgrade, the other release may answer; its files are not cached.
+        # During an upgrade another release may answer: its files aren't cached.
         if filename.startswith(prefix) and not app.debug:
             response.cache_control.no_cache = None
             response.cache_control.public = True
@@ -55,15 +55,14 @@ def _digest(folder: Path) -> str:
 
 
 def _compress(response: Response) -> Response:
-    if request.endpoint != "static" or response.mimetype not in COMPRESSED:
-        return response
-    return compress(response)
+    is_static = request.endpoint == "static" and response.mimetype in COMPRESSED
+    return compress(response) if is_static else response
 
 
 def compress(response: Response) -> Response:
-    """Compress a whole file that holds nothing of a visitor's, if it is large enough."""
+    """Compress a file without anything of a visitor's, if it is whole and large enough."""
     response.vary.add("Accept-Encoding")
-    # Ranges are of the uncompressed file, and a small file would hardly shrink.
+    # Ranges refer to the uncompressed file, and a small file would hardly shrink.
     is_whole = response.status_code == 200 and request.method == "GET"
     length = response.content_length or 0
     if not is_whole or length < LEAST_BYTES or request.accept_encodings["gzip"] <= 0:

@@ -1,4 +1,4 @@
-"""Every address that leaves the service, and the path that it is served below."""
+"""URLs that are used outside of the service, and the path below which it is served."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -9,10 +9,8 @@ from werkzeug.routing import Rule
 
 from testimonials.core.settings.current import current_settings
 
-# The URLs that leave the service: in mails, snippets, the API, exports and the widget's feed.
-#
-# Pages link to each other with `url_for`. These are built without it because some are needed
-# outside of requests, and others for each row of a feed.
+# These URLs are for mails, snippets, the API, exports and the widget's feed; pages link to each
+# other with `url_for`. Some are needed outside of requests, others for each row of a feed.
 
 
 def base_url() -> str:
@@ -26,12 +24,11 @@ def app_url() -> str:
 
 
 def base_path() -> str:
-    """Return the path of both, such as `/testimonials`; "" at the root of the host."""
+    """Return the path of both, such as `/testimonials`, or "" at the root of the host."""
     return current_settings().base_path
 
 
 def own_origins() -> tuple[str, str]:
-    """Return what browsers call the origins of `base_url` and `app_url`."""
     return origin_of(base_url()), origin_of(app_url())
 
 
@@ -46,30 +43,27 @@ def own_host_url(host: str) -> str:
 
 
 def host_mark_url(host: str) -> str:
-    """Return where this service says at a customer's host name that it answers there."""
+    """Return the URL at a customer's host by which this service recognizes itself."""
     return f"{own_host_url(host)}/domains/mark"
 
 
 def target_host() -> str:
-    """Return the name that customers point theirs to."""
+    """Return the host name to which customers point theirs."""
     return urlsplit(app_url()).hostname or ""
 
 
 def own_names() -> set[str]:
-    """Return the service's own host names, which no customer can have."""
+    """Return the service's own host names, which customers can't use."""
     return {urlsplit(each).hostname or "" for each in (app_url(), base_url())}
 
 
 def collection_page_url(slug: str, host: str | None = None) -> str:
-    """Return the URL of a project's collection page; on its own host, if it has one.
-
-    The other public pages are below it.
-    """
+    """Return the URL of a project's collection page, below which its other public pages are."""
     return own_host_url(host) if host else f"{app_url()}/{slug}"
 
 
 def form_url(slug: str, name: str | None, host: str | None = None) -> str:
-    """Return the URL of a form; without a name, that of the project's own page."""
+    """Return the URL of a form, or without a name that of the collection page."""
     page = collection_page_url(slug, host)
     return f"{page}/f/{name}" if name else page
 
@@ -87,12 +81,11 @@ def policy_url(slug: str, host: str | None = None) -> str:
 
 
 def record_url(slug: str, testimonial_id: str, host: str | None) -> str:
-    """Return the URL of the public record of one testimonial; with `.json` behind it, as JSON."""
+    """Return the URL of a testimonial's public record, which is JSON with `.json` appended."""
     return f"{testimonial_url(slug, testimonial_id, host)}/record"
 
 
 def log_url(project_id: str) -> str:
-    """Return where the log of a project's public record is; its head is beside it."""
     return f"{base_url()}/record/{project_id}/log"
 
 
@@ -125,12 +118,12 @@ def oembed_url(page_url: str) -> str:
 
 
 def script_url(digest: str = "", query: Mapping[str, str] | None = None) -> str:
-    """Return the URL of the widget's script, or of the version with this digest.
+    """Return the URL of the widget's script, of any version or the one with this digest.
 
-    The query names the widget for which it is to be whole.
+    The query names the widget for which it must include all pieces.
     """
-    address = f"{base_url()}/widget/v1{'-' if digest else ''}{digest}.js"
-    return f"{address}?{urlencode(query)}" if query else address
+    url = f"{base_url()}/widget/v1{'-' if digest else ''}{digest}.js"
+    return f"{url}?{urlencode(query)}" if query else url
 
 
 def image_url(image_id: str | None) -> str | None:
@@ -142,7 +135,7 @@ def face_url(name: str) -> str:
 
 
 def recording_url(recording_id: str, key: str = "") -> str:
-    """Return where a recording is played; `key` opens one that is not public."""
+    """Return the URL of a recording, with a `key` if it isn't public."""
     return f"{base_url()}/media/recordings/{recording_id}{'?key=' if key else ''}{key}"
 
 
@@ -163,7 +156,7 @@ def login_url() -> str:
 
 
 def company_return_url() -> str:
-    """Return where the company's sign-in sends browsers back to."""
+    """Return the redirect URI for OpenID Connect."""
     return f"{app_url()}/login/company/done"
 
 
@@ -176,7 +169,7 @@ def account_url() -> str:
 
 
 def link_url(page: str, token: str) -> str:
-    """Return the URL of a page that a mail leads to, such as `claim`, by the token in it."""
+    """Return the URL of a page for a token in a mail, such as the page `claim`."""
     return f"{app_url()}/{page}/{token}"
 
 
@@ -185,12 +178,12 @@ def proof_url(token: str) -> str:
 
 
 def request_url(token: str, answer: str, host: str | None = None) -> str:
-    """Return the URL of an answer to a request: `decline` or `unsubscribe`."""
+    """Return the URL for the answer `decline` or `unsubscribe` to a request."""
     return f"{own_host_url(host) if host else app_url()}/requests/{token}/{answer}"
 
 
 def author_url(token: str, page: str = "", host: str | None = None) -> str:
-    """Return the URL of the author's own page, or of one below it such as `correct`."""
+    """Return the URL of the author's own page, or of a page below it such as `correct`."""
     root = own_host_url(host) if host else app_url()
     return f"{root}/yours/{token}{'/' if page else ''}{page}"
 
@@ -204,7 +197,7 @@ def agent_guide_url() -> str:
 
 
 def mcp_url() -> str:
-    """Return where MCP clients connect; in OAuth, the name of what tokens are for."""
+    """Return the URL of MCP, which in OAuth is also the resource that tokens are for."""
     return f"{base_url()}/mcp"
 
 
@@ -213,7 +206,6 @@ def resource_metadata_url() -> str:
 
 
 def consent_url() -> str:
-    """Return where a person allows an OAuth client to connect."""
     return f"{app_url()}/oauth/authorize"
 
 
@@ -221,17 +213,15 @@ def oauth_url(action: str) -> str:
     return f"{base_url()}/oauth/{action}"
 
 
-# How paths are read: the base path in front of all, and rules that are cheap to make.
-
-# Set in a request's environment by who answers it at the root, whatever the base path is.
+# Set in the WSGI environment for requests to a customer's host, where there is no base path.
 AT_ROOT = "testimonials.at_root"
 
 
 def serve_below(app: Flask, base: str) -> None:
-    """Let every page be below a path, such as `/testimonials`; "" for the root.
+    """Serve everything below the path `base`, such as `/testimonials`, or "" for the root.
 
-    Views see paths without it, and `url_for` writes it. A proxy may leave it in the path or take it
-    away; probes of this machine need not know it.
+    Views see paths without it, and `url_for` adds it. Paths without it work too, since a proxy may
+    remove it and local probes may not know it.
     """
     inner = app.wsgi_app
 
@@ -242,37 +232,35 @@ def serve_below(app: Flask, base: str) -> None:
         return inner(environ, start_response)
 
     if base:
-        # Flask is wrapped by replacing this method, which mypy takes for a mistake.
         app.wsgi_app = answer  # type: ignore[method-assign]
 
 
 def remove_base_path(path: str, base: str) -> str:
-    """Return the path within the service; one without the base path stays as it is."""
+    """Remove the base path, if the path begins with it."""
     return path[len(base) :] or "/" if f"{path}/".startswith(f"{base}/") else path
 
 
 def current_path(*, has_query: bool = False) -> str:
-    """Return the path of this request as a link to it is written: with the base path."""
+    """Return the path of this request for a link to it, with the base path."""
     path = request.full_path.rstrip("?") if has_query else request.path
     at_root = request.environ.get(AT_ROOT)
     return at_root.to_outer(path) if at_root else request.root_path + path
 
 
 class LateRule(Rule):
-    """A rule that compiles how its URLs are built when the first one is built.
+    """A rule that compiles its URL builder on first use.
 
-    Werkzeug compiles two functions for each rule, which for all of them took a tenth of a start;
-    most processes build URLs by few.
+    Werkzeug compiles two functions for each rule, which took a tenth of the time of a start; most
+    processes build URLs for few rules.
     """
 
     def _compile_builder(self, append_unknown: bool = True) -> Callable[..., tuple[str, str]]:
         compiled: Callable[..., tuple[str, str]] | None = None
 
-        # The first name has a dot in Werkzeug's own, so that no value can have it.
+        # The rule is positional, so that values can have any name.
         def build(rule: Rule, /, **values: Any) -> tuple[str, str]:
             nonlocal compiled
             if compiled is None:
-                # Two threads may both do it, and get the same.
                 compiled = super(LateRule, self)._compile_builder(append_unknown)
             return compiled(rule, **values)
 
