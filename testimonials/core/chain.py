@@ -1,6 +1,6 @@
-"""Logs of which each entry has the hash of the one before, with a signed head, and checking one.
+"""Hash-chained logs with a signed head: writing and checking them.
 
-Of Ed25519, SHA-256 and canonical JSON (RFC 8785): whoever reads a log needs nothing else.
+They use Ed25519, SHA-256 and canonical JSON (RFC 8785), and need nothing else to be checked.
 """
 
 import hashlib
@@ -11,16 +11,15 @@ from typing import Any, NamedTuple
 from testimonials.core import clock
 from testimonials.core.faults import refusing
 
+# The `prev` of a log's first entry.
 NOTHING_BEFORE = "0" * 64
-# Whom an entry calls by what.
+# The names that entries use for kinds of actors.
 _BY = {"person": "owner", "token": "agent", "visitor": "author", "system": "service"}
-
-
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True)
 
 
 def write_canonical(value: Any) -> str:
-    """Return JSON as RFC 8785 writes it: names are ASCII, numbers whole or simple fractions."""
+    """Return RFC 8785 JSON of a value with ASCII names and only integers or simple fractions."""
     return _ENCODER.encode(value)
 
 
@@ -29,32 +28,32 @@ def hash_entry(entry: str) -> str:
 
 
 def chain(last: str | None, rows: Sequence[dict[str, Any]]) -> None:
-    """Write the `entry` of each row that has one, with its place, time and the hash before it.
+    """Number the `entry` of each row that has one, and link it to the entry before it.
 
-    `last` is the newest entry that is stored; nobody else adds to them now.
+    `last` is the newest stored entry. The caller holds the lock of the log.
     """
-    place, before = 0, NOTHING_BEFORE
+    number, previous = 0, NOTHING_BEFORE
     if last is not None:
-        place, before = json.loads(last)["seq"], hash_entry(last)
+        number, previous = json.loads(last)["seq"], hash_entry(last)
     for row in rows:
         if (entry := row["entry"]) is None:
             continue
-        place += 1
-        kind, made = row["actor_kind"], {"seq": place, "prev": before}
-        made |= {"time": clock.iso(row["created_at"]), "by": _BY.get(kind, kind)}
-        row["entry"] = write_canonical(made | entry)
-        before = hash_entry(row["entry"])
+        number += 1
+        kind, link = row["actor_kind"], {"seq": number, "prev": previous}
+        link |= {"time": clock.iso(row["created_at"]), "by": _BY.get(kind, kind)}
+        row["entry"] = write_canonical(link | entry)
+        previous = hash_entry(row["entry"])
 
 
-# Checking a log: an entry on each line, and on the last the signed head.
+# Checking a log: one entry per line, with the signed head on the last line.
 
 
 class LogWrong(Exception):
-    """The log isn't what was signed; the message says where."""
+    """The log differs from what was signed; the message says where."""
 
 
 class Log(NamedTuple):
-    """A log that is whole: its entries, its head, and the public key that signed it."""
+    """A verified log: its entries, its head, and the public key that signed it."""
 
     entries: Sequence[dict[str, Any]]
     head: dict[str, Any]
@@ -62,19 +61,19 @@ class Log(NamedTuple):
 
 
 def read_log(content: bytes) -> Log:
-    """Return a log whose every byte is as it was signed; raise `LogWrong`."""
+    """Verify a log and return it; raise `LogWrong` if any byte differs from what was signed."""
     *lines, end = content.split(b"\n")
     if end or not lines:
         raise LogWrong("The file doesn’t end with a whole line.")
-    last, before, entries = lines.pop(), NOTHING_BEFORE, []
+    last, previous, entries = lines.pop(), NOTHING_BEFORE, []
     for number, line in enumerate(lines, 1):
         entry = _read(line, number)
-        if (entry.get("seq"), entry.get("prev")) != (number, before):
+        if (entry.get("seq"), entry.get("prev")) != (number, previous):
             raise LogWrong(f"Line {number} doesn’t follow the line before it.")
-        before = hashlib.sha256(line).hexdigest()
+        previous = hashlib.sha256(line).hexdigest()
         entries.append(entry)
     head, key = _read_head(last, len(lines) + 1)
-    if (head.get("seq"), head.get("hash")) != (len(lines), before):
+    if (head.get("seq"), head.get("hash")) != (len(lines), previous):
         raise LogWrong("The head is not that of the last entry.")
     return Log(entries, head, key)
 
@@ -95,14 +94,11 @@ def _read_head(line: bytes, number: int) -> tuple[dict[str, Any], str]:
     wrong = LogWrong("The head is not what its key signed.")
     with refusing(lambda _fault: wrong, InvalidSignature):
         head, key, signature = (signed[name] for name in ("head", "key", "signature"))
-        # Written in one way only, so that no byte can be another.
-        written = {"head": head, "key": _rewrite(key), "signature": _rewrite(signature)}
-        if write_canonical(written).encode() != line:
+        key_bytes, signature_bytes = bytes.fromhex(key), bytes.fromhex(signature)
+        # Only the canonical form passes, so that no byte of the line can be changed.
+        canonical = {"head": head, "key": key_bytes.hex(), "signature": signature_bytes.hex()}
+        if write_canonical(canonical).encode() != line:
             raise wrong
-        public = Ed25519PublicKey.from_public_bytes(bytes.fromhex(key))
-        public.verify(bytes.fromhex(signature), write_canonical(head).encode())
+        public_key = Ed25519PublicKey.from_public_bytes(key_bytes)
+        public_key.verify(signature_bytes, write_canonical(head).encode())
     return dict(head), str(key)
-
-
-def _rewrite(digits: str) -> str:
-    return bytes.fromhex(digits).hex()

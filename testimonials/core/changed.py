@@ -1,7 +1,7 @@
-"""What changed of settings, from what to what, for the event that tells of it.
+"""Which settings changed, and their old and new values, for the details of an event.
 
-Changes of a model's `SETTINGS` (column to what reads its value, if anything does) are noted when
-they are written; `core.audit.record` takes them into the details of the project's event.
+Changes of a model's `SETTINGS` (each column with a function that reads its value, or None) are
+collected when they are flushed; `core.audit.record` adds them to the project's event.
 """
 
 import json
@@ -19,25 +19,25 @@ from testimonials.core.extensions import db
 Change = dict[str, Any]
 Settings = dict[str, Callable[[Any], Any] | None]
 
-# In `Session.info`, and in the details of an event.
+# Keys in `Session.info`, and in the details of an event.
 NOTED, CHANGED = "changes_of_settings", "changed"
-# Of these only that they changed: what is for those who wrote, and whose name it is.
+# The values of these aren't recorded: a gift code for authors, and somebody's name.
 UNTOLD = {"code", "signature"}
-# So long is a value, and so many changes has an event; of more, those of a field become one.
+# The longest value, and the most changes in an event: beyond that, changes of a field are merged.
 LONGEST, MOST = 600, 80
 
 
 def note_changes(state: Any) -> None:
-    """Note what a row that is written, or deleted, has other than the database has.
+    """Collect how a row that is updated or deleted differs from what the database has.
 
-    Nothing of a new one: that starts with what is there now, less its changes.
+    A new row isn't a change: its first values follow from the current ones and later changes.
     """
     settings = getattr(state.class_, "SETTINGS", None)
     if settings is None or not state.persistent:
         return
     before, after = dict[str, Any](), dict[str, Any]()
     is_deleted = state.obj() in state.session.deleted
-    # Of those with a name, which the project's own form and widget don't have.
+    # A project's further forms and widgets have a name; its own don't.
     prefix = f"{state.dict['name']}." if "name" in settings else ""
     for column, read in settings.items():
         if not is_deleted and column not in state.committed_state:
@@ -46,18 +46,19 @@ def note_changes(state: Any) -> None:
         old = state.committed_state.get(column, now)
         if is_deleted:
             before |= _flatten(name, now)
-        # Without the value that was there, it isn't known whether it is another.
+        # Another type means that the old value wasn't loaded, so there is nothing to compare.
         elif isinstance(old, dict | list | str | bool | None):
             before |= _flatten(name, read(old) if read else old)
             after |= _flatten(name, read(now) if read else now)
     names = [name for name in before | after if before.get(name) != after.get(name)]
-    made = [_describe(name, before.get(name), after.get(name)) for name in names]
-    noted = state.session.info.setdefault(NOTED, [])
-    noted += [(state.dict.get("project_id") or state.dict["id"], each) for each in made]
+    project_id = state.dict.get("project_id") or state.dict["id"]
+    state.session.info.setdefault(NOTED, []).extend(
+        (project_id, _describe(name, before.get(name), after.get(name))) for name in names
+    )
 
 
 def _flatten(name: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """Yield what lies in a value, each with a name such as `pageConfig.collectFields.role`."""
+    """Yield the values nested in `value`, with names such as `pageConfig.collectFields.role`."""
     if isinstance(value, list) and value and all(isinstance(each, dict) for each in value):
         value = {each.get("id", str(number)): each for number, each in enumerate(value)}
     if isinstance(value, dict):
@@ -68,10 +69,10 @@ def _flatten(name: str, value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _describe(name: str, before: Any, after: Any) -> Change:
-    told = {"field": name, "at": iso(clock.now())}
+    change = {"field": name, "at": iso(clock.now())}
     if name.rpartition(".")[2] in UNTOLD:
-        return told
-    return told | {"before": _cut(before), "after": _cut(after)}
+        return change
+    return change | {"before": _cut(before), "after": _cut(after)}
 
 
 def _cut(value: Any) -> Any:
@@ -80,17 +81,17 @@ def _cut(value: Any) -> Any:
 
 
 def take_changes(project_id: str | None, details: dict[str, Any]) -> dict[str, Any]:
-    """Return the details of a project's event with what was noted of the project, once."""
+    """Move the collected changes of a project into the details of its event; return these."""
     noted: list[tuple[str, Change]] = db.session().info.get(NOTED, [])
-    taken = [change for of, change in noted if of == project_id]
-    if not taken:
+    own = [change for owner, change in noted if owner == project_id]
+    if not own:
         return details
     noted[:] = [each for each in noted if each[0] != project_id]
-    return details | {CHANGED: _limit([*details.get(CHANGED, []), *taken])}
+    return details | {CHANGED: _limit([*details.get(CHANGED, []), *own])}
 
 
 def _limit(changes: list[Change]) -> list[Change]:
-    """Return the changes, of very many the last of a field with what was before the first."""
+    """Return at most MOST changes: later changes of a field are merged into its earlier one."""
     kept = [dict(each) for each in changes[:MOST]]
     for change in changes[MOST:]:
         same = next((each for each in reversed(kept) if each["field"] == change["field"]), None)

@@ -13,7 +13,7 @@ def now() -> datetime:
 
 
 def expired_until(days: float) -> datetime:
-    """Return up to when things have expired that are kept for so many days; 0 keeps them."""
+    """Return the time before which what is kept for `days` has expired; 0 days keep everything."""
     return now() - timedelta(days=days) if days else EPOCH
 
 
@@ -31,5 +31,5 @@ def iso(time: datetime) -> str:
 
 
 def day(time: datetime) -> str:
-    """Return the date for people: 12 Mar 2026."""
+    """Return the date as people read it: 12 Mar 2026."""
     return f"{time.day} {time:%b %Y}"

@@ -7,25 +7,25 @@ from collections.abc import Iterator, Sequence
 
 from testimonials.core.http.errors import ServiceError
 
-# The module's own limit would refuse a whole file for one long cell.
+# The default limit would refuse a whole file for one long cell.
 csv.field_size_limit(1024**3)
-# Empty rows are skipped, and a spreadsheet program may write as many as it has.
+# Empty rows count too: spreadsheet programs may write very many of them.
 MAX_ROWS = 500_000
 SAMPLE = 20_000
-# The module reads a row in one go, during which nothing else runs.
+# `csv` reads a row in one go, during which no other thread runs.
 LONGEST_ROW = 1_000_000
 
 
 class TableUnreadable(ServiceError):
-    """The file or list as a whole can't be read; the message says what to do."""
+    """The file or list can't be read at all; the message says what to do."""
 
     status = 422
 
 
 def find_delimiter(text: str, delimiters: Sequence[str]) -> str:
-    """Return the delimiter of the first row, a comma if it has none; quoted ones don't count.
+    """Return the most frequent delimiter of the first row, outside quotes; a comma if it has none.
 
-    Of several that are equally frequent, the first in `delimiters` wins.
+    Ties go to the first in `delimiters`.
     """
     lines = re.sub('"[^"]*(?:"|$)', "", text[:SAMPLE]).splitlines()
     head = next((line for line in lines if line.strip()), "")
@@ -35,10 +35,10 @@ def find_delimiter(text: str, delimiters: Sequence[str]) -> str:
 def read_rows(
     text: str, delimiter: str, *, first_line: int = 1, is_strict: bool = False
 ) -> Iterator[tuple[int, list[str]]]:
-    """Yield each row that isn't empty with the number of the line on which it begins.
+    """Yield each row that isn't empty, with the number of its first line.
 
     Raises `TableUnreadable` for rows that are too long and, if `is_strict`, for unclosed quotes and
-    for text after a closing one.
+    for text after a closing quote.
     """
     room = LONGEST_ROW
 

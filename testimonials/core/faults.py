@@ -1,4 +1,4 @@
-"""One boundary for each parser: what strangers write wrongly is refused, whatever breaks by it."""
+"""A boundary for parsers: any exception that input from outside causes becomes a refusal."""
 
 import struct
 import zlib
@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from zipfile import BadZipFile
 
-# What a parser raises that meets bytes or values of another form than it reads: UnicodeError is a
-# ValueError, KeyError and IndexError are LookupErrors, OverflowError is an ArithmeticError, and
-# RecursionError and NotImplementedError are RuntimeErrors. Not MemoryError and OSError, which say
-# something about this machine.
+# What parsers raise for malformed input. UnicodeError is a ValueError, KeyError and IndexError are
+# LookupErrors, OverflowError is an ArithmeticError, RecursionError and NotImplementedError are
+# RuntimeErrors. MemoryError and OSError aren't here: they are about this machine.
 FAULTS = (
     ArithmeticError, AttributeError, BadZipFile, EOFError, LookupError, RuntimeError, TypeError,
     ValueError, struct.error, zlib.error,
@@ -18,13 +17,12 @@ FAULTS = (
 
 @contextmanager
 def refusing(refuse: Callable[[Exception], Exception], *more: type[Exception]) -> Iterator[None]:
-    """Raise what `refuse` makes of any fault, or of an exception in `more`; also a decorator.
+    """Turn each of FAULTS, or an exception in `more`, into what `refuse` returns for it.
 
-    Limits stay with the parser: this can only say that something is wrong.
+    This also works as a decorator. The parser itself still has to limit time and memory.
     """
     caught: tuple[type[Exception], ...] = (*FAULTS, *more)
     try:
         yield
     except caught as fault:
-        # The fault stays visible to who debugs, as the cause.
         raise refuse(fault) from fault

@@ -1,10 +1,9 @@
-"""What a process loads only once something asks for it.
+"""Modules that are imported only when they are first needed.
 
-To import the whole product takes longer than everything else that a start does. So a view's module
-is loaded with the first request for one of its addresses, which stand in `routes.txt` (written by
-`tests/contracts/test_routes.py`, which holds it to the views). What modules
-declare (jobs, changes, types of events, tables, receivers of signals, errors of the API) is whole
-after `load_all`, which whoever reads all of it calls first.
+Importing the whole product would take most of the time of a start. So a view's module is imported
+with the first request for one of its addresses, as listed in `routes.txt` (which
+`tests/contracts/test_routes.py` writes and checks). What modules declare (jobs, changes, event
+types, tables, signal receivers, API errors) is complete only after `load_all`.
 """
 
 import importlib
@@ -20,16 +19,13 @@ from sqlalchemy.orm.mapper import _CONFIGURE_MUTEX
 
 PACKAGE = __name__.partition(".")[0]
 FILE = Path(__file__).parents[1] / "routes.txt"
-# What declares work of the background that no view needs.
+# These declare background work and have no views.
 BACKGROUND = ("integrations.webhooks.delivery", "operations.expiry")
-
 
 T = TypeVar("T")
 
 
 class Route(NamedTuple):
-    """An address, and the module that has its view."""
-
     module: str
     method: str
     endpoint: str
@@ -43,16 +39,16 @@ def read_routes() -> tuple[Route, ...]:
 
 
 def _load(module: str) -> ModuleType:
-    """Import a module of the package while other threads answer.
+    """Import a module of the package while other threads answer requests.
 
-    None of them may set up the models meanwhile: of those that name each other, half may be there.
+    Meanwhile no thread may configure the models: some of those they refer to may be missing.
     """
     with _CONFIGURE_MUTEX:
         return importlib.import_module(f"{PACKAGE}.{module}")
 
 
 class Views(dict[str, Any]):
-    """The views of an application by endpoint; those that aren't loaded yet are when asked for."""
+    """The views of an application by endpoint, each imported on its first use."""
 
     def __init__(self, app: Flask) -> None:
         super().__init__(app.view_functions)
@@ -67,38 +63,39 @@ class Views(dict[str, Any]):
 
 
 def add_routes(app: Flask) -> None:
-    """Let every address of the product lead to its view; the blueprints are registered."""
+    """Add the rules of `routes.txt` to an application whose blueprints are registered."""
     for route in read_routes():
         app.add_url_rule(route.rule, route.endpoint, methods=[route.method])
     for rule in app.url_map.iter_rules():
-        # Needed to add them alone; all of them take a megabyte.
+        # Only needed while adding the rule; for all rules they take a megabyte.
         rule._parts = []
     app.view_functions = Views(app)
 
 
 @cache
 def load_all() -> None:
-    """Load every module that declares something, so that what is declared is known."""
+    """Import every module that declares something."""
     for module in (*dict.fromkeys(route.module for route in read_routes()), *BACKGROUND):
         _load(module)
 
 
 class Declared(dict[str, T]):
-    """What modules declare, by name, with what those declare that aren't loaded yet."""
+    """A registry of what modules declare, which imports them all if a name is missing."""
 
     def __missing__(self, name: str) -> T:
-        found = self.whole().get(name)
-        if found is None:
+        value = self.whole().get(name)
+        if value is None:
             raise KeyError(name)
-        return found
+        return value
 
     def whole(self) -> "Declared[T]":
+        """Return the registry once every module that could add to it is imported."""
         load_all()
         return self
 
 
 def late(name: str) -> Callable[..., Any]:
-    """Return a function that loads `module:function` when it is called, and does what that does."""
+    """Return a function that imports `module:function` when it is called, and calls it."""
 
     def call(*arguments: Any, **named: Any) -> Any:
         return find_late(name)(*arguments, **named)
@@ -108,14 +105,14 @@ def late(name: str) -> Callable[..., Any]:
 
 @cache
 def find_late(name: str) -> Callable[..., Any]:
-    """Return the function that is called `module:function` within the package."""
-    module, _, function = name.partition(":")
-    found: Callable[..., Any] = getattr(_load(module), function)
-    return found
+    """Import and return `module:function`, a path within the package."""
+    module, _, name = name.partition(":")
+    function: Callable[..., Any] = getattr(_load(module), name)
+    return function
 
 
 class Signal(blinker.Signal):
-    """A signal whose receivers are loaded before it is sent."""
+    """A signal that imports all its receivers before it is sent."""
 
     def send(self, *arguments: Any, **named: Any) -> list[tuple[Callable[..., Any], Any]]:
         load_all()
