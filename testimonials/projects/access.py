@@ -30,12 +30,12 @@ from testimonials.core.audit import Turn
 from testimonials.core.db.identifiers import is_identifier
 from testimonials.core.db.prepared import Prepared
 from testimonials.core.extensions import db
-from testimonials.core.http.errors import NotFound, ServiceError
+from testimonials.core.http.errors import NotFound, ServiceError, require_found
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.settings.current import current_settings
 from testimonials.projects.models import Member, Project, Suspension
 
-# Who acts, beside the owner of the project.
+# The signed-in account, beside that of the project's owner.
 _USER = aliased(Account)
 
 
@@ -49,15 +49,15 @@ class Role(IntEnum):
 
     @property
     def label(self) -> str:
-        """Its name for people, to be translated where it is shown."""
+        """Its name for people, translated where it is shown."""
         return ROLE_LABELS[self]
 
 
 class Right:
-    """What somebody may do in a project: the role that they need for it at least."""
+    """What somebody may do in a project: the lowest role that allows it."""
 
     LOOK = Role.READER
-    # To approve and reject, and whatever else changes testimonials.
+    # Approve, reject, and whatever else changes testimonials.
     DECIDE = Role.MODERATOR
     MANAGE = Role.ADMIN
     OWN = Role.OWNER
@@ -70,7 +70,7 @@ ROLE_LABELS = {
     Role.OWNER: gettext_noop("Owner"),
 }
 
-# Of the name and the address of a project.
+# A search for projects ignores any further words.
 MAX_WORDS = 5
 
 ROLES = {"reader": Role.READER, "moderator": Role.MODERATOR, "admin": Role.ADMIN}
@@ -87,7 +87,7 @@ class RoleTooLow(ServiceError):
 
 
 class StrongSignInNeeded(ServiceError):
-    """The project's owner wants more than a password of everybody who opens it."""
+    """The project's owner requires more than a password from everybody who opens it."""
 
     status = 403
     title = gettext_noop("Sign in with more than a password")
@@ -118,16 +118,16 @@ class Access:
 def find_access(
     user: SignedIn, project_id: str, needed: Role, *, for_update: bool = False
 ) -> Access:
-    """Return the user's access to a project, locked if asked for.
+    """Return the user's access to a project, which `for_update` locks.
 
     Raises `NotFound` for a project that isn't shared with them, `RoleTooLow`, `AccountSuspended`
-    where its owner is or they are themselves, and `StrongSignInNeeded`.
+    if they or the owner are suspended, and `StrongSignInNeeded`.
     """
     if not is_identifier(project_id):
         raise NotFound
-    since = select(_USER.suspended_at).where(_USER.id == user.account_id).scalar_subquery()
+    suspended = select(_USER.suspended_at).where(_USER.id == user.account_id).scalar_subquery()
     query = (
-        select(Project, Account.requires_strong, since, role_of(user.account_id))
+        select(Project, Account.requires_strong, suspended, role_of(user.account_id))
         .join(Account, Account.id == Project.account_id)
         .where(Project.id == project_id, Project.deleted_at.is_(None))
     )
@@ -147,10 +147,10 @@ def find_access(
 
 
 def lock_before_roles(*conditions: ColumnElement[bool], key_share: bool = False) -> None:
-    """Lock projects, with `key_share` only against changes; read roles in them by a next statement.
+    """Lock projects before a separate statement reads roles in them.
 
-    On PostgreSQL a statement that has waited for a lock still sees what was there before, such as
-    the role of somebody who was removed meanwhile. SQLite has one writer.
+    On PostgreSQL a statement that waited for a lock still sees the state before it, such as the
+    role of a member removed meanwhile. SQLite has one writer.
     """
     if not current_settings().is_sqlite:
         query = select(Project.id).where(*conditions).order_by(Project.id)
@@ -158,29 +158,29 @@ def lock_before_roles(*conditions: ColumnElement[bool], key_share: bool = False)
 
 
 def role_of(account_id: Any) -> ColumnElement[int]:
-    """Return the role of an account, or of a column with one's id, in a project; 0 for none.
+    """Return an account's role in a project, 0 for none, for queries that select from `project`.
 
-    It is the higher of those in the project and in all of its owner's. For queries that select from
-    `project`.
+    It is the higher of the role in the project and that in all of its owner's projects.
+    `account_id` may be a column.
     """
-    given = (
+    as_member = (
         select(func.coalesce(func.max(_RANK), 0))
         .where(Member.account_id == account_id)
         .where(or_(Member.project_id == Project.id, Member.owner_id == Project.account_id))
         .correlate_except(Member)
         .scalar_subquery()
     )
-    return case((Project.account_id == account_id, int(Role.OWNER)), else_=given)
+    return case((Project.account_id == account_id, int(Role.OWNER)), else_=as_member)
 
 
 def has_role(account_id: Any, needed: Role) -> ColumnElement[bool]:
-    """Return the condition for an account to have this role or more; see `role_of`."""
+    """Return the condition that an account has at least this role; see `role_of`."""
     return role_of(account_id) >= int(needed)
 
 
 @asks_for_more.connect
 def is_asked_for_more(account_id: str) -> bool:
-    """Return whether a project that the account may open asks for more than a password."""
+    """Return whether a project that the account may open requires more than a password."""
     query = (
         select(Project.id)
         .join(Account, Account.id == Project.account_id)
@@ -200,42 +200,33 @@ def list_joined_projects(account_id: str) -> Sequence[Project]:
 
 
 def search_shared(account_id: str, q: str, skip: int, limit: int) -> Sequence[Project]:
-    """Return so many of the projects that the account owns or is in, with all words of `q`.
-
-    These are looked for in names and addresses. The most recent come first; each part of the query
-    ends at the limit.
-    """
-    is_found = and_(true(), *map(_has_word, q.split()[:MAX_WORDS]))
-    found = union_all(*_pick_shared(account_id, is_found, skip + limit)).subquery()
-    return db.session.scalars(
-        select(Project)
-        .where(Project.id.in_(select(found.c.id)))
-        .order_by(Project.created_at.desc(), Project.id.desc())
-        .offset(skip)
-        .limit(limit)
-    ).all()
+    """Return the newest projects that the account owns or is in, by words in name and address."""
+    matches = and_(true(), *map(_has_word, q.split()[:MAX_WORDS]))
+    query = _select_newest(_pick_shared(account_id, matches, skip + limit))
+    return db.session.scalars(query.offset(skip).limit(limit)).all()
 
 
 def list_last_shared(account_id: str, opened: Sequence[str], limit: int) -> Sequence[Project]:
     """Return the shared projects among `opened`, in that order, and then the newest `limit`."""
     parts = _pick_shared(account_id, true(), limit)
     parts += _pick_shared(account_id, Project.id.in_(opened), limit) if opened else ()
-    found = union_all(*parts).subquery()
-    rows = db.session.scalars(
-        select(Project)
-        .where(Project.id.in_(select(found.c.id)))
-        .order_by(Project.created_at.desc(), Project.id.desc())
-    ).all()
     places = {project_id: place for place, project_id in enumerate(opened)}
+    rows = db.session.scalars(_select_newest(parts))
     return sorted(rows, key=lambda row: places.get(row.id, len(places)))
+
+
+def _select_newest(parts: Sequence[Select[tuple[str]]]) -> Select[Project]:
+    ids = union_all(*parts).subquery()
+    query = select(Project).where(Project.id.in_(select(ids.c.id)))
+    return query.order_by(Project.created_at.desc(), Project.id.desc())
 
 
 def _pick_shared(
     account_id: str, condition: ColumnElement[bool], limit: int
 ) -> tuple[Select[tuple[str]], ...]:
-    """Return queries of the ids of the newest projects: the account's own, and others'.
+    """Return queries for the ids of the newest projects: the account's own, and others'.
 
-    Each reads an index; together in one condition they would read all projects.
+    Each reads an index; one query with all the conditions would read every project.
     """
     newest = (Project.created_at.desc(), Project.id.desc())
     picked = select(Project.id).where(Project.deleted_at.is_(None), condition)
@@ -245,7 +236,7 @@ def _pick_shared(
         picked.join(Member, Member.project_id == Project.id).where(is_member),
         picked.join(Member, Member.owner_id == Project.account_id).where(is_member),
     )
-    # A part of a union can't be ordered by itself on SQLite.
+    # SQLite can't order a single part of a union.
     return tuple(select(part.order_by(*newest).limit(limit).subquery().c.id) for part in parts)
 
 
@@ -254,28 +245,24 @@ def _has_word(word: str) -> ColumnElement[bool]:
     return or_(*(column.icontains(word, autoescape=True) for column in columns))
 
 
-# The projects that a caller of the API reaches.
+# The projects that a caller of the API may access.
 
-
-_IS_REACHED = (
+_IS_ACCESSIBLE = (
     Project.id == bindparam("project_id"),
     Project.account_id == bindparam("account_id"),
     Project.deleted_at.is_(None),
 )
-# Built once: almost every call of the API executes one of them, and building takes longer.
-_FIND_PROJECT = select(Project).where(*_IS_REACHED)
+# Built once: almost every request to the API executes one, and building takes longer than that.
+_FIND_PROJECT = select(Project).where(*_IS_ACCESSIBLE)
 _LOCK_PROJECT = _FIND_PROJECT.with_for_update()
-_FIND_VERSION = Prepared(select(Project.feed_version).where(*_IS_REACHED))
+_FIND_VERSION = Prepared(select(Project.feed_version).where(*_IS_ACCESSIBLE))
 
 
 def find_project(caller: Caller, project_id: str, *, is_locked: bool) -> Project:
-    """Return a project that the caller reaches, locked if it is to change; raise `NotFound`."""
-    values = _name_reached(caller, project_id)
+    """Return a project that the caller may access; raise `NotFound`."""
     query = _LOCK_PROJECT if is_locked else _FIND_PROJECT
-    project = db.session.scalars(query, values).one_or_none()
-    if project is None:
-        raise NotFound
-    return project
+    project = db.session.scalars(query, _bind(caller, project_id)).one_or_none()
+    return require_found(project)
 
 
 _TAKE_TURN = Prepared(
@@ -297,33 +284,28 @@ _TAKE_TURN = Prepared(
 
 
 def take_turn(caller: Caller, project_id: str) -> Turn:
-    """Look up a project that the caller reaches, lock it, and let it change by one testimonial.
+    """Find and lock a project that the caller may access, and advance its counters.
 
-    That is what `find_project`, `mark_changed`, `next_time` and taking the number of an event do
-    one by one, in a quarter of the time. The event has to follow. Raises `NotFound`.
+    Does what `find_project`, `mark_changed`, `next_time` and numbering an event do one by one, in a
+    quarter of the time. The caller must then record the event. Raises `NotFound`.
     """
-    values: dict[str, Any] = _name_reached(caller, project_id)
-    values["now"] = clock.to_milliseconds(clock.now())
-    row = _TAKE_TURN.one(db.session().connection(), values)
-    if row is None:
-        raise NotFound
+    now = clock.to_milliseconds(clock.now())
+    values = {**_bind(caller, project_id), "now": now}
+    row = require_found(_TAKE_TURN.one(db.session().connection(), values))
     number, time, newest, entry = row
     return Turn(project_id, caller.id, number, newest, entry, clock.from_milliseconds(time))
 
 
-def _name_reached(caller: Caller, project_id: str) -> dict[str, str]:
+def _bind(caller: Caller, project_id: str) -> dict[str, str]:
     if not is_identifier(project_id) or caller.project_id not in (None, project_id):
         raise NotFound
     return {"project_id": project_id, "account_id": caller.id}
 
 
 def find_version(caller: Caller, project_id: str) -> int:
-    """Return the feed version of a project that the caller reaches; raise `NotFound`.
+    """Return the feed version of a project that the caller may access; raise `NotFound`.
 
     Reads nothing else, since every request answered from the cache needs it.
     """
-    values = _name_reached(caller, project_id)
-    row = _FIND_VERSION.one(db.session().connection(), values)
-    if row is None:
-        raise NotFound
-    return int(row[0])
+    row = _FIND_VERSION.one(db.session().connection(), _bind(caller, project_id))
+    return int(require_found(row)[0])

@@ -86,13 +86,12 @@ def get_project(project: Project) -> Project:
 def get_brand(project: Project) -> Any:
     """Read the brand.
 
-    What was set of it, null for what wasn't. ``brand`` beside it is in effect, on every surface
-    that has no color, font or logo of its own; what is read on the owner's website may change it,
-    which no ETag tells.
+    The fields that were set; the others are null. ``brand`` is the brand in effect, for every
+    surface without a color, font or logo of its own. Reading the owner's website may change it
+    without a new ETag.
     """
-    return (
-        dict.fromkeys(BrandUpdateSchema().fields) | project.brand | {"brand": find_brand(project)}
-    )
+    unset = dict.fromkeys(BrandUpdateSchema().fields)
+    return unset | project.brand | {"brand": find_brand(project)}
 
 
 @projects.resource(
@@ -201,7 +200,7 @@ def set_domain(project: Project, body: Values) -> CustomDomain:
 
 
 def _look_up(caller: Caller, domain: CustomDomain) -> tuple[str, domains.Finding]:
-    # Counting closes the session.
+    # `count` closes the session, and with it `domain`.
     host = domain.host
     limiter.count(CHECKS_PER_ACCOUNT, caller.id)
     return host, domains.look_at(host)

@@ -1,4 +1,4 @@
-"""A project's brand: set once, and what every surface looks like that has no value of its own."""
+"""A project's brand: how every surface looks that has no settings of its own."""
 
 import json
 import re
@@ -25,23 +25,23 @@ from testimonials.projects.events import PROJECT_CHANGED
 from testimonials.projects.models import Project
 from testimonials.projects.projects import mark_edited
 
-# By trade: its color until a business has one of its own, so that no project is grey or indigo;
-# beginnings of words that tell it, in the languages of the public pages and without accents; and
-# the types of schema.org. A word that has a trade's at its end is of that trade too: Landbäckerei.
+# For each trade: a color for businesses without one, the beginnings of words that name it in the
+# languages of the public pages (without accents), and its schema.org types. Longer words may also
+# be the second half of a compound: Landbäckerei.
 _FILE = Path(__file__).with_name("trades.json")
-_KNOWN: dict[str, dict[str, Any]] = json.loads(_FILE.read_text(encoding="utf-8"))
-TRADES: dict[str, str] = {trade: known["color"] for trade, known in _KNOWN.items()}
-_WORDS = {trade: known["words"].split() for trade, known in _KNOWN.items()}
-SCHEMA_TRADES = {kind: trade for trade, each in _KNOWN.items() for kind in each["schema"].split()}
-TRADE_NAMES: dict[str, str] = {trade: known["texts"][0] for trade, known in _KNOWN.items()}
+_DATA: dict[str, dict[str, Any]] = json.loads(_FILE.read_text(encoding="utf-8"))
+TRADES: dict[str, str] = {trade: data["color"] for trade, data in _DATA.items()}
+_WORDS = {trade: data["words"].split() for trade, data in _DATA.items()}
+SCHEMA_TRADES = {kind: trade for trade, data in _DATA.items() for kind in data["schema"].split()}
+TRADE_NAMES: dict[str, str] = {trade: data["texts"][0] for trade, data in _DATA.items()}
 # `site`: as the owner's website.
 FONTS = ("site", "plain", "classic")
-# What stands for a website's font on our own pages and in mails: we copy nobody's font files.
+# What stands in for the website's font on our own pages and in mails; we don't copy font files.
 TYPEFACES = ("plain", "rounded", "classic")
 
 
 class FoundSchema(StrictSchema):
-    """What the website has, as far as it was read."""
+    """What was read on the owner's website."""
 
     color = Colour()
     trade = Choice(*TRADES)
@@ -52,7 +52,7 @@ class FoundSchema(StrictSchema):
 
 
 class BrandUpdateSchema(StrictSchema):
-    """What the owner or an agent sets of the brand; null takes it back."""
+    """The fields of the brand that the owner or an agent sets; null unsets one."""
 
     color = Colour(allow_none=True, description="All others follow from it.")
     font = Choice(
@@ -62,7 +62,7 @@ class BrandUpdateSchema(StrictSchema):
 
 
 class StoredBrandSchema(StrictSchema):
-    """The brand as it is stored: only what was set, and what was read."""
+    """The brand as it is stored: only the fields that were set, and what was read."""
 
     color = Colour()
     trade = Choice(*TRADES)
@@ -70,14 +70,13 @@ class StoredBrandSchema(StrictSchema):
     read = fields.Nested(FoundSchema)
 
 
-# These count only as whole words.
+# These match only as whole words.
 _WHOLE = {"pan", "spa", "app", "apps", "dev", "ai", "api", "data", "nail", "wine", "book"}
-_LONG = 6
 
 
 @dataclass(frozen=True)
 class Brand:
-    """What is in effect: the owner's choice, else what their website has, else their trade's."""
+    """The brand in effect: what the owner set, else what their website or their trade says."""
 
     name: str
     website: str
@@ -86,17 +85,17 @@ class Brand:
     # One of `FONTS` and one of `TRADES`.
     font: str
     trade: str
-    # Of the website, one of `TYPEFACES`.
+    # The website's, one of `TYPEFACES`.
     site_typeface: str = TYPEFACES[0]
 
     @property
     def typeface(self) -> str:
-        """The one of `TYPEFACES` in which our own pages and mails are."""
+        """The one of `TYPEFACES` for our own pages and mails."""
         return self.site_typeface if self.font == "site" else self.font
 
 
 def find_brand(project: Project) -> Brand:
-    """Return the project's brand; needs no statement."""
+    """Return the project's brand, without a query."""
     trade = _read(project, "trade") or guess_trade(project.name)
     return Brand(
         name=project.name,
@@ -110,61 +109,61 @@ def find_brand(project: Project) -> Brand:
 
 
 def _read(project: Project, name: str) -> Any:
-    """Return what was set, else what a reading of the website found."""
+    """Return what was set, else what was read on the website."""
     return project.brand.get(name) or project.brand.get("read", {}).get(name)
 
 
 @dataclass(frozen=True)
 class Button:
-    """The colors of a button and of what is written on it, in both themes."""
+    """The colors of a button and of its text, in both themes."""
 
     light: tuple[str, str]
     dark: tuple[str, str]
 
 
 def find_button(project: Project) -> Button:
-    """Return how the collection page's button looks: its own color, else the brand's.
+    """Return the colors of the collection page's button: its own, else the brand's.
 
-    Its own stays as it is: where its text could not be read, it gets another text.
+    A text color that could not be read on the button's own color is replaced.
     """
     own, text = (project.page_config[name] for name in ("buttonColor", "buttonTextColor"))
     if own is None:
-        both = derive_colours(find_brand(project).color)
-        return Button(*((each["solid"], each["on"]) for each in (both.light, both.dark)))
+        derived = derive_colours(find_brand(project).color)
+        return Button(*((theme["solid"], theme["on"]) for theme in (derived.light, derived.dark)))
     colors = own, find_text(own, text or TEXTS[0])
     return Button(colors, colors)
 
 
 def page_color(project: Project) -> str:
-    """Return the color from which all others of the collection page and of mails follow."""
+    """Return the color from which the others of the collection page and of mails are derived."""
     return str(project.page_config["buttonColor"] or find_brand(project).color)
 
 
 def page_logo_id(project: Project) -> str | None:
-    """Return the image of the collection page's logo: its own, else the brand's."""
+    """Return the id of the collection page's logo: its own, else the brand's."""
     return project.logo_id or project.brand_logo_id
 
 
 def brand_logo_id(project: Project) -> str | None:
-    """Return the image of the brand's logo, which a page's own was before there was a brand."""
+    """Return the id of the brand's logo, which was the page's before there were brands."""
     return project.brand_logo_id or project.logo_id
 
 
-# Sent with a locked project and its brand as it was `before`: what widgets have of their own goes
-# where it is the same, and all of it without one.
+# Sent with a locked project and its brand `before` the change. Widgets drop their own settings that
+# equal it; without `before` they drop all of them.
 brand_changed = Signal()
 
 
 def update_brand(project: Project, values: Mapping[str, Any]) -> bool:
-    """Change what is set of the locked project's brand; return whether anything changed.
+    """Change the locked project's brand; return whether anything changed.
 
-    A surface whose own color was the brand's follows it: it had nothing of its own.
+    A surface whose own color equals the brand's follows the change.
     """
     merged = {**project.brand, **values}
-    set_now = {name: each for name, each in merged.items() if each is not None}
-    if set_now == project.brand:
+    brand = {name: value for name, value in merged.items() if value is not None}
+    if brand == project.brand:
         return False
-    before, project.brand = find_brand(project), set_now
+    before, project.brand = find_brand(project), brand
     follow_brand(project, before)
     mark_edited(project)
     return True
@@ -181,7 +180,7 @@ def set_brand_logo(project: Project, image: Image | None) -> None:
 
 
 def use_brand(project: Project) -> None:
-    """Take away all that the surfaces of the locked project have of their own."""
+    """Remove the own colors and logo of all surfaces of the locked project."""
     project.page_config = project.page_config | {"buttonColor": None, "buttonTextColor": None}
     if project.brand_logo_id:
         project.logo_id = None
@@ -190,7 +189,7 @@ def use_brand(project: Project) -> None:
 
 
 def follow_brand(project: Project, before: Brand) -> None:
-    """Take away what surfaces have of their own, where that is what the brand was."""
+    """Remove the own colors of surfaces where they equal those of the brand `before`."""
     if (project.page_config["buttonColor"] or "").upper() == before.color:
         project.page_config = project.page_config | {"buttonColor": None, "buttonTextColor": None}
     brand_changed.send(project, before=before)
@@ -213,15 +212,14 @@ def change_brand(project: Project, _target: str | None, values: Values, _actor: 
 @lru_cache(maxsize=1000)
 def guess_trade(name: str) -> str:
     folded = normalize("NFKD", name).lower()
-    words = re.findall(r"[a-z]+", re.sub("[\u0300-\u036f]", "", folded))
-    for word in words:
-        for trade, known in _WORDS.items():
-            if any(_matches(word, each) for each in known):
+    for word in re.findall(r"[a-z]+", re.sub("[\u0300-\u036f]", "", folded)):
+        for trade, stems in _WORDS.items():
+            if any(_matches(word, stem) for stem in stems):
                 return trade
     return "anything"
 
 
-def _matches(word: str, known: str) -> bool:
-    if known in _WHOLE:
-        return word == known
-    return word.startswith(known) or (len(known) >= _LONG and known in word)
+def _matches(word: str, stem: str) -> bool:
+    if stem in _WHOLE:
+        return word == stem
+    return word.startswith(stem) or (len(stem) >= 6 and stem in word)

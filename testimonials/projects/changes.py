@@ -1,6 +1,6 @@
-"""`@change`: what agents may do at once or propose, declared by each feature beside its rules.
+"""`@change`: a change that agents make or propose, declared by each feature beside its rules.
 
-The API's views and accepted proposals both run what is declared, so that both do the same.
+The API's views and accepted proposals run the same function.
 """
 
 from bisect import insort
@@ -26,21 +26,21 @@ Values = dict[str, Any]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a change made."""
+    """The result of a change."""
 
-    # What the proposal remembers for the agent, such as the id of a new testimonial.
+    # Stored with the proposal for the agent, such as the id of a new testimonial.
     result: Values = field(default_factory=dict)
-    # What the API answers, if no GET of it shows what was changed.
+    # The data of the API's answer, if no GET shows what was changed.
     data: Any = None
-    # What undoes it (`undo_batch`), where something does.
+    # The batch that `undo_batch` takes, if the change can be undone.
     undo: str | None = None
 
 
-# Takes the locked project, the target's id, the loaded values and how the history names who acts.
-# Where people are asked by mail, the account is locked before the project.
+# Takes the locked project, the target's id, the loaded values, and the actor's name for the
+# history. If people are asked by mail, the account is locked before the project.
 Apply = Callable[[Project, str | None, Values, str], Outcome]
-# Takes the same but who acts, and returns the values as they are now, by the API's names. Raises
-# `NotFound` for a target or a picture that isn't there.
+# Takes the same without the actor, and returns the current values by the API's names. Raises
+# `NotFound` for a missing target or picture.
 Before = Callable[[Project, str | None, Values], Values]
 
 
@@ -48,30 +48,30 @@ Before = Callable[[Project, str | None, Values], Values]
 class Change:
     """One kind of change."""
 
-    # In a few words, after "would" or "proposed to".
+    # A few words that follow "would" or "proposed to".
     title: str
-    # Checks the values. A proposal stores what it dumps, and loads that again when it is accepted.
+    # Checks the values. A proposal stores its dump, which is loaded when the proposal is accepted.
     schema: StrictSchema
-    # Lets a caller do it at once.
+    # The scope that a caller needs to make the change without a proposal.
     scope: Scope
     apply: Apply
     before: Before
-    # The message of the API's answer when it was done.
+    # The message of the API's answer.
     done: str
     needs_target: bool
 
     def read_before(self, project: Project, target_id: str | None, values: Values) -> Values:
-        """Return what is there now of the fields that `values` would change."""
+        """Return the current values of the fields that `values` would change."""
         if (target_id is None) is self.needs_target:
             rule = "Name the testimonial." if self.needs_target else "This kind has no target."
             raise ValidationFailed.of({"targetId": [rule]})
+        changed = self.schema.dump(values)
         now = self.before(project, target_id, values)
-        wanted = self.schema.dump(values)
-        return {name: value for name, value in now.items() if name in wanted}
+        return {name: value for name, value in now.items() if name in changed}
 
 
 CHANGES: Declared[Change] = Declared()
-# The body of a proposal, by kind, and the kinds in one order however they are loaded. The API's
+# The body of a proposal by kind, and the kinds sorted, whatever the order of imports. The API's
 # document is made from these once every feature has declared its changes.
 PROPOSALS: Declared[StrictSchema] = Declared()
 KINDS: list[str] = []
@@ -114,17 +114,14 @@ def _describe_proposal(kind: str, schema: type[StrictSchema], needs_target: bool
 
 
 def finish(project: Project, event: EventType, *, is_changed: bool) -> Outcome:
-    """Record a change of the project, if there was one."""
+    """Record a change to the project, if there was one."""
     if is_changed:
         record(event, project)
     return Outcome()
 
 
 def kinds_of(access: "Access") -> list[str]:
-    """Return the kinds of proposals that somebody may decide about.
-
-    Colleagues who only moderate decide about testimonials alone.
-    """
+    """Return the kinds of proposals that somebody may decide; moderators only testimonials."""
     return [
         kind
         for kind, change in CHANGES.whole().items()

@@ -62,21 +62,21 @@ PAGE_CONFIG: dict[str, Any] = {
 }
 
 
-# What a surface has from the brand until it is set for it alone; None in what is stored.
+# Settings that come from the brand until they are set for a surface; stored as None.
 INHERITED = {"palette", "buttonColor", "buttonTextColor"}
 
 
 def fill_in(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return stored settings as the API answers them: what was not set has the default."""
-    usual = PAGE_CONFIG if "buttonColor" in config else WIDGET_CONFIG
+    """Return stored settings as the API answers them, with the default for what was not set."""
+    defaults = PAGE_CONFIG if "buttonColor" in config else WIDGET_CONFIG
     return {
-        name: usual[name] if value is None and name in INHERITED else value
+        name: defaults[name] if value is None and name in INHERITED else value
         for name, value in config.items()
     }
 
 
 def inherit(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of a new project, with nothing set that the brand says."""
+    """Return the settings of a new project, which leaves to the brand what it can."""
     return {**config, **dict.fromkeys(INHERITED & config.keys())}
 
 
@@ -87,10 +87,8 @@ def default_page_config(business_name: str) -> dict[str, Any]:
     return config
 
 
-# The keys of `Project.dashboard_config`, and their values.
-#
-# Other keys are refused, since a project's archive is imported by this schema: a key that is
-# missing here would be lost.
+# The keys of `Project.dashboard_config` and their values. Other keys are rejected: archives are
+# imported by this schema, so they would lose one that is missing here.
 
 IS_HIDDEN, KEEPS_SAMPLES = "hidesChecklist", "keepsSamples"
 SHARE_MESSAGE, CTA, RATED, MADE_WITH = "shareMessage", "cta", "rated", "madeWith"
@@ -99,9 +97,9 @@ MESSAGE_LENGTH = 2_000
 CTA_LABEL_LENGTH = 60
 URL_LENGTH = 500
 RATED_NAME_LENGTH = 120
-# What a site is made with.
+# What a website is made with.
 SITES = ("wordpress", "shopify", "webflow", "wix", "squarespace", "framer", "other", "code")
-# Search engines may show ratings of these, but never of a business that collects its own.
+# Search engines may show ratings of these, but not those that a business collects about itself.
 RATED_KINDS = ("Product", "SoftwareApplication", "Course")
 
 
@@ -120,9 +118,9 @@ class RatedSchema(StrictSchema):
 
 
 class DashboardConfigSchema(StrictSchema):
-    """All keys; one that is missing has never been set."""
+    """All keys; a missing one has never been set."""
 
-    # No longer set; projects and archives from before have them.
+    # No longer set, but older projects and archives have them.
     hasLooked = Switch()
     hasShared = Switch()
     hidesChecklist = Switch()
@@ -137,6 +135,6 @@ KEYS = frozenset(DashboardConfigSchema().fields)
 
 
 def require_known(config: Mapping[str, Any], before: Mapping[str, Any] | None) -> None:
-    """Raise `ValueError` for an unknown key, unless it was stored already (by a newer version)."""
+    """Raise `ValueError` for an unknown key, unless a newer version stored it before."""
     if unknown := sorted(config.keys() - KEYS - (before or {}).keys()):
         raise ValueError(f"dashboard_config has no {', '.join(unknown)}")

@@ -1,4 +1,4 @@
-"""A project's own host name: claiming, checking, serving it; what proxies ask about one."""
+"""A project's own host name: claiming, checking and serving it, and what proxies ask about it."""
 
 import hashlib
 import hmac
@@ -32,26 +32,25 @@ from testimonials.projects.events import DOMAIN_ADDED, DOMAIN_LOST, DOMAIN_REMOV
 from testimonials.projects.models import TXT_PREFIX, CustomDomain, Project
 from testimonials.projects.projects import lock_project, mark_edited
 
-# What is found out about a host name, without the database: its records, and who answers there.
+# Looking a host name up, without the database: its records, and who answers there.
 
 LOOKUP_SECONDS, ANSWER_SECONDS = 8.0, 5.0
 MOST_BYTES = 200
-MOST_NAMED = 5
 
 
 @dataclass(frozen=True)
 class Finding:
-    # None: nobody could say.
+    # The TXT records; None if the look-up failed.
     texts: list[str] | None
     points_to: list[str] = field(default_factory=list)
     is_here: bool = False
-    # Whether it certainly leads elsewhere; where neither, it couldn't be opened.
+    # It certainly leads elsewhere. If neither is set, it couldn't be opened.
     is_elsewhere: bool = False
     problem: str = ""
 
 
 def make_mark() -> str:
-    """Return what this service, and no other, answers at every host name that leads to it."""
+    """Return what only this service answers, at every host name that leads to it."""
     key = current_settings().secret_key.encode()
     return hmac.new(key, b"testimonials:own-hosts", hashlib.sha256).hexdigest()
 
@@ -62,44 +61,43 @@ NOT_PUBLIC = gettext_noop("It leads to an address in no public network.")
 
 
 def look_at(host: str) -> Finding:
-    """Look a host name up and open it; takes a quarter of a minute at most."""
-    end = time.monotonic() + LOOKUP_SECONDS
+    """Look a host name up and request it; takes 15 seconds at most."""
+    deadline = time.monotonic() + LOOKUP_SECONDS
     server = current_settings().dns_resolver
     try:
-        texts = http_client.look_up(TXT_PREFIX + host, ("TXT",), server, end).texts
-        records = http_client.look_up(host, ("A", "AAAA"), server, end)
+        texts = http_client.look_up(TXT_PREFIX + host, ("TXT",), server, deadline).texts
+        records = http_client.look_up(host, ("A", "AAAA"), server, deadline)
     except http_client.LookupFailed as error:
         return Finding(None, problem=f"The name server didn’t say: {error}.")
-    points_to = (records.names[:1] or records.addresses)[:MOST_NAMED]
+    points_to = (records.names[:1] or records.addresses)[:5]
     if not records.addresses:
         problem = NO_ADDRESS_YET if not points_to else NO_ADDRESS
         return Finding(texts, points_to, is_elsewhere=True, problem=problem)
-    return _open(host, Finding(texts, points_to), records, _find_ours(server, end))
+    return _open(host, Finding(texts, points_to), records, _own_addresses(server, deadline))
 
 
-def _find_ours(server: str, end: float) -> list[str]:
+def _own_addresses(server: str, deadline: float) -> list[str]:
     name = target_host()
     try:
         return [str(ipaddress.ip_address(name))]
     except ValueError:
         pass
     try:
-        return http_client.look_up(name, ("A", "AAAA"), server, end).addresses
+        return http_client.look_up(name, ("A", "AAAA"), server, deadline).addresses
     except http_client.LookupFailed:
         return []
 
 
-def _open(host: str, found: Finding, records: http_client.Records, ours: list[str]) -> Finding:
+def _open(host: str, finding: Finding, records: http_client.Records, own: list[str]) -> Finding:
     allows_any = current_settings().webhook_addresses == "any"
 
     def is_allowed(address: str, _port: int) -> bool:
-        return allows_any or address in ours or http_client.is_public(address)
+        return allows_any or address in own or http_client.is_public(address)
 
-    points_here = target_host() in records.names or bool(set(records.addresses) & set(ours))
-    url = host_mark_url(host)
+    points_here = target_host() in records.names or bool(set(records.addresses) & set(own))
     try:
         answer = http_client.ask(
-            url,
+            host_mark_url(host),
             ANSWER_SECONDS,
             MOST_BYTES,
             is_allowed,
@@ -107,37 +105,29 @@ def _open(host: str, found: Finding, records: http_client.Records, ours: list[st
             addresses=records.addresses,
         )
     except http_client.AddressRefused:
-        return replace(found, is_elsewhere=True, problem=NOT_PUBLIC)
+        return replace(finding, is_elsewhere=True, problem=NOT_PUBLIC)
     except (http_client.UrlRefused, OSError) as error:
-        return replace(
-            found, is_elsewhere=not points_here, problem=_explain(host, error, points_here)
+        reason = getattr(error, "verify_message", "") or getattr(error, "strerror", "") or error
+        problem = ": ".join(
+            filter(None, (f"{own_host_url(host)} can’t be opened", str(reason)[:120]))
         )
+        problem = f"It points here, but {problem}." if points_here else f"{problem}."
+        return replace(finding, is_elsewhere=not points_here, problem=problem)
     is_here = hmac.compare_digest(answer.content, make_mark().encode())
     problem = "" if is_here else f"Something else answers there, with status {answer.status}."
-    return replace(found, is_here=is_here, is_elsewhere=not is_here, problem=problem)
-
-
-def _explain(host: str, error: Exception, points_here: bool) -> str:
-    reason = str(getattr(error, "verify_message", "") or getattr(error, "strerror", "") or error)
-    said = f": {reason[:120]}" if reason else ""
-    if points_here:
-        return f"It points here, but {own_host_url(host)} can’t be opened{said}."
-    return f"{own_host_url(host)} can’t be opened{said}."
+    return replace(finding, is_here=is_here, is_elsewhere=not is_here, problem=problem)
 
 
 # Which host names a project may have.
 
 LONGEST = 253 - len("_testimonials.")
 _LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
-# Names that lead to machines of one's own, or to nothing.
+# Names that lead to the local network, or nowhere.
 LOCAL = frozenset({"localhost", "local", "internal", "invalid", "onion", "arpa", "localdomain"})
 
 
 def read_host(text: str) -> str:
-    """Return a host name as the DNS has it; what surrounds it in an address is left out.
-
-    Raises `ValidationFailed`.
-    """
+    """Return the host name in a text, which may be a URL, in ASCII; raise `ValidationFailed`."""
     text = text.strip().lower()
     text = re.sub(r"\Ahttps?://", "", text).partition("/")[0].rstrip(".")
     try:
@@ -157,16 +147,14 @@ def _refuse(message: str) -> ValidationFailed:
     return ValidationFailed.of({"host": [message]})
 
 
-# The rules of own host names: who may have which, and when links use it.
+# Who holds a host name, and when links use it.
 #
-# `project` is locked wherever something changes. A name is held by the project whose token its TXT
-# record says; `Project.own_host` is set while this service answers there.
+# Whatever changes something takes the locked project. The project whose token is in the TXT record
+# holds the name; `Project.own_host` is set while this service answers there.
 
-# How long a name stays whose TXT record is gone: a mistake in a zone is no farewell.
+# A name is kept this long without its TXT record, which may be missing by mistake.
 KEPT_WITHOUT_RECORD = timedelta(days=3)
-SOON, LATER, SELDOM = timedelta(minutes=5), timedelta(hours=1), timedelta(hours=6)
-EAGER = timedelta(days=1)
-# Each may take a quarter of a minute, for which other jobs wait.
+# Each look-up may take 15 seconds, for which other jobs wait.
 DUE_AT_ONCE = 5
 
 
@@ -183,20 +171,20 @@ def find_domain(project: Project) -> CustomDomain | None:
 
 
 def get_domain(project: Project) -> CustomDomain:
-    found = find_domain(project)
-    if found is None:
+    domain = find_domain(project)
+    if domain is None:
         raise DomainMissing
-    return found
+    return domain
 
 
 def list_domains() -> Sequence[tuple[CustomDomain, Project]]:
-    """Return all own host names with their projects, for the operator, by name."""
+    """Return all own host names with their projects, ordered by name."""
     query = select(CustomDomain, Project).join(Project, Project.id == CustomDomain.project_id)
     return [(row[0], row[1]) for row in db.session.execute(query.order_by(CustomDomain.host))]
 
 
 def count_domains() -> Row[int, int, int]:
-    """Count the names: `total`, those `serving`, and `troubled` those whose TXT record is gone."""
+    """Count all names, those `serving`, and those without their TXT record (`troubled`)."""
     query = (
         select(
             func.count().label("total"),
@@ -211,8 +199,7 @@ def count_domains() -> Row[int, int, int]:
 
 
 def is_served(host: str) -> bool:
-    """Return whether a certificate may be asked for: somebody has proved that the name is theirs,
-    and their project is there."""
+    """Return whether a certificate may be requested: an existing project holds the name."""
     query = (
         select(CustomDomain.host)
         .join(Project, Project.id == CustomDomain.project_id)
@@ -226,21 +213,18 @@ def is_served(host: str) -> bool:
 
 
 def set_domain(project: Project, text: str) -> CustomDomain:
-    """Say which host name the project shall have; it begins to be looked up.
+    """Set the project's host name, which jobs then look up; raise `ValidationFailed`.
 
-    The same again changes nothing. Raises `ValidationFailed`.
+    Setting the same name again changes nothing.
     """
     host = read_host(text)
     domain = find_domain(project)
-    if domain is not None and domain.host == host:
-        return domain
     if domain is not None:
+        if domain.host == host:
+            return domain
         remove_domain(project)
-    domain = CustomDomain(
-        project_id=project.id,
-        host=host,
-        token=f"testimonials-{secrets.token_hex(16)}",
-    )
+    token = f"testimonials-{secrets.token_hex(16)}"
+    domain = CustomDomain(project_id=project.id, host=host, token=token)
     db.session.add(domain)
     db.session.flush()
     record(DOMAIN_ADDED, project, host=host)
@@ -257,36 +241,39 @@ def remove_domain(project: Project) -> None:
 
 
 def note_finding(project: Project, host: str, finding: Finding) -> CustomDomain | None:
-    """Store what was found out about the project's host name; None if it has another by now."""
+    """Store what a look-up found about the project's host name; None if the name has changed."""
     domain = find_domain(project)
     if domain is None or domain.host != host:
         return None
-    domain.checked_at = clock.now()
+    now = domain.checked_at = clock.now()
     domain.problem = finding.problem
-    if finding.texts is None:
-        _plan(domain)
-        return domain
-    domain.points_to = finding.points_to
-    if domain.token in finding.texts:
-        domain.missing_since = None
-        if not domain.is_held:
-            _take(project, domain, finding.texts)
-    elif domain.is_held:
-        domain.missing_since = domain.missing_since or clock.now()
-        if domain.missing_since <= clock.now() - KEPT_WITHOUT_RECORD:
-            _lose(project, domain)
-    if domain.is_held and finding.is_here:
-        domain.serving_since = domain.serving_since or clock.now()
-        _use(project, domain.host)
-    elif finding.is_elsewhere or not domain.is_held:
-        domain.serving_since = None
-        _use(project, None)
-    _plan(domain)
+    if finding.texts is not None:
+        domain.points_to = finding.points_to
+        if domain.token in finding.texts:
+            domain.missing_since = None
+            if not domain.is_held:
+                _take(project, domain, finding.texts)
+        elif domain.is_held:
+            domain.missing_since = domain.missing_since or now
+            if domain.missing_since <= now - KEPT_WITHOUT_RECORD:
+                _lose(project, domain)
+        if domain.is_held and finding.is_here:
+            domain.serving_since = domain.serving_since or now
+            _use(project, domain.host)
+        elif finding.is_elsewhere or not domain.is_held:
+            domain.serving_since = None
+            _use(project, None)
+    # Look again soon while somebody waits for it, and rarely once it works.
+    if domain.serving_since and not domain.missing_since and not domain.problem:
+        domain.next_check_at = now + timedelta(hours=6)
+    else:
+        is_new = now - domain.created_at < timedelta(days=1)
+        domain.next_check_at = now + (timedelta(minutes=5) if is_new else timedelta(hours=1))
     return domain
 
 
 def _take(project: Project, domain: CustomDomain, texts: Sequence[str]) -> None:
-    """Let the project hold its name, unless somebody else does whose record is there too."""
+    """Let the project hold its name, unless another project's TXT record is there too."""
     holder = db.session.scalars(
         select(CustomDomain).where(CustomDomain.host == domain.host, CustomDomain.is_held.is_(True))
     ).one_or_none()
@@ -313,33 +300,22 @@ def _lose(project: Project, domain: CustomDomain) -> None:
 
 
 def _use(project: Project, host: str | None) -> None:
-    """Let links to the project's pages use a host name, or the service's own."""
+    """Set the host name for links to the project's pages; None stands for the service's own."""
     if project.own_host == host:
         return
     if host is not None:
-        taken = update(Project).where(Project.own_host == host, Project.id != project.id)
-        db.session.execute(taken.values(own_host=None, feed_version=Project.feed_version + 1))
+        others = update(Project).where(Project.own_host == host, Project.id != project.id)
+        db.session.execute(others.values(own_host=None, feed_version=Project.feed_version + 1))
     project.own_host = host
     mark_edited(project)
 
 
-def _plan(domain: CustomDomain) -> None:
-    """Choose when to look again: soon while somebody waits for it, seldom once it works."""
-    now = clock.now()
-    if domain.serving_since and not domain.missing_since and not domain.problem:
-        wait = SELDOM
-    else:
-        wait = SOON if now - domain.created_at < EAGER else LATER
-    domain.next_check_at = now + wait
-
-
-# Looking at host names, in requests and in the background; nothing waits for the DNS with a
-# transaction.
+# No transaction is open while the DNS is asked.
 
 
 @every("domains")
 def check_due_domains() -> int:
-    """Look at the names that are due and store what is found; return how many."""
+    """Look up the names that are due; return how many."""
     query = (
         select(CustomDomain.project_id, CustomDomain.host)
         .join(Project, Project.id == CustomDomain.project_id)
@@ -367,10 +343,10 @@ def describe_state(domain: Any) -> str:
 
 
 def list_own_hosts() -> dict[str, str]:
-    """Return the host names at whose root a project's public pages are, each with its slug.
+    """Return the slugs of projects by the host names that serve their public pages.
 
-    They are read on a connection of its own, since a request asks before it has one. The name of a
-    deleted project stays among them, so that nothing else of the service shows there.
+    Reads on its own connection, since a request asks before it has one. The names of deleted
+    projects are included, so that nothing else of the service shows there.
     """
     query = (
         select(CustomDomain.host, Project.slug)
@@ -386,17 +362,16 @@ def list_own_hosts() -> dict[str, str]:
 
 @site.get("/domains/ask")
 def answer_proxy() -> ResponseReturnValue:
-    """Answer 200 if a certificate may be asked for a host name, as Caddy's on-demand TLS wants."""
+    """Answer 200 if a certificate may be requested, for Caddy's on-demand TLS."""
     name = request.args.get("domain", "")
-    is_ours = name.lower() in own_names()
-    is_known = is_ours or is_served(name)
+    is_known = name.lower() in own_names() or is_served(name)
     text = "yes\n" if is_known else "There is nothing at this host name.\n"
     return Response(text, 200 if is_known else 404, mimetype="text/plain")
 
 
 @site.get("/domains/mark")
 def show_mark() -> Response:
-    """Say that this very service answers here, at whatever host name."""
+    """Prove that this service answers at the host name of the request."""
     response = Response(make_mark(), mimetype="text/plain")
     response.headers["Cache-Control"] = "no-store"
     return response

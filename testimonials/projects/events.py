@@ -6,7 +6,7 @@ from typing import Any
 from testimonials.core.audit import EventType
 from testimonials.core.http.i18n import gettext_noop
 
-# What receivers of webhooks are told of any change of what a project shows.
+# The webhook event for every change of what a project shows.
 PROJECT_UPDATED = "project.updated"
 
 

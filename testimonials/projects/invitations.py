@@ -34,7 +34,7 @@ from testimonials.projects.team import (
     set_role,
 )
 
-# Sending invitations and withdrawing them. The project is locked, or the owner's account.
+# Sending and withdrawing invitations takes the locked project, or the owner's locked account.
 
 INVITE_PER_ACCOUNT = Limit("invite-account", 30, "from one account")
 INVITE_PER_EMAIL = Limit("invite-email", 5, "for one e-mail address")
@@ -43,7 +43,6 @@ MAX_TEAM = 20
 LIFETIME = timedelta(days=7)
 # How long an expired invitation stays in the list, so that it can be sent again.
 EXPIRED_KEPT = timedelta(days=30)
-MOST_CHOSEN = 50
 TEAM_FULL = gettext_noop(
     "A project has room for %(most)s colleagues, including invitations. Remove one that you no "
     "longer need."
@@ -52,7 +51,7 @@ WORKSPACE_FULL = (
     f"All of your projects have room for {MAX_TEAM} colleagues, including invitations. Remove one "
     "that you no longer need."
 )
-# The first part of a link's token to all projects of an owner, where others have a project's id.
+# The first part of the token for all projects of an owner; others begin with a project's id.
 WORKSPACE = "workspace"
 
 invitation_purpose = TokenPurpose("member-invitation")
@@ -80,35 +79,35 @@ def invite(
     role: str,
     project_ids: Sequence[str] | None = None,
 ) -> NewInvitation:
-    """Invite an address (normalized) to a locked place; of an owner's projects to all or to some.
+    """Invite a normalized address to a locked place, or only to some of an owner's projects.
 
     `actor` is the inviter's role. Raises `RoleTooLow`, and `ValidationFailed` for an address that
     can't be invited.
     """
     require_over(actor, ROLES[role])
     invitations = list_invitations(place)
-    problem, taken, full = _look_for(place, email, ROLES[role])
+    problem, member_count, full = _check_members(place, email, ROLES[role])
     if problem is None and any(each.email == email for each in invitations):
         problem = f"{email} is already invited. Send the mail again from the list."
-    if problem is None and taken + len(invitations) >= MAX_TEAM:
+    if problem is None and member_count + len(invitations) >= MAX_TEAM:
         problem = full
     if problem is not None:
         raise ValidationFailed.of({"email": [problem]})
-    chosen = None if project_ids is None else _find_own(place.id, project_ids)
+    chosen = None if project_ids is None else _filter_owned(place.id, project_ids)
     invitation = TeamInvitation(**key_of(place), email=email, role=role, project_ids=chosen)
     db.session.add(invitation)
     return _renew(invitation, inviter)
 
 
 def name_invited(invitation: TeamInvitation) -> list[str]:
-    """Return the names of an owner's projects that an invitation names; none for all."""
+    """Return the names of the projects that an owner's invitation is limited to."""
     ids = invitation.project_ids or ()
     query = select(Project).where(Project.id.in_(ids), Project.deleted_at.is_(None))
     return [each.name for each in db.session.scalars(query.order_by(Project.created_at))]
 
 
 def resend_invitation(place: Place, inviter: SignedIn, actor: Role, email: str) -> NewInvitation:
-    """Make a new link for an invitation to a locked place; the earlier one stops working.
+    """Make a new link for an invitation to a locked place; the old one stops working.
 
     Raises `NotFound` and `RoleTooLow`.
     """
@@ -126,11 +125,11 @@ def delete_expired_invitations() -> int:
     return delete_rows(TeamInvitation, TeamInvitation.expires_at <= clock.now() - EXPIRED_KEPT)
 
 
-def _look_for(place: Place, email: str, role: Role) -> tuple[str | None, int, str]:
-    """Return what is said if the address is in already, how many are in, and when it is full."""
+def _check_members(place: Place, email: str, role: Role) -> tuple[str | None, int, str]:
+    """Return the problem if the address is a member's, the member count, and the text when full."""
     if isinstance(place, Project):
         members, full = list_members(place), gettext(TEAM_FULL, most=MAX_TEAM)
-        # Somebody with a lower role in all projects may get a higher one here.
+        # A member of all projects may get a higher role here.
         is_in = any(each.email == email and (each.here or each.role >= role) for each in members)
         problem = f"{email} is already in this project."
         return problem if is_in else None, count_places(members), full
@@ -140,21 +139,21 @@ def _look_for(place: Place, email: str, role: Role) -> tuple[str | None, int, st
     return problem if is_in else None, count_workspace_places(colleagues), WORKSPACE_FULL
 
 
-def _find_own(owner_id: str, project_ids: Sequence[str]) -> list[str]:
-    """Return those of the ids that are projects of the owner; raise `ValidationFailed`."""
+def _filter_owned(owner_id: str, project_ids: Sequence[str]) -> list[str]:
+    """Return the ids of projects that the owner has; raise `ValidationFailed` without any."""
     query = select(Project.id).where(
-        Project.id.in_(project_ids[:MOST_CHOSEN]),
+        Project.id.in_(project_ids[:50]),
         Project.account_id == owner_id,
         Project.deleted_at.is_(None),
     )
-    found = list(db.session.scalars(query.order_by(Project.id)))
-    if not found:
+    owned = list(db.session.scalars(query.order_by(Project.id)))
+    if not owned:
         raise ValidationFailed.of({"projects": [gettext_noop("Choose at least one project.")]})
-    return found
+    return owned
 
 
 def _find_manageable(place: Place, actor: Role, email: str) -> TeamInvitation:
-    # PostgreSQL refuses queries with this character.
+    # PostgreSQL rejects NUL in queries.
     invitation = _find(place, email.replace("\0", ""))
     if invitation is None:
         raise NotFound(gettext_noop("This invitation was already answered or withdrawn."))
@@ -178,7 +177,7 @@ def _renew(invitation: TeamInvitation, inviter: SignedIn) -> NewInvitation:
     return NewInvitation(invitation, link)
 
 
-# The status of the page for each reason why a link can't be used.
+# The HTTP status for each reason why a link can't be used.
 STATUSES = {"invalid": 404, "replaced": 404, "expired": 410, "withdrawn": 410, "used": 410}
 
 
@@ -192,7 +191,7 @@ class InvitationInvalid(ServiceError):
 
 @dataclass(frozen=True)
 class OpenInvitation:
-    """An invitation that can be answered, to a place and its projects; none stands for all."""
+    """An invitation that can be answered, with its place and projects (empty: all projects)."""
 
     invitation: TeamInvitation
     place: Place
@@ -208,7 +207,7 @@ class OpenInvitation:
 
 
 def find_invitation(token: str, *, for_update: bool = False) -> OpenInvitation:
-    """Return the invitation of a link, with its project or its owner locked if asked for.
+    """Return the invitation of a link; `for_update` locks its project or owner.
 
     Raises `InvitationInvalid`.
     """
@@ -221,7 +220,7 @@ def find_invitation(token: str, *, for_update: bool = False) -> OpenInvitation:
     invitation = _find(place, email) if place else None
     if place is None or invitation is None:
         raise InvitationInvalid("used" if place and _is_in(place, email) else "withdrawn")
-    _require_works(invitation, nonce)
+    _require_usable(invitation, nonce)
     if isinstance(place, Project):
         return OpenInvitation(invitation, place, [place])
     query = select(Project).where(
@@ -236,18 +235,18 @@ def find_invitation(token: str, *, for_update: bool = False) -> OpenInvitation:
     return OpenInvitation(invitation, place, projects)
 
 
-def accept_invitation(found: OpenInvitation, account: Account) -> None:
-    """Give the invited account its role in what is locked; its invitation is used up."""
-    places: Sequence[Place] = found.projects or [found.place]
+def accept_invitation(opened: OpenInvitation, account: Account) -> None:
+    """Give the account its role in the locked place or projects, and delete the invitation."""
+    places: Sequence[Place] = opened.projects or [opened.place]
     for place in places:
-        # Somebody who was a member under another address keeps their role.
+        # Members under another address keep their role.
         if find_role(place, account.id) is None:
-            set_role(place, account.id, found.invitation.role)
-    decline_invitation(found)
+            set_role(place, account.id, opened.invitation.role)
+    decline_invitation(opened)
 
 
-def decline_invitation(found: OpenInvitation) -> None:
-    db.session.delete(found.invitation)
+def decline_invitation(opened: OpenInvitation) -> None:
+    db.session.delete(opened.invitation)
     db.session.flush()
 
 
@@ -263,7 +262,7 @@ def _find_place(kind: type[Place], place_id: str, *, for_update: bool) -> Place 
     return None if project is None or project.deleted_at else project
 
 
-def _require_works(invitation: TeamInvitation, nonce: str) -> None:
+def _require_usable(invitation: TeamInvitation, nonce: str) -> None:
     inviter = db.session.get(Account, invitation.invited_by_id or "")
     if inviter is not None and inviter.is_suspended:
         raise InvitationInvalid("withdrawn")

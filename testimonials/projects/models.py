@@ -34,20 +34,20 @@ PICTURES = ("logo_id", "brand_logo_id", "cover_id", "portrait_id")
 
 
 class Suspension(IntEnum):
-    """What a suspended account's projects still do."""
+    """How far a project is suspended with its account."""
 
     NONE = 0
-    # The page takes nothing; widgets and the wall show what they did.
+    # The page accepts nothing; widgets and the wall are as before.
     TAKES_NOTHING = 1
     # Widgets and the wall are empty too.
     HIDDEN = 2
 
 
 class Project(Base):
-    """One project: a collection page, a widget, and the testimonials of one business.
+    """A collection page, a widget, and the testimonials of one business.
 
-    The two configurations are JSON, so that a new setting needs no migration; a service changes
-    them by assigning a new dictionary, under the row's lock.
+    Configurations are JSON, so that a new setting needs no migration. To change one, assign a new
+    dictionary while the row is locked.
     """
 
     __table_args__ = (
@@ -65,53 +65,50 @@ class Project(Base):
     external_id: Mapped[str | None] = mapped_column(String(120))
     page_config: Mapped[dict[str, Any]] = mapped_column(JSON)
     widget_config: Mapped[dict[str, Any]] = mapped_column(JSON)
-    # What only the dashboard needs: the message to customers, which steps are done.
+    # For the dashboard alone: the message to customers, which steps are done.
     dashboard_config: Mapped[dict[str, Any]] = mapped_column(
         JSON, default=dict, server_default="{}"
     )
-    # How the widget looks and what it selects beyond the specified settings; only what differs
-    # from the defaults.
+    # The widget's look and selection beyond the specified settings, where not the default.
     widget_design: Mapped[dict[str, Any]] = mapped_column(JSON, default=dict, server_default="{}")
-    # What the editor is changing, until it is published: `config`, `design` and `cta`.
+    # Unpublished changes of the editor: `config`, `design` and `cta`.
     widget_draft: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
-    # An image's id. No foreign key: unused pictures are removed later.
+    # An image's id. No foreign key: unused images are deleted later.
     logo_id: Mapped[str | None] = mapped_column(index=True)
-    # What was set of the brand (`projects.brand`), and under `read` what the website has; and the
-    # id of its logo's image.
+    # What was set of the brand (`projects.brand`), and what was read on the website as `read`.
     brand: Mapped[dict[str, Any]] = mapped_column(JSON, default=dict, server_default="{}")
     brand_logo_id: Mapped[str | None] = mapped_column(index=True)
-    # How the collection page looks and what it asks beyond the specified settings; only what
-    # differs from the defaults.
+    # The collection page's look and questions beyond the specified settings, where not the default.
     page_design: Mapped[dict[str, Any]] = mapped_column(JSON, default=dict, server_default="{}")
-    # Ids of images, as of the logo: the page's cover, and the face of who reads what is sent.
+    # Ids of images: the page's cover, and the face of the person who reads what is sent.
     cover_id: Mapped[str | None] = mapped_column(index=True)
     portrait_id: Mapped[str | None] = mapped_column(index=True)
-    # Ids of questions whose answers only the owner sees now, though some were asked for in public;
-    # also of questions that were deleted since.
+    # Ids of questions, also deleted ones, whose answers only the owner sees now, even those that
+    # authors gave in public.
     private_questions: Mapped[list[str]] = mapped_column(JSON, default=list, server_default="[]")
-    # Their own host name, once it answers there (`domains`); links to the public pages use it.
+    # The own host name, while this service answers there (`domains`); public links use it.
     own_host: Mapped[str | None] = mapped_column(String(253))
-    # With which the owner's shop signs links that prove a purchase.
+    # The key with which the owner's shop signs links that prove a purchase.
     purchase_secret: Mapped[str | None]
-    # The former owner's, which works too for a while.
+    # The former owner's, which also works for a while.
     old_purchase_secret: Mapped[str | None]
     old_purchase_secret_until: Mapped[datetime | None] = mapped_column(Timestamp)
     # Rises with every change that the widget or the API's list would show.
     feed_version: Mapped[int] = mapped_column(BigInteger, default=1)
-    # How many events its record has (`core.audit`).
+    # The number of events in its record (`core.audit`).
     event_number: Mapped[int] = mapped_column(BigInteger, default=0, server_default="0")
-    # The numbers of before every genuine rating counted, `total` and `stars` as in `Numbers`; they
-    # stand until then.
+    # The numbers (`total` and `stars` of `Numbers`) from before every genuine rating counted, shown
+    # until `numbers_from`.
     old_numbers: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
     numbers_from: Mapped[datetime | None] = mapped_column(Timestamp)
-    # So that the next testimonial gets a later time without a query.
+    # Gives the next testimonial a later time without a query.
     last_testimonial_at: Mapped[datetime | None] = mapped_column(Timestamp)
-    # In the trash since then: only the owner can restore it, within 7 days.
+    # In the trash since then: the owner can restore it for 7 days.
     deleted_at: Mapped[datetime | None] = mapped_column(Timestamp, index=True)
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
     updated_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
 
-    # From its account, read with each project; None before it is stored.
+    # The account's `Suspension`, read with each project; None before it is stored.
     held: Mapped[int | None] = column_property(
         select(
             case(
@@ -126,8 +123,8 @@ class Project(Base):
         expire_on_flush=False,
     )
 
-    # What the case file tells the changes of (`core.changed`); of the secret, whether there is one.
-    # With None the value is kept as it is.
+    # Settings whose changes are recorded for the case file (`core.changed`), each with a function
+    # for the recorded value, or None to record it as it is.
     SETTINGS: ClassVar[Settings] = {
         **dict.fromkeys(("status", "business_name", "slug", "own_host", *PICTURES)),
         "page_config": fill_in,
@@ -140,7 +137,7 @@ class Project(Base):
         "purchase_secret": bool,
     }
 
-    # The condition that its account is suspended, for queries about what waits.
+    # The condition that its account is suspended.
     is_suspended: ClassVar[ColumnElement[bool]]
 
     @validates("dashboard_config")
@@ -150,7 +147,7 @@ class Project(Base):
 
     @property
     def is_active(self) -> bool:
-        """Whether the widget shows testimonials, and the page takes them unless suspended."""
+        """Whether the widget shows testimonials; the page accepts them unless suspended."""
         return self.status == "active" and self.suspension is not Suspension.HIDDEN
 
     @property
@@ -163,7 +160,7 @@ class Project(Base):
 
     @property
     def name(self) -> str:
-        """The name that people see: the business, or the slug if it has none."""
+        """The name that people see: that of the business, else the slug."""
         return self.business_name or self.slug
 
     @property
@@ -175,7 +172,7 @@ class Project(Base):
         return self.in_font(read_design(self.widget_design))
 
     def in_font(self, design: dict[str, Any]) -> dict[str, Any]:
-        """Return a widget's whole design with the brand's font, unless it has one of its own."""
+        """Return a widget's whole design, with the brand's font unless it has its own."""
         return design | {"font": design["font"] or BRAND_FONTS[self.brand.get("font", "site")]}
 
     @property
@@ -184,16 +181,13 @@ class Project(Base):
 
     @property
     def open_steps(self) -> list[dict[str, Any]]:
-        """What the page still offers after sending."""
+        """The steps that the page still offers after sending."""
         today = clock.now().date().isoformat()
         steps = self.whole_page_design["steps"]
         return [step for step in steps if not step["until"] or step["until"] >= today]
 
     def next_time(self) -> datetime:
-        """Return the time of its next testimonial: now, but later than all earlier ones.
-
-        The project is locked, so that no two get the same time (decisions, "Testimonials").
-        """
+        """Return a time for the next testimonial that is later than all others, under the lock."""
         last, now = self.last_testimonial_at, clock.now()
         self.last_testimonial_at = max(now, last + clock.MILLISECOND) if last else now
         return self.last_testimonial_at
@@ -216,7 +210,7 @@ Project.is_suspended = (
 
 
 class OldSlug(Base):
-    """A former slug: it redirects, and is reserved for its project for 90 days."""
+    """A former slug, which redirects and is reserved for its project for 90 days."""
 
     slug: Mapped[str] = mapped_column(String(60), primary_key=True)
     project_id: Mapped[str] = child_of(Project.id, index=True)
@@ -224,9 +218,9 @@ class OldSlug(Base):
 
 
 class Member(Base):
-    """A colleague of an owner, in one project or in all that the owner has, also those to come.
+    """A colleague of an owner, in one project or in all present and future ones.
 
-    Somebody who is in both has the higher of both roles.
+    Somebody who is in both has the higher role.
     """
 
     __table_args__ = (
@@ -235,19 +229,19 @@ class Member(Base):
     )
 
     id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
-    # One of these two: the project, or the owner of all of them.
+    # Either of these: the project, or the owner of all of them.
     project_id: Mapped[str | None] = child_of(Project.id)
     owner_id: Mapped[str | None] = child_of(Account.id)
     account_id: Mapped[str] = child_of(Account.id, index=True)
     # `admin`, `moderator` or `reader`.
     role: Mapped[str]
-    # Who gave it: `owner`, or `company`, whose groups may take it back.
+    # Who granted it: `owner`, or `company`, whose groups may revoke it.
     source: Mapped[str] = mapped_column(String(20), default="owner")
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
 
 
 class TeamInvitation(Base):
-    """An invitation to a project's team, or to an owner's, that has not been answered."""
+    """An unanswered invitation to a project's team, or to an owner's."""
 
     __table_args__ = (
         Index("uq_team_invitation_project_id_email", "project_id", "email", unique=True),
@@ -255,39 +249,38 @@ class TeamInvitation(Base):
     )
 
     id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
-    # One of these two, as in `Member`.
+    # Either of these, as in `Member`.
     project_id: Mapped[str | None] = child_of(Project.id)
     owner_id: Mapped[str | None] = child_of(Account.id)
-    # Those of the owner's that it is to. None: all of them, also those to come.
+    # The owner's projects that it is limited to. None: all present and future ones.
     project_ids: Mapped[list[str] | None] = mapped_column(JSON(none_as_null=True))
     email: Mapped[str] = mapped_column(String(254))
     role: Mapped[str]
     # A hash of the random part of the latest link; earlier ones no longer work.
     nonce_hash: Mapped[str]
     invited_by: Mapped[str] = mapped_column(String(254))
-    # Who sent it, even if their address changes. None where they had no account any more when this
-    # was first noted.
+    # The sender. None in old rows whose sender had no account any more.
     invited_by_id: Mapped[str | None] = child_of(Account.id, index=True)
     expires_at: Mapped[datetime] = mapped_column(Timestamp, index=True)
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
 
 
 class OwnershipOffer(Base):
-    """An owner's offer to hand one project, or all of them, to a colleague, who has to accept."""
+    """An owner's offer to transfer one project, or all of them, to a colleague."""
 
     id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
     owner_id: Mapped[str] = child_of(Account.id, index=True)
-    # None: all that the owner has when it is accepted.
+    # None: all that the owner has when the offer is accepted.
     project_id: Mapped[str | None] = child_of(Project.id, index=True)
     receiver_id: Mapped[str] = child_of(Account.id, index=True)
-    # Whether the former owner stays as an admin, and their workspace's members keep their roles.
+    # Whether the former owner stays as an admin, and members of the workspace keep their roles.
     keeps_team: Mapped[bool] = mapped_column(Boolean)
     expires_at: Mapped[datetime] = mapped_column(Timestamp, index=True)
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
 
 
 class NotificationChoice(Base):
-    """How often one person gets mail about a project's new testimonials: at once, daily, never."""
+    """How often a person gets mail about a project's new testimonials: at once, daily, never."""
 
     project_id: Mapped[str] = child_of(Project.id, primary_key=True)
     account_id: Mapped[str] = child_of(Account.id, primary_key=True, index=True)
@@ -310,29 +303,29 @@ TXT_PREFIX = "_testimonials."
 
 
 class CustomDomain(Base):
-    """A host name that a project wants or has. `Project.own_host` is the one that its links use.
+    """A host name that a project wants or holds. `Project.own_host` is the one that links use.
 
-    Any number of projects may want a name; the one that its TXT record names holds it.
+    Several projects may want a name; the one whose token is in the TXT record holds it.
     """
 
     __table_args__ = (UniqueConstraint("host", "is_held"),)
 
     project_id: Mapped[str] = child_of(Project.id, primary_key=True)
     host: Mapped[str] = mapped_column(String(253))
-    # What the TXT record has to say. It is public.
+    # The required value of the TXT record, which is public.
     token: Mapped[str] = mapped_column(String(60))
-    # True or None, so that the unique key holds for those who have the name alone.
+    # True or None, so that the unique key applies only to the holder.
     is_held: Mapped[bool | None] = mapped_column(Boolean)
     verified_at: Mapped[datetime | None] = mapped_column(Timestamp)
-    # Since when the TXT record of a name that is held isn't there.
+    # Since when the TXT record of a held name is missing.
     missing_since: Mapped[datetime | None] = mapped_column(Timestamp)
-    # Since when this service answers there, with a certificate that browsers take.
+    # Since when this service answers there with a valid certificate.
     serving_since: Mapped[datetime | None] = mapped_column(Timestamp)
     checked_at: Mapped[datetime | None] = mapped_column(Timestamp)
     next_check_at: Mapped[datetime] = mapped_column(Timestamp, default=present, index=True)
-    # Names and addresses that the host led to when it was last looked up.
+    # Names and addresses that the last look-up found.
     points_to: Mapped[list[str]] = mapped_column(JSON, default=list, server_default="[]")
-    # Why it can't be opened, in a sentence.
+    # A sentence on why it can't be opened.
     problem: Mapped[str] = mapped_column(String(300), default="", server_default="")
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
 
@@ -349,10 +342,7 @@ PROPOSED = "proposed"
 
 
 class Proposal(Base):
-    """One change that an agent proposed: `kind` and `values`, waiting for a person.
-
-    Nothing of it is public before it is accepted.
-    """
+    """A change that an agent proposed, which nothing public shows before a person accepts it."""
 
     __table_args__ = (Index("ix_proposal_project_id_status_id", "project_id", "status", "id"),)
 
@@ -360,24 +350,24 @@ class Proposal(Base):
     project_id: Mapped[str] = child_of(Project.id)
     # One of `CHANGES`.
     kind: Mapped[str] = mapped_column(String(40))
-    # The testimonial that it is about, if it is about one. No foreign key: it may be gone.
+    # The testimonial that it changes, if any. No foreign key: it may be deleted.
     target_id: Mapped[str | None]
     values: Mapped[dict[str, Any]] = mapped_column(JSON)
-    # What was there when it was made, of the same fields.
+    # The values of the same fields when it was made.
     before: Mapped[dict[str, Any]] = mapped_column(JSON, default=dict)
-    # Why, in the agent's words.
+    # The agent's explanation.
     reason: Mapped[str] = mapped_column(String(500), default="")
     # `waiting`, `accepted`, `declined`, or `withdrawn` by the agent.
     status: Mapped[str] = mapped_column(String(20), default="waiting")
-    # Who proposed it, as in `Event`.
+    # The actor, as in `Event`.
     actor_kind: Mapped[str] = mapped_column(String(20))
     actor_name: Mapped[str | None]
     token_id: Mapped[str | None] = mapped_column(
         ForeignKey(AccessToken.id, ondelete="SET NULL"), index=True
     )
-    # What accepting it made, such as the id of a testimonial.
+    # What accepting it created, such as the id of a testimonial.
     result: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
-    # What the person who decided wrote to the agent.
+    # The answer to the agent from the person who decided.
     note: Mapped[str | None] = mapped_column(String(500))
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
     decided_at: Mapped[datetime | None] = mapped_column(Timestamp)

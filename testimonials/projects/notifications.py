@@ -1,4 +1,4 @@
-"""The mails about projects, and who gets those about new testimonials, and how often.
+"""Mail about projects, and who gets notifications of new testimonials, and how often.
 
 Changing a choice and notifying somebody both lock the project.
 """
@@ -43,7 +43,7 @@ from testimonials.projects.projects import lock_project
 MODES = ("at_once", "daily", "never")
 DEFAULT_MODE = "at_once"
 DIGEST_HOUR = 8
-# The purpose of mail about proposals, which only admins get.
+# The purpose of mail about proposals, which is for admins alone.
 PROPOSALS = "proposals"
 LINK_BROKEN = "This link is incomplete, or its project has been deleted and sends no more mail."
 
@@ -52,7 +52,7 @@ unsubscribe_purpose = TokenPurpose("unsubscribe")
 
 @dataclass(frozen=True)
 class Reader:
-    """Somebody who may get notifications; `since` is when they joined, None for the owner."""
+    """Somebody who may get notifications; `since` is when they joined (None: the owner)."""
 
     account_id: str
     email: str
@@ -68,7 +68,7 @@ def _make_readers_query() -> Executable:
     owner_id: Any = bindparam("owner_id", type_=String)
     project_id: Any = bindparam("project_id")
     is_in = or_(Member.project_id == project_id, Member.owner_id == owner_id)
-    # Not those who only look.
+    # Readers get none.
     members = select(Member.account_id).where(is_in, Member.role != "reader")
     people = union(select(owner_id.label("id")), members).subquery()
     since = select(func.min(Member.created_at)).where(is_in, Member.account_id == Account.id)
@@ -95,12 +95,12 @@ def _is_choice() -> ColumnElement[bool]:
     return and_(choice.project_id == bindparam("project_id"), choice.account_id == Account.id)
 
 
-# Built once, since each submission runs it.
+# Built once, since each submission executes it.
 _FIND_READERS = _make_readers_query()
 
 
 def list_readers(project: Project) -> list[Reader]:
-    """Return the owner and the members who may decide, except who can't act (`may_act`)."""
+    """Return the owner and the members who may decide, except suspended ones (`may_act`)."""
     values = {"project_id": project.id, "owner_id": project.account_id}
     return [
         Reader(row[0], row[1], row[2], row[3] or DEFAULT_MODE, row[4], row[5], bool(row[6]))
@@ -129,7 +129,7 @@ def set_decides_by_mail(project: Project, account_id: str, *, is_on: bool) -> No
 def set_mode(project: Project, account_id: str, mode: str) -> None:
     """Set the account's choice for the locked project; raise `ValidationFailed`.
 
-    Testimonials that arrived during `never` aren't reported later.
+    Testimonials that arrived during `never` aren't mailed later.
     """
     if mode not in MODES:
         raise ValidationFailed.of({"mode": [gettext_noop("Choose at once, once a day or never.")]})
@@ -141,7 +141,7 @@ def set_mode(project: Project, account_id: str, mode: str) -> None:
 
 
 def note_told(project: Project, account_id: str, time: datetime, until: datetime | None) -> None:
-    """Note that the account was told of what came `until` a time."""
+    """Note that the account was notified of everything `until` a time."""
     choice = _find_choice(project, account_id, DEFAULT_MODE)
     choice.told_until = until
     choice.last_sent_at = time
@@ -152,20 +152,20 @@ def note_told_of_proposals(project: Project, account_id: str, time: datetime) ->
 
 
 def make_unsubscribe_url(project_id: str, account_id: str) -> str:
-    """Return the URL that ends a project's notifications without signing in; it never expires."""
+    """Return the URL that unsubscribes from a project without signing in; it never expires."""
     return link_url("unsubscribe", unsubscribe_purpose.sign([project_id, account_id]))
 
 
 def tell_each(
     find: Callable[[], list[tuple[str, str]]], tell: Callable[[Project, str], bool]
 ) -> int:
-    """Tell each account of each project that `find` names; return how many were told."""
-    # Looking first, without a lock, keeps an idle service from blocking writers.
+    """Notify each account about each project that `find` returns; return how many were notified."""
+    # Finding them first, without a lock, keeps an idle service from blocking writers.
     waiting = find()
     db.session.rollback()
     count = 0
     for project_id, account_id in waiting:
-        # Deleted in the meantime.
+        # The project may be deleted in the meantime.
         with suppress(NotFound), write(partial(lock_project, project_id)) as project:
             count += tell(project, account_id)
     return count
@@ -173,28 +173,29 @@ def tell_each(
 
 @ask_before_sending
 def is_mail_wanted(mail: OutboxMail) -> bool:
-    """Return whether a mail may leave; for a notification, whether its reader may still have it.
+    """Return whether a mail may still be sent; other mail than notifications always may.
 
-    It may have waited for the mail server while they lost their role, left the address or wanted
-    no more mail. All others may.
+    While it waited in the outbox, its recipient may have lost their role, changed their address or
+    unsubscribed.
     """
     token = (mail.list_unsubscribe or "").rpartition("/")[2]
-    if (found := unsubscribe_purpose.find(token, 2)) is None:
+    if (ids := unsubscribe_purpose.find(token, 2)) is None:
         return True
+    project_id, account_id = ids
     needed = Right.MANAGE if mail.purpose == PROPOSALS else Right.DECIDE
     is_reader = (
         select(Account.id)
         .join(Project, has_role(Account.id, needed))
         .outerjoin(NotificationChoice, _is_choice())
-        .where(Account.email == mail.recipient, Account.id == found[1], may_act())
-        .where(Project.id == found[0], Project.deleted_at.is_(None), ~Project.is_suspended)
+        .where(Account.email == mail.recipient, Account.id == account_id, may_act())
+        .where(Project.id == project_id, Project.deleted_at.is_(None), ~Project.is_suspended)
         .where(func.coalesce(NotificationChoice.mode, DEFAULT_MODE) != "never")
     )
-    return db.session.scalar(is_reader, {"project_id": found[0]}) is not None
+    return db.session.scalar(is_reader, {"project_id": project_id}) is not None
 
 
 def read_unsubscribe_token(token: str, *, for_update: bool = False) -> tuple[Project, str]:
-    """Return the project, locked if asked for, and the account id; raise `NotFound`."""
+    """Return the project, which `for_update` locks, and the account id; raise `NotFound`."""
     project_id, account_id = unsubscribe_purpose.find(token, 2) or ("", "")
     try:
         project = lock_project(project_id) if for_update else db.session.get(Project, project_id)
@@ -211,7 +212,7 @@ def latest_digest_time(now: datetime) -> datetime:
 
 
 def _find_choice(project: Project, account_id: str, mode: str) -> NotificationChoice:
-    """Return the account's choice for the locked project; a new one has this mode."""
+    """Return the account's choice for the locked project, created with `mode` if missing."""
     choice = db.session.get(NotificationChoice, (project.id, account_id))
     if choice is None:
         choice = NotificationChoice(project_id=project.id, account_id=account_id, mode=mode)
@@ -234,7 +235,7 @@ SUBJECT_NAME = 60
 
 
 def project_look(project: Project) -> Look:
-    """Return the look of mails in the name of a project: that of its brand."""
+    """Return the look of mails in the name of a project, from its brand."""
     brand = find_brand(project)
     return brand_look(brand.name, page_color(project), brand.logo_url, brand.typeface)
 
@@ -279,7 +280,7 @@ def send_handed_over_mail(project: Project, email: str, by: str, *, is_in: bool)
 def send_workspace_invitation_mail(
     invitation: TeamInvitation, link: str, by: str, names: Sequence[str]
 ) -> None:
-    """Invite somebody to these projects, or without any to all of the sender's."""
+    """Invite somebody to projects of these `names`; without any, to all of the sender's."""
     to = "all of their projects, also those to come"
     if names:
         others = len(names) - MAIL_NAMES
@@ -298,14 +299,13 @@ def _send(invitation: TeamInvitation, link: str, subject: str, words: str) -> No
         "did not expect this mail, ignore it, or open the link and choose “I don’t know this”.",
         link=link,
         button="Look at the invitation",
-        # Lets a mail program decline it for its reader.
+        # Lets a mail program decline it.
         list_unsubscribe=f"{link}/decline",
     )
 
 
-# Unsubscribing from a project's notifications by the link in each mail (RFC 8058).
-#
-# A GET changes nothing, since mail scanners open links; mail programs send the POST themselves.
+# Unsubscribing by the link in each mail (RFC 8058). A GET changes nothing, since mail scanners open
+# links; mail programs send the POST themselves.
 
 
 @projects.get("/unsubscribe/<token>")

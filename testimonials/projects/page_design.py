@@ -1,4 +1,4 @@
-"""The design of the collection page, and its questions."""
+"""The design of the collection page, its questions and its steps."""
 
 import base64
 import hashlib
@@ -25,8 +25,6 @@ from testimonials.core.http.i18n import LANGUAGES
 from testimonials.core.text import URL_PATTERN
 from testimonials.projects.defaults import DESCRIPTION_LENGTH, HEADLINE_LENGTH
 
-# The shape of questions and prompts, on the collection page and in its forms.
-
 MAX_QUESTIONS, MAX_PROMPTS = 5, 4
 CHOICES_RANGE, SCALE_RANGE = (2, 8), (0, 10)
 PROMPT_LENGTH, QUESTION_LENGTH, CHOICE_LENGTH, END_LENGTH = 120, 160, 60, 40
@@ -40,7 +38,7 @@ Question = dict[str, Any]
 
 
 class ItemId(RuleField, fields.String):
-    """What a question or a step keeps when its words change."""
+    """The id that a question or a step keeps when its words change."""
 
     rule = f"Must be {ID_LENGTH} lower-case letters and digits."
     about: ClassVar[Mapping[str, Any]] = {
@@ -55,7 +53,7 @@ class ItemId(RuleField, fields.String):
 
 
 class Items(Parts):
-    """Questions or steps in their order, each with an id of its own."""
+    """An ordered list of questions or steps, each with its own id."""
 
     def __init__(
         self, schema: type[StrictSchema], most: int, named_by: str, description: str
@@ -80,7 +78,7 @@ class Items(Parts):
 
 
 def _make_id(words: str, taken: list[str]) -> str:
-    """Return an id made of the words, so that sending the same again makes no other question."""
+    """Return an id derived from the words, so that the same question sent again gets the same."""
     digest = hashlib.sha256(words.encode("utf-8", "surrogatepass")).digest()
     text = base64.b32encode(digest).decode().lower().rstrip("=")
     ids = (text[at : at + ID_LENGTH] for at in range(len(text) - ID_LENGTH))
@@ -149,7 +147,7 @@ class QuestionSchema(StrictSchema):
 
     @post_load
     def _drop_others(self, data: Question, **_: Any) -> Question:
-        """Empty what only other kinds have."""
+        """Reset the fields of other kinds."""
         unused: Question = {}
         if data["kind"] != "choice":
             unused |= {"choices": [], "several": False}
@@ -184,10 +182,9 @@ def word_translations(name: str, **more: fields.Field[Any]) -> Any:
     )
 
 
-# The collection page's design: what it shows and asks beyond its specified settings.
-#
-# Only what differs from the defaults is stored, in `Project.page_design`. A form has words and
-# questions of its own (`collection/forms`).
+# The collection page's design: what it shows and asks beyond its specified settings. Only what
+# differs from the defaults is stored, in `Project.page_design`. A form has its own words and
+# questions (`collection/forms`).
 
 MAX_STEPS = 3
 SIGNATURE_LENGTH = 80
@@ -215,7 +212,7 @@ PAGE_LANGUAGE = Choice(
 
 
 class Day(RuleField, fields.String):
-    """A day, kept as text."""
+    """A date, kept as text."""
 
     rule = "Must be a day such as 2026-12-31."
     about: ClassVar[Mapping[str, Any]] = {"format": "date"}
@@ -231,7 +228,7 @@ class Day(RuleField, fields.String):
 
 
 class StepUrl(WebUrl):
-    """An http(s) URL, or none."""
+    """An http(s) URL, or an empty string."""
 
     def __init__(self, max_length: int, **options: Any) -> None:
         super().__init__(max_length, **options)
@@ -242,7 +239,7 @@ class StepUrl(WebUrl):
 
 
 class StepSchema(StrictSchema):
-    """What the page offers after sending, the same to everybody whatever they said."""
+    """A step that the page offers everybody after sending, whatever they wrote."""
 
     id = ItemId()
     kind = Choice(*STEP_KINDS, required=True)
@@ -270,7 +267,7 @@ class StepSchema(StrictSchema):
 
 
 class FocusSchema(StrictSchema):
-    """The point of the cover that always shows, in percent from the left and the top."""
+    """The point of the cover that always shows, in percent from the left and from the top."""
 
     x = Count(0, 100, required=True)
     y = Count(0, 100, required=True)
@@ -285,7 +282,7 @@ def page_translations(name: str) -> Any:
 
 
 class PageDesignSchema(StrictSchema):
-    """The collection page's design; a field left out stays, a list is replaced as a whole."""
+    """The collection page's design; missing fields stay, a list is replaced as a whole."""
 
     language = PAGE_LANGUAGE
     coverFocus = fields.Nested(FocusSchema)
@@ -301,15 +298,15 @@ class PageDesignSchema(StrictSchema):
 
 
 def write_offer(step: Mapping[str, Any]) -> str:
-    """Return what a step of the kind `code` promises to everybody who writes."""
+    """Return what a step of the kind `code` offers, in one line."""
     return ": ".join(filter(None, (step["title"], step["text"])))
 
 
 def read_page_design(stored: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the design with every key, from what `trim_page_design` left of it."""
+    """Return a stored design with the defaults for its missing keys."""
     return DEFAULTS | dict(stored)
 
 
 def trim_page_design(design: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what of a design differs from the defaults, as it is stored."""
+    """Return the part of a design that differs from the defaults, as it is stored."""
     return {name: value for name, value in design.items() if value != DEFAULTS[name]}

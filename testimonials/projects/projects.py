@@ -34,11 +34,7 @@ from testimonials.projects.models import OldSlug, Project, Suspension
 
 # Slugs: the path segment of a collection page.
 
-# Of what follows in a text, nothing gets into a slug.
-LONGEST = 500
-RANDOM_ALPHABET = string.ascii_lowercase + string.digits
-
-# Paths kept free of slugs, besides those in the URL map.
+# Paths that are reserved besides those in the URL map.
 PLANNED = frozenset(
     {
         "dashboard", "login", "logout", "signup", "forgot", "reset", "media", "metrics", "readyz",
@@ -48,11 +44,11 @@ PLANNED = frozenset(
 
 
 def make_slug(text: str) -> str:
-    """Return the slug of `text`: ASCII letters and digits in lower case, and single dashes.
+    """Return the slug of `text`: lower-case ASCII letters and digits, and single dashes.
 
-    At most 60 characters; empty if nothing in the text can be written with letters or digits.
+    At most 60 characters; empty if the text has no letters or digits in any script.
     """
-    composed = normalize("NFKC", text[:LONGEST])
+    composed = normalize("NFKC", text[:500])
     letters = "".join(_transliterate(character) for character in composed)
     slug = re.sub(r"[^a-z0-9]+", "-", letters.lower()).strip("-")
     return slug[:SLUG_LENGTH].rstrip("-")
@@ -63,11 +59,11 @@ def random_slug() -> str:
 
 
 def _random_letters() -> str:
-    return "".join(secrets.choice(RANDOM_ALPHABET) for _ in range(6))
+    return "".join(secrets.choice(string.ascii_lowercase + string.digits) for _ in range(6))
 
 
 def reserved_slugs() -> frozenset[str]:
-    """Return the first segments of the service's own paths, and that of the base path."""
+    """Return the first segments of the service's paths and of the base path."""
     base_path = current_settings().base_path
     return _own_slugs() | ({make_slug(base_path.split("/")[1])} if base_path else frozenset())
 
@@ -89,15 +85,15 @@ def _transliterate(character: str) -> str:
         # Combining accents, joiners and the like.
         return ""
     if unicodedata.category(character) in ("So", "Sk"):
-        # Emoji have names, which nobody means.
+        # Not the names of emoji.
         return " "
-    # Tables that most names don't need.
+    # Large tables that most names don't need.
     from anyascii import anyascii
 
     return anyascii(character) or " "
 
 
-# What an account's plan allows: how many projects, and whether they name the service.
+# The limits of an account's plan.
 
 
 class ProjectLimitReached(ServiceError):
@@ -134,15 +130,11 @@ def require_room(account: Account) -> None:
 
 
 def project_limit_of(account: Account) -> int:
-    """Return how many projects the account may have.
-
-    A limit that the operator set for the account comes first, then its plan, then the setting.
-    """
+    """Return the limit that the operator set for the account, else its plan's, else the default."""
     if account.project_limit is not None:
         return account.project_limit
     plan = find_plan(account.plan)
-    default = current_settings().project_limit
-    return default if plan is None else plan.projects
+    return current_settings().project_limit if plan is None else plan.projects
 
 
 def more_projects_url(account_id: str) -> str | None:
@@ -151,7 +143,7 @@ def more_projects_url(account_id: str) -> str | None:
 
 
 def names_service(project: Project) -> bool:
-    """Return whether mail to the project's visitors and customers says which service sends it."""
+    """Return whether mail to the project's visitors and customers names the service."""
     if not any(plan.is_unbranded for plan in current_settings().plans):
         return True
     plan = find_plan(
@@ -162,9 +154,7 @@ def names_service(project: Project) -> bool:
 
 LISTED_PROJECTS = 50
 SLUG_KEPT = timedelta(days=90)
-SLUG_TRIES = 5
-MOST_NUMBERED = 20
-# Of a project's former slugs, so many are kept for it.
+# How many of a project's former slugs are kept.
 MOST_OLD_SLUGS = 20
 
 
@@ -182,7 +172,7 @@ class SlugReserved(ServiceError):
     )
 
 
-# Sent with a new project, and whether it begins with samples.
+# Sent with a new project, and whether it gets samples.
 project_created = Signal()
 
 
@@ -193,18 +183,17 @@ def create_project(
     skips_samples: bool = False,
     finds_slug: bool = False,
 ) -> Project:
-    """Create a project of the account from loaded `values` (names as in the API).
+    """Create a project from loaded `values`, by their names in the API.
 
-    The account's first one ever gets samples, unless `values`, or without them `skips_samples`, say
-    otherwise. With `finds_slug` its address is the first free one for its name. Raises
-    `ValidationFailed`, `SlugReserved`, `SlugTaken` and `ProjectLimitReached`, before anything is
-    written.
+    The account's very first project gets samples, unless `values` or else `skips_samples` say
+    otherwise. `finds_slug` takes the first free slug for its name. Raises `ValidationFailed`,
+    `SlugReserved`, `SlugTaken` and `ProjectLimitReached`, before anything is written.
     """
     business_name = values.get("businessName", "")
     website = complete_website(values.get("website", ""))
     slug = None if finds_slug else choose_slug(values.get("slug"), business_name)
     account = lock_account(account_id)
-    # An expired account no longer holds its slugs.
+    # Frees the slugs of expired accounts.
     delete_expired_accounts()
     require_room(account)
     if slug and is_held(slug, None):
@@ -235,12 +224,12 @@ def create_project(
 
 
 def is_shown() -> ColumnElement[bool]:
-    """Return the condition for a project to be public; the query must join the account."""
+    """Return the condition that a project is public; the query must join the account."""
     return and_(Project.deleted_at.is_(None), is_live())
 
 
 def find_public_project(*, slug: str) -> Project:
-    """Return the public project with this slug, in whose language the page is; raise `NotFound`."""
+    """Return the public project with this slug and set its language; raise `NotFound`."""
     query = select(Project).join(Account).where(Project.slug == slug.lower(), is_shown())
     project = db.session.scalars(query).one_or_none() if "\0" not in slug else None
     if project is None:
@@ -259,9 +248,9 @@ def lock_project(project_id: str) -> Project:
 
 
 def get_project(reference: str) -> Project:
-    """Return the project with this id or slug, for the operator; raise `NotFound`.
+    """Return the project with this id or else this slug; raise `NotFound`.
 
-    An id wins over a slug, since somebody could choose another project's id as their slug.
+    Ids come first, since a slug may look like another project's id.
     """
     project = (
         db.session.get(Project, reference)
@@ -271,24 +260,21 @@ def get_project(reference: str) -> Project:
 
 
 def list_projects(account_id: str) -> Sequence[Project]:
-    """Return the account's projects, most recent first, at most 50 (spec, "GET /v1/projects")."""
+    """Return the account's projects, most recent first, at most 50."""
     return read_projects(account_id).items
 
 
 def read_projects(account_id: str, only_id: str | None = None, after: Cursor | None = None) -> Page:
-    """Return 50 of the account's projects, most recent first, and the cursor of the next ones.
-
-    With `only_id` that one at most.
-    """
-    is_wanted = true() if only_id is None else Project.id == only_id
+    """Return a page of the account's projects, most recent first; at most the one of `only_id`."""
+    matches = true() if only_id is None else Project.id == only_id
     query = select(Project).where(
-        Project.account_id == account_id, Project.deleted_at.is_(None), is_wanted
+        Project.account_id == account_id, Project.deleted_at.is_(None), matches
     )
     return read_page(query, Project, LISTED_PROJECTS, after)
 
 
 def list_choosable(account_id: str, also: str | None) -> Sequence[Project]:
-    """Return what a form offers of an account's projects: the newest 50, and `also` this one."""
+    """Return the projects that a form offers: the account's newest 50, and the one `also` named."""
     newest = list_projects(account_id)
     if not is_identifier(also or "") or also in {each.id for each in newest}:
         return newest
@@ -310,8 +296,7 @@ def delete_project(project: Project) -> None:
 
 
 def lock_account(account_id: str) -> Account:
-    # Of two creations at once, only one is the first, and only one gets the last place.
-    # Without keeping others from rows that only refer to it, such as events.
+    # With `key_share`, rows that refer to the account, such as events, can still be written.
     account = db.session.scalars(
         select(Account).where(Account.id == account_id).with_for_update(key_share=True)
     ).one_or_none()
@@ -326,7 +311,7 @@ def lock_account_of(project_id: str) -> None:
 
 
 def mark_changed(project: Project) -> None:
-    """Raise the feed version, after every change to what the widget or the API's list shows.
+    """Raise the feed version after a change of what the widget or the API's list shows.
 
     It follows the clock, so that it rises even after an older backup is restored.
     """
@@ -334,14 +319,14 @@ def mark_changed(project: Project) -> None:
 
 
 def mark_edited(project: Project) -> None:
-    """Flush an owner's change to the project, with a new `updated_at` and feed version."""
+    """Flush an owner's change of the project, with a new `updated_at` and feed version."""
     project.updated_at = max(clock.now(), project.updated_at + clock.MILLISECOND)
     mark_changed(project)
     db.session.flush()
 
 
 def complete_website(text: str) -> str:
-    """Return the URL, with ``https://`` added if it has no scheme; an empty text stays empty.
+    """Return the URL, with https:// if it has no scheme; an empty text stays empty.
 
     Raises `ValidationFailed` for anything that isn't an http(s) URL.
     """
@@ -355,7 +340,7 @@ def complete_website(text: str) -> str:
 
 
 class Website(OneLine):
-    """An http(s) URL; https:// is added if no scheme was typed."""
+    """An http(s) URL; one without a scheme gets https://."""
 
     form_messages: ClassVar[dict[str, str]] = Text.form_messages | {
         "url": gettext_noop("Write a web address, such as example.com.")
@@ -377,13 +362,13 @@ def is_held(slug: str, project_id: str | None) -> bool:
     return db.session.scalar(query) not in (None, project_id)
 
 
-def choose_slug(wanted: str | None, business_name: str) -> str | None:
+def choose_slug(text: str | None, business_name: str) -> str | None:
     """Return the slug to try, or None for a random one.
 
     Raises `ValidationFailed` and `SlugReserved`.
     """
-    slug = make_slug(wanted if wanted is not None else business_name)
-    if wanted is not None and not slug:
+    slug = make_slug(text if text is not None else business_name)
+    if text is not None and not slug:
         wrong = gettext_noop("Must contain letters or digits; nothing is left of this one.")
         raise ValidationFailed.of({"slug": [wrong]})
     if is_reserved(slug):
@@ -393,27 +378,26 @@ def choose_slug(wanted: str | None, business_name: str) -> str | None:
 
 
 def find_free_slug(name: str) -> str | None:
-    """Return a free slug for a name, with a number if need be; None without letters."""
+    """Return a free slug for a name, with a number if necessary; None if it has no letters."""
     slug = make_slug(name)
     if not slug:
         return None
-    # Each is looked up, so names that many have got letters in place of a number.
-    numbered = (f"-{number}" for number in range(2, MOST_NUMBERED + 1))
-    for end in ("", *numbered, f"-{_random_letters()}"):
-        tried = slug[: SLUG_LENGTH - len(end)].rstrip("-") + end
-        taken = select(Project.id).where(Project.slug == tried)
-        if not (is_reserved(tried) or is_held(tried, None) or db.session.scalar(taken)):
-            return tried
+    # Each is one query or two, so after some numbers come random letters.
+    for end in ("", *(f"-{number}" for number in range(2, 21)), f"-{_random_letters()}"):
+        candidate = slug[: SLUG_LENGTH - len(end)].rstrip("-") + end
+        taken = select(Project.id).where(Project.slug == candidate)
+        if not (is_reserved(candidate) or is_held(candidate, None) or db.session.scalar(taken)):
+            return candidate
     raise AssertionError
 
 
 def _insert(project: Project, *, finds_slug: bool) -> Project:
     """Insert the project; a slug belongs to whoever commits first."""
     is_chosen = bool(project.slug)
-    for _ in range(SLUG_TRIES):
+    for _ in range(5):
         if not is_chosen:
-            found = find_free_slug(project.business_name) if finds_slug else None
-            project.slug = found or random_slug()
+            free = find_free_slug(project.business_name) if finds_slug else None
+            project.slug = free or random_slug()
         try:
             with db.session.begin_nested():
                 db.session.add(project)
@@ -421,7 +405,7 @@ def _insert(project: Project, *, finds_slug: bool) -> Project:
             if is_chosen:
                 break
             continue
-        # Nobody adds to a suspended account, so this needs no query.
+        # A suspended account can't add projects, so this needs no query.
         set_committed_value(project, "held", Suspension.NONE.value)
         return project
     raise _slug_taken()
@@ -432,6 +416,6 @@ def _slug_taken() -> SlugTaken:
 
 
 def name_owner(project: Project) -> str:
-    """Return who decides, as authors read it: the owner's first name, else the project's name."""
+    """Return the name that authors see for the owner: the first name, else the project's name."""
     query = select(Account.display_name).where(Account.id == project.account_id)
     return ((db.session.scalar(query) or "").split() or [project.name])[0]

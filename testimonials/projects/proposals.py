@@ -1,4 +1,4 @@
-"""What agents would change: making, listing and deciding it, and the mail about it."""
+"""Proposals of agents: making, listing and deciding them, and the mail about them."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -54,9 +54,8 @@ from testimonials.projects.notifications import (
     tell_each,
 )
 
-# What waits for a decision, and deciding: accepting runs the service of the owner's own click.
+# Deciding; accepting runs what a click of the owner would.
 
-ACTOR_LENGTH = 254
 # Kind and name, as in `Proposal`.
 Maker = tuple[str, str | None]
 
@@ -67,21 +66,17 @@ TAKEN = {
     "declined": gettext_noop("Nothing was changed: %(who)s has declined it already."),
     "withdrawn": gettext_noop("Nothing was changed: the agent has withdrawn it already."),
 }
-# So many agents are named in one line.
-SUMMED = 3
 
 
 class DecisionRefused(ServiceError):
-    """The proposal isn't decided; the message says why."""
-
     status = 409
 
 
 @dataclass(frozen=True)
 class Decider:
-    """Who decides: the account, None for the operator, and how the history names them.
+    """Who decides: the account (None: the operator), and their name in the history.
 
-    `kinds` are those that they may decide about; None: all.
+    `kinds` are those that they may decide; None: all.
     """
 
     account_id: str | None
@@ -91,11 +86,11 @@ class Decider:
 
 @dataclass
 class Decided:
-    """What a decision did: the proposals it was for, and by id why others stay as they are."""
+    """The proposals that were decided, and for the others the problem, by id."""
 
     done: list[Proposal] = field(default_factory=list)
     problems: dict[str, str] = field(default_factory=dict)
-    # What undoes the only one that was accepted (`undo_batch`), where something does.
+    # The batch that `undo_batch` takes, if a single change was accepted that can be undone.
     undo: str | None = None
 
 
@@ -104,33 +99,34 @@ def decide_proposals(
 ) -> Decided:
     """Accept or decline proposals of the locked project, oldest first; `status` says which.
 
-    One that can't be accepted goes on waiting. Where people are asked by mail, the account is
-    locked before the project.
+    One that can't be accepted stays waiting. If people are asked by mail, the account is locked
+    before the project.
     """
-    wanted = list(filter(is_identifier, dict.fromkeys(ids)))
+    chosen = set(filter(is_identifier, ids))
     rows = db.session.scalars(
         select(Proposal)
-        .where(Proposal.project_id == project.id, Proposal.id.in_(wanted))
+        .where(Proposal.project_id == project.id, Proposal.id.in_(chosen))
         .order_by(Proposal.id)
     ).all()
-    decided = Decided(
-        problems=dict.fromkeys(set(wanted) - {row.id for row in rows}, translate(GONE))
-    )
-    # The history is for everybody, whatever the language of who decides.
+    decided = Decided(problems=dict.fromkeys(chosen - {row.id for row in rows}, translate(GONE)))
+    # The history is in English, whatever the decider's language.
     with speaking(ENGLISH.code):
         agents = name_agents(rows)
-    people = name_people(rows)
+    people = name_deciders(rows)
     for row in rows:
         if (row.status, row.decided_by_id) == (status, decider.account_id):
-            # A double click, or the form sent again.
+            # A double click, or a form sent twice.
             decided.done.append(row)
             continue
         try:
             _require_open(row, decider, people)
             with db.session.begin_nested():
-                actor = f"{agents[row.id]}, accepted by {decider.label}"[:ACTOR_LENGTH]
+                actor = f"{agents[row.id]}, accepted by {decider.label}"[:254]
                 undo = _accept(project, row, actor) if status == "accepted" else None
-                _close(project, row, status, decider, note)
+                row.status, row.note = status, note or None
+                row.decided_at, row.decided_by_id = clock.now(), decider.account_id
+                title = CHANGES[row.kind].title
+                record(PROPOSAL_DECIDED, project, proposal=row.id, status=status, title=title)
         except ServiceError as error:
             decided.problems[row.id] = error.shown
         else:
@@ -140,14 +136,14 @@ def decide_proposals(
 
 
 def name_agents(rows: Iterable[Proposal]) -> dict[str, str]:
-    """Return by proposal how pages and the history name who made it."""
+    """Return the names of the agents in pages and the history, by proposal."""
     makers = {row.id: (row.actor_kind, row.actor_name) for row in rows}
     names = name_actors(makers.values())
     return {proposal_id: names[maker] for proposal_id, maker in makers.items()}
 
 
 def name_actors(makers: Iterable[Maker]) -> dict[Maker, str]:
-    """Return how those with these kinds and names are called; moderators read it too."""
+    """Return the names of agents for people, moderators among them."""
     makers = set(makers)
     ids = [name for kind, name in makers if kind == ActorKind.TOKEN]
     query = select(AccessToken.id, AccessToken.name, AccessToken.revoked_at)
@@ -165,10 +161,10 @@ def name_actors(makers: Iterable[Maker]) -> dict[Maker, str]:
     }
 
 
-def name_people(rows: Iterable[Proposal]) -> dict[str, str]:
+def name_deciders(rows: Iterable[Proposal]) -> dict[str, str]:
     ids = {row.decided_by_id for row in rows} - {None}
-    found = db.session.execute(select(Account.id, called()).where(Account.id.in_(ids)))
-    return {row[0]: row[1] for row in found}
+    accounts = db.session.execute(select(Account.id, called()).where(Account.id.in_(ids)))
+    return {row[0]: row[1] for row in accounts}
 
 
 def _require_open(row: Proposal, decider: Decider, people: Mapping[str, str]) -> None:
@@ -180,7 +176,7 @@ def _require_open(row: Proposal, decider: Decider, people: Mapping[str, str]) ->
 
 
 def _accept(project: Project, row: Proposal, actor: str) -> str | None:
-    """Make the change, and return what undoes it; raise why it can't be made any more."""
+    """Make the change and return its `Outcome.undo`; raise why it can't be made any more."""
     change = CHANGES[row.kind]
     try:
         values = change.schema.check(row.values)
@@ -191,15 +187,8 @@ def _accept(project: Project, row: Proposal, actor: str) -> str | None:
     return outcome.undo
 
 
-def _close(project: Project, row: Proposal, status: str, decider: Decider, note: str) -> None:
-    row.status, row.note = status, note or None
-    row.decided_at, row.decided_by_id = clock.now(), decider.account_id
-    details = {"proposal": row.id, "status": status, "title": CHANGES[row.kind].title}
-    record(PROPOSAL_DECIDED, project, **details)
-
-
 def select_waiting(project_id: str, kinds: Collection[str] | None = None) -> Select[Any]:
-    """Select how many wait, as a row of `count_states` of testimonials."""
+    """Select the number of waiting proposals, as a row of `count_states` of testimonials."""
     row: Any = (Proposal.project_id, literal(PROPOSED), false(), func.count())
     return select(*row).where(*_is_waiting(project_id, kinds)).group_by(Proposal.project_id)
 
@@ -215,31 +204,30 @@ def _is_waiting(project_id: str, kinds: Collection[str] | None = None) -> list[C
 
 
 def summarise(project_id: str) -> list[str]:
-    """Return who drafted how many testimonials, and would change how much else."""
+    """Return a line for each of three agents: how many testimonials and changes it proposes."""
     drafts = case((Proposal.kind == "testimonial.add", 1), else_=0)
     rows = db.session.execute(
         select(Proposal.actor_kind, Proposal.actor_name, func.sum(drafts), func.count())
         .where(*_is_waiting(project_id))
         .group_by(Proposal.actor_kind, Proposal.actor_name)
-        .limit(SUMMED)
+        .limit(3)
     ).all()
     names = name_actors([(row[0], row[1]) for row in rows])
     lines = []
     for kind, name, drafted, count in rows:
-        parts = [_count_drafted(drafted)] if drafted else []
+        parts = []
+        if drafted:
+            one, many = "%(num)s drafted testimonial", "%(num)s drafted testimonials"
+            parts.append(ngettext(one, many, drafted))
         if count > drafted:
             parts.append(ngettext("%(num)s change", "%(num)s changes", count - drafted))
         lines.append(f"{names[kind, name]}: {', '.join(parts)}")
     return lines
 
 
-def _count_drafted(number: int) -> str:
-    return ngettext("%(num)s drafted testimonial", "%(num)s drafted testimonials", number)
-
-
 STATUSES = ("waiting", "accepted", "declined", "withdrawn")
 MOST_WAITING = 500
-# What names an uploaded picture in the values of a proposal.
+# The keys of uploaded pictures in the values of a proposal.
 PICTURES = ("imageId", "avatarId")
 
 
@@ -274,11 +262,11 @@ def propose(
     target_id: str | None = None,
     reason: str = "",
 ) -> Proposal:
-    """Add a proposal to the locked project, from values as the kind's schema loads them.
+    """Add a proposal to the locked project, from loaded values.
 
-    The same one again, by the same credential, is the one that waits already. What can't be done is
-    refused with the reason that accepting it would have; raises `TooManyProposals` too. Where
-    people are asked by mail, the account is locked before the project.
+    Returns the existing one if the same credential proposed the same, and it still waits. Raises
+    what accepting it would, and `TooManyProposals`. If people are asked by mail, the account is
+    locked before the project.
     """
     before = CHANGES[kind].read_before(project, target_id, values)
     stored = CHANGES[kind].schema.dump(values)
@@ -307,7 +295,7 @@ def propose(
 
 
 def withdraw(caller: Caller, project: Project, proposal_id: str) -> Proposal:
-    """Take back a waiting proposal of the locked project.
+    """Withdraw a waiting proposal of the locked project.
 
     Raises `NotFound`, `NotYours` and `ProposalDecided`.
     """
@@ -342,7 +330,7 @@ def list_all(project: Project, status: str | None) -> Sequence[Proposal]:
 
 
 def is_by(caller: Caller) -> ColumnElement[bool]:
-    """Return the condition for proposals made with the caller's credential, or with any key."""
+    """Return the condition for proposals made with the caller's token, or any of the keys."""
     if caller.is_key:
         return Proposal.actor_kind == str(ActorKind.AGENT)
     return Proposal.token_id == caller.token_id
@@ -359,33 +347,32 @@ def find_waiting_picture(
 
 
 def list_held_pictures() -> set[str]:
-    found = set()
+    ids = set()
     for name in PICTURES:
         picture = Proposal.values[name].as_string()
         query = select(picture).where(Proposal.status == "waiting", picture.is_not(None))
-        found |= set(db.session.scalars(query))
-    return found
+        ids |= set(db.session.scalars(query))
+    return ids
 
 
 def _find_same(
     caller: Caller, project: Project, kind: str, stored: dict[str, Any], target_id: str | None
 ) -> Proposal | None:
-    """Return the caller's own proposal of the same change that waits.
+    """Return the caller's waiting proposal of the same change.
 
-    Only those about the same thing are read: a setup proposes a hundred while hundreds wait, and
-    nobody else writes meanwhile.
+    Reads only those with the same target: a setup proposes a hundred while hundreds wait, under the
+    write lock.
     """
     query = _of_project(project, "waiting").where(
         is_by(caller), Proposal.kind == kind, Proposal.target_id == target_id
     )
     if "text" in stored:
         query = query.where(Proposal.values["text"].as_string() == stored["text"])
-    found = (each for each in db.session.scalars(query) if each.values == stored)
-    return next(found, None)
+    return next((each for each in db.session.scalars(query) if each.values == stored), None)
 
 
 def _try_out(project: Project, kind: str, values: dict[str, Any], target_id: str | None) -> None:
-    """Make the change and take it back; raise what accepting it now would."""
+    """Make the change and roll it back; raise what accepting it now would."""
     trial = db.session.begin_nested()
     try:
         CHANGES[kind].apply(project, target_id, values, "")
@@ -405,25 +392,24 @@ def _of_project(project: Project, status: str | None = None) -> Select[Any]:
     return query if status is None else query.where(Proposal.status == status)
 
 
-# Mail about waiting proposals, to the owner and admins: one for all that came in a while.
-#
-# It follows what each chose for new testimonials: at once, daily or never. A mail and the note of
-# it are written in one transaction, under the project's lock.
+# Mail about waiting proposals, to the owner and admins, as each chose for new testimonials: at
+# once, daily or never. A mail and the note of it are written in one transaction, under the
+# project's lock.
 
-# Agents propose several changes in a row; these are one mail.
+# Agents propose several changes in a row, which are one mail.
 GATHERED = timedelta(minutes=5)
 LARGEST_BATCH = 200
 
 
 def find_due(project_id: str | None = None) -> list[tuple[str, str]]:
-    """Return project and account of everybody who is due a mail about proposals."""
+    """Return project and account ids for which a mail about proposals is due."""
     now, choice = clock.now(), NotificationChoice
     mode = func.coalesce(choice.mode, DEFAULT_MODE)
     is_due = or_(
         and_(mode == "at_once", Proposal.created_at <= now - GATHERED),
         and_(mode == "daily", Proposal.created_at < latest_digest_time(now)),
     )
-    # Those from before the claim were on its page.
+    # Older ones were on the page of the claim.
     told_at = func.coalesce(choice.told_of_proposals_at, Account.claimed_at)
     rows = db.session.execute(
         select(Project.id, Account.id)
@@ -442,7 +428,7 @@ def find_due(project_id: str | None = None) -> list[tuple[str, str]]:
 
 
 def _select_people() -> CompoundSelect[str]:
-    """Return a query for whoever is in a project where something waits: few of all accounts."""
+    """Select the people of projects with waiting proposals, who are few of all accounts."""
     waiting = select(Proposal.project_id).where(Proposal.status == "waiting")
     owners = select(Project.account_id).where(Project.id.in_(waiting))
     is_in = or_(Member.project_id.in_(waiting), Member.owner_id.in_(owners))
@@ -451,14 +437,14 @@ def _select_people() -> CompoundSelect[str]:
 
 @every("proposal-mail")
 def send_proposal_mail() -> int:
-    """Write the mails about proposals that are due; return how many."""
+    """Send the mails about proposals that are due; return how many."""
     return tell_each(find_due, tell_of_proposals)
 
 
 def tell_of_proposals(project: Project, account_id: str) -> bool:
-    """Tell one person what waits in the locked project.
+    """Mail one person what waits in the locked project.
 
-    Returns False if that is no longer due: another process may have sent it.
+    Returns False if it is no longer due, since another process may have sent it.
     """
     account = db.session.get(Account, account_id)
     if account is None or (project.id, account_id) not in find_due(project.id):

@@ -1,4 +1,4 @@
-"""Proposals in the API, their shapes, and how a resource makes a change or a proposal of it."""
+"""Proposals in the API, and how an operation makes a change or proposes it."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -24,7 +24,7 @@ from testimonials.projects.proposals import STATUSES
 class ProposeSchema(StrictSchema):
     """A change for the owner to accept: its kind, and the values that this kind takes."""
 
-    # By kind; the document has them in place of this schema.
+    # By kind; OpenAPI has these in place of this schema.
     variants = PROPOSALS
 
     def check(self, payload: Mapping[str, Any]) -> dict[str, Any]:
@@ -64,11 +64,7 @@ class ProposalSchema(WholeSchema):
     )
 
 
-# How a resource makes a change that may also be a proposal.
-
 WAITS = "Waits for the owner"
-
-_PROPOSAL = ProposalSchema()
 
 
 def carry_out(
@@ -79,16 +75,16 @@ def carry_out(
     values: Values,
     query: Values,
 ) -> Answer:
-    """Make the operation's change of the locked project, or a proposal if the caller drafts (202).
+    """Make the operation's change of the locked project, or propose it if the caller drafts (202).
 
-    `values` are as the schema of the kind loads them.
+    `values` are loaded by the kind's schema.
     """
     kind = operation.change or ""
     change = CHANGES[kind]
     target_id = path["testimonial_id"] if change.needs_target else None
     if caller.drafts_only:
         proposal = services.propose(caller, project, kind, values, target_id, query["reason"])
-        return Answer(WAITS, _PROPOSAL.dump(proposal), 202)
+        return Answer(WAITS, ProposalSchema().dump(proposal), 202)
     outcome = change.apply(project, target_id, values, caller.label)
     return Answer(change.done, operation.dump(outcome.data))
 
@@ -100,9 +96,9 @@ def lock_callers_account(caller: Caller) -> Account:
 def keep_picture(
     caller: Caller, project: Project, kind: str, image: Image, target_id: str | None = None
 ) -> str:
-    """Store an uploaded picture and return its id; what is only proposed isn't public.
+    """Store an uploaded picture and return its id; one that is only proposed isn't public.
 
-    The same picture again, while its proposal waits, is the one that is stored already.
+    If the same picture is part of a waiting proposal, returns the stored one.
     """
     if caller.drafts_only:
         same = services.find_waiting_picture(caller, project, kind, target_id, image.content)
@@ -114,7 +110,7 @@ def keep_picture(
     return image.id
 
 
-# Making, reading and withdrawing proposals. Only a person decides.
+# Only people decide proposals, in the dashboard.
 
 projects.find(proposal=services.find_proposal)
 

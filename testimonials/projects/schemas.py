@@ -128,7 +128,7 @@ class PublicPageConfigSchema(WholeSchema):
 
 
 class BrandSchema(WholeSchema):
-    """The brand as it is in effect: what was set, else read on the website, else the trade's."""
+    """The brand in effect: what was set, else read on the website, else the trade's default."""
 
     name = String()
     website = String()
@@ -139,7 +139,7 @@ class BrandSchema(WholeSchema):
 
 
 class BrandSettingsSchema(WholeSchema):
-    """What is set of the brand, null for what isn't; and what is in effect, beside."""
+    """The fields of the brand that were set, the others null, and the brand in effect."""
 
     color = String(allow_none=True)
     font = String(allow_none=True)
@@ -182,7 +182,7 @@ class DomainRecordSchema(WholeSchema):
 
 
 class DomainSchema(WholeSchema):
-    """A project's own host name, what the DNS needs, and what was found there last."""
+    """A project's own host name, its DNS records, and what the last look-up found."""
 
     host = String()
     state = fields.Function(

@@ -28,7 +28,7 @@ GRACE = timedelta(days=7)
 
 
 def update_page_config(project: Project, changes: dict[str, Any]) -> None:
-    """Change the locked project's page; `changes` come from `PageConfigUpdateSchema`.
+    """Change the locked project's page by the values of `PageConfigUpdateSchema`.
 
     Raises `ValidationFailed` for a website that isn't an http(s) URL.
     """
@@ -72,7 +72,7 @@ def rename_slug(project: Project, text: str) -> None:
             db.session.merge(OldSlug(slug=old, project_id=project.id, renamed_at=clock.now()))
     except IntegrityError:
         raise projects.SlugTaken from None
-    # Nobody keeps all words from others.
+    # No project may reserve any number of slugs.
     own = select(OldSlug.slug).where(OldSlug.project_id == project.id)
     oldest = own.order_by(OldSlug.renamed_at.desc()).offset(projects.MOST_OLD_SLUGS)
     db.session.execute(delete(OldSlug).where(OldSlug.slug.in_(oldest)))
@@ -93,12 +93,12 @@ def move_to_trash(project: Project) -> None:
 def take_back(account_id: str, project_id: str) -> Project:
     """Restore a deleted project.
 
-    Raises `NotFound` after 7 days, and `ProjectLimitReached` when the account has no room for it.
+    Raises `NotFound` after 7 days, and `ProjectLimitReached`.
     """
     account = projects.lock_account(account_id)
-    is_kept = (Project.account_id == account_id, Project.deleted_at > clock.now() - GRACE)
+    conditions = (Project.account_id == account_id, Project.deleted_at > clock.now() - GRACE)
     project = require_found(
-        find_row(Project, project_id, *is_kept, for_update=True),
+        find_row(Project, project_id, *conditions, for_update=True),
         gettext_noop("This project can no longer be restored."),
     )
     projects.require_room(account)
@@ -108,7 +108,7 @@ def take_back(account_id: str, project_id: str) -> Project:
 
 
 def list_deleted(account_id: str) -> Sequence[Project]:
-    """Return the deleted projects that can still be restored, last deleted first."""
+    """Return the deleted projects that can still be restored, latest first."""
     return db.session.scalars(
         select(Project)
         .where(Project.account_id == account_id, Project.deleted_at > clock.now() - GRACE)
@@ -117,14 +117,14 @@ def list_deleted(account_id: str) -> Sequence[Project]:
 
 
 def delete_projects(account_id: str) -> Sequence[Project]:
-    gone = db.session.scalars(select(Project).where(Project.account_id == account_id)).all()
-    note_erased(db.session(), PROJECT, [each.id for each in gone])
+    owned = db.session.scalars(select(Project).where(Project.account_id == account_id)).all()
+    note_erased(db.session(), PROJECT, [project.id for project in owned])
     db.session.execute(delete(Project).where(Project.account_id == account_id))
-    return gone
+    return owned
 
 
 def give_up_projects(*conditions: ColumnElement[bool]) -> None:
-    """Hide projects that nobody can restore: their removal takes several transactions."""
+    """Hide projects for good, before several transactions delete them."""
     values = {"deleted_at": clock.EPOCH, "feed_version": Project.feed_version + 1}
     hide = update(Project).where(*conditions).values(values)
     db.session.execute(hide, execution_options={"synchronize_session": False})
@@ -135,7 +135,7 @@ def is_past_grace() -> ColumnElement[bool]:
 
 
 def delete_trashed_projects() -> int:
-    """Delete permanently the projects that were deleted 7 days ago; return how many."""
+    """Permanently delete the projects that were deleted 7 days ago; return how many."""
     removed = db.session.scalars(delete(Project).where(is_past_grace()).returning(Project.id)).all()
     note_erased(db.session(), PROJECT, removed)
     return len(removed)
@@ -158,18 +158,16 @@ MAX_REASON = 500
 
 
 class NotPossible(ServiceError):
-    """The account is already as it should become, or an operator's."""
-
     status = 409
 
 
 def suspend_account(reference: str, reason: str, *, hides_widgets: bool) -> Account:
-    """Suspend an account, tell its owner why, and sign it out; return it, locked.
+    """Suspend an account, mail its owner the reason, and end its sessions; return it, locked.
 
     Raises `NotFound`, `ValidationFailed` without a reason, and `NotPossible`.
     """
-    why = " ".join(reason.split())
-    if not why or len(why) > MAX_REASON:
+    reason = " ".join(reason.split())
+    if not reason or len(reason) > MAX_REASON:
         problem = f"Give a reason of at most {MAX_REASON} characters: it is mailed to the owner."
         raise ValidationFailed.of({"reason": [problem]})
     account = get_account(reference)
@@ -177,17 +175,17 @@ def suspend_account(reference: str, reason: str, *, hides_widgets: bool) -> Acco
         raise NotPossible(f"{account.email} is an operator. Take it out of OPERATORS first.")
     if account.is_suspended:
         raise NotPossible(f"{account.email} is suspended already.")
-    account.suspended_at, account.suspended_reason = clock.now(), why
+    account.suspended_at, account.suspended_reason = clock.now(), reason
     account.hides_widgets = hides_widgets
     end_sessions(account.id)
-    _show_again(account)
+    _raise_versions(account)
     send_suspended_mail(account)
-    record(ACCOUNT_SUSPENDED, account.id, reason=why, hidden=hides_widgets)
+    record(ACCOUNT_SUSPENDED, account.id, reason=reason, hidden=hides_widgets)
     return account
 
 
 def restore_account(reference: str) -> Account:
-    """End the suspension of an account, and tell its owner; return it, locked.
+    """End the suspension of an account, and mail its owner; return it, locked.
 
     Raises `NotFound` and `NotPossible`.
     """
@@ -196,19 +194,18 @@ def restore_account(reference: str) -> Account:
         raise NotPossible(f"{account.email} is not suspended.")
     account.suspended_at = account.suspended_reason = None
     account.hides_widgets = False
-    _show_again(account)
+    _raise_versions(account)
     send_restored_mail(account)
     record(ACCOUNT_RESTORED, account.id)
     return account
 
 
-def _show_again(account: Account) -> None:
-    """Have everything that keeps what widgets and pages show ask again."""
+def _raise_versions(account: Account) -> None:
+    """Raise the feed versions of the account's projects, which ends what caches keep of them."""
     db.session.flush()
     now = clock.to_milliseconds(clock.now())
     version = case((Project.feed_version < now, now), else_=Project.feed_version + 1)
-    values = {"feed_version": version}
     db.session.execute(
-        update(Project).where(Project.account_id == account.id).values(values),
+        update(Project).where(Project.account_id == account.id).values(feed_version=version),
         execution_options={"synchronize_session": False},
     )

@@ -1,7 +1,7 @@
-"""The members of a project, or of all projects of an owner: their workspace."""
+"""The members of a project, and of an owner's workspace: all of their projects."""
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -19,7 +19,7 @@ from testimonials.auth.tokens import revoke_tokens_made_by
 from testimonials.core import clock
 from testimonials.core.audit import record
 from testimonials.core.extensions import db
-from testimonials.core.http.errors import NotFound, ServiceError
+from testimonials.core.http.errors import ServiceError, require_found
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.settings.current import current_settings
 from testimonials.projects.access import (
@@ -34,14 +34,12 @@ from testimonials.projects.access import (
 from testimonials.projects.models import Member, NotificationChoice, Project, TeamInvitation
 from testimonials.projects.projects import lock_account
 
-# Who works where. Admins manage moderators; only the owner manages admins. Every change locks the
-# project first, or the owner's account.
+# Admins manage moderators; only the owner manages admins. Every change takes the locked project, or
+# the owner's locked account.
 
 # One project, or the owner of all of them.
 Place = Project | Account
-# Of how many projects a new password is compared with the names.
-MOST_NAMED = 50
-# Who gave a role.
+# Who granted a role.
 OWNER, COMPANY = "owner", "company"
 
 T = TypeVar("T")
@@ -67,7 +65,7 @@ class TeamMember:
     account_id: str
     email: str
     display_name: str | None
-    # The higher of both roles, and the two: in the project, and in all of the owner's.
+    # The higher of both roles: in the project (`here`), and in all of the owner's (`everywhere`).
     role: Role
     since: datetime
     here: Role | None = None
@@ -83,12 +81,12 @@ class Membership:
     """An account's role in somebody else's project."""
 
     role: Role
-    # How the owner is called.
+    # The owner's name.
     owner: str
 
 
 def key_of(place: Place) -> dict[str, str]:
-    """Return what members and invitations have of a place, by column."""
+    """Return the column of members and invitations that refers to a place, with its value."""
     return {"project_id" if isinstance(place, Project) else "owner_id": place.id}
 
 
@@ -99,16 +97,16 @@ def is_at(model: type[Member] | type[TeamInvitation], place: Place) -> ColumnEle
 
 
 def find_role(place: Place, account_id: str) -> Member | None:
-    """Return the role that an account was given in a place, read again under the lock."""
+    """Return the account's role in a locked place, read again."""
     query = select(Member).where(is_at(Member, place), Member.account_id == account_id)
     return db.session.scalars(query.execution_options(populate_existing=True)).one_or_none()
 
 
 def set_role(place: Place, account_id: str, role: str | None, source: str = OWNER) -> bool:
-    """Give somebody a role in a locked place, or with None end it; say if it changed.
+    """Set somebody's role in a locked place, or end it (None); return whether it changed.
 
-    What the owner gave stays when the company's groups say otherwise; what these gave, the owner
-    may change. The owner has no other role.
+    The company's groups don't change a role that the owner granted; the owner may change theirs.
+    The owner can have no other role.
     """
     row = find_role(place, account_id)
     is_kept = row is not None and source == COMPANY and row.source != COMPANY
@@ -130,10 +128,10 @@ def set_role(place: Place, account_id: str, role: str | None, source: str = OWNE
 
 
 def settle_roles(account_id: str, *conditions: ColumnElement[bool]) -> None:
-    """End what somebody has in projects where the role for it is gone; call it after each change.
+    """End what somebody has in projects without the role for it; call it after each role change.
 
-    That is the choice of mails of who isn't in a project any more, and the tokens and invitations
-    that a former admin could come back by. Locks the projects, so that none is made meanwhile.
+    Ends the notifications of former members, and the tokens and invitations by which a former admin
+    could get back in. Locks the projects, so that no new ones are made meanwhile.
     """
     db.session.flush()
     lock_before_roles(*conditions, key_share=True)
@@ -144,13 +142,14 @@ def settle_roles(account_id: str, *conditions: ColumnElement[bool]) -> None:
     ).all()
     left = [project_id for project_id, is_in, _ in rows if not is_in]
     ended = [project_id for project_id, _, is_admin in rows if not is_admin]
-    choice, sent = NotificationChoice, TeamInvitation
-    db.session.execute(
-        delete(choice).where(choice.account_id == account_id, choice.project_id.in_(left))
-    )
-    db.session.execute(
-        delete(sent).where(sent.invited_by_id == account_id, sent.project_id.in_(ended))
-    )
+    choice, invitation = NotificationChoice, TeamInvitation
+    for query in (
+        delete(choice).where(choice.account_id == account_id, choice.project_id.in_(left)),
+        delete(invitation).where(
+            invitation.invited_by_id == account_id, invitation.project_id.in_(ended)
+        ),
+    ):
+        db.session.execute(query)
     revoke_tokens_made_by(account_id, ended)
 
 
@@ -184,14 +183,13 @@ def list_members(project: Project) -> list[TeamMember]:
         people[row.account_id] = TeamMember(
             row.account_id, email, name, role, since, here, everywhere
         )
-    first_of_all = TeamMember(
-        owner.id, owner.email, owner.display_name, Role.OWNER, project.created_at
-    )
-    return [first_of_all, *sorted(people.values(), key=lambda each: (each.since, each.account_id))]
+    members = sorted(people.values(), key=lambda each: (each.since, each.account_id))
+    created = project.created_at
+    return [TeamMember(owner.id, owner.email, owner.display_name, Role.OWNER, created), *members]
 
 
 def count_places(members: Iterable[TeamMember]) -> int:
-    """Return how many of a project's places are taken; the owner and who is in all have none."""
+    """Count the members who take a place: those with a role in the project itself."""
     return sum(member.here is not None for member in members)
 
 
@@ -212,16 +210,14 @@ def find_member(project: Project, account_id: str) -> TeamMember:
     return _first(each for each in list_members(project) if each.account_id == account_id)
 
 
-def _first(found: Iterable[T]) -> T:
-    for each in found:
-        return each
-    raise NotFound(gettext_noop("Nobody here has this id."))
+def _first(matches: Iterator[T]) -> T:
+    return require_found(next(matches, None), gettext_noop("Nobody here has this id."))
 
 
 def change_role(access: Access, account_id: str, role: str) -> TeamMember:
-    """Give a member of the locked project another role; return who they were.
+    """Give a member of the locked project another role; return the member as before.
 
-    Raises `NotFound`, `InAllProjects`, and `RoleTooLow` for everybody but the owner.
+    Raises `NotFound`, `InAllProjects`, and `RoleTooLow` for anybody but the owner.
     """
     member = _find_here(access, account_id)
     require_over(access.role, Role.ADMIN)
@@ -230,7 +226,7 @@ def change_role(access: Access, account_id: str, role: str) -> TeamMember:
 
 
 def remove_member(access: Access, account_id: str) -> TeamMember:
-    """End a member's access to the locked project and return who they were.
+    """End a member's access to the locked project; return the member as before.
 
     Raises `NotFound`, `InAllProjects` and `RoleTooLow`.
     """
@@ -241,31 +237,30 @@ def remove_member(access: Access, account_id: str) -> TeamMember:
 
 def ends_for_good(project: Project, account_id: str) -> bool:
     """Return whether somebody made tokens or invitations here, which end with their role."""
-    token, sent = AccessToken, TeamInvitation
-    made = select(token.id).where(token.project_id == project.id, token.revoked_at.is_(None))
-    invited = select(sent.id).where(sent.project_id == project.id)
-    of_theirs = (
-        made.where(token.made_by_id == account_id),
-        invited.where(sent.invited_by_id == account_id),
+    token, invitation = AccessToken, TeamInvitation
+    tokens = select(token.id).where(
+        token.project_id == project.id, token.revoked_at.is_(None), token.made_by_id == account_id
     )
-    return db.session.scalar(select(or_(*(each.exists() for each in of_theirs)))) or False
+    invitations = select(invitation.id).where(
+        invitation.project_id == project.id, invitation.invited_by_id == account_id
+    )
+    return db.session.scalar(select(or_(tokens.exists(), invitations.exists()))) or False
 
 
 def bring_back(access: Access, account_id: str, role: str) -> TeamMember:
-    """Give somebody who was removed from the locked project their role again; return them.
+    """Restore the role of somebody who was removed from the locked project.
 
-    Raises `NotFound` where their account is gone, and `RoleTooLow`.
+    Raises `NotFound` if their account was deleted, and `RoleTooLow`.
     """
     require_over(access.role, ROLES[role])
-    if db.session.get(Account, account_id) is None:
-        raise NotFound(gettext_noop("Nobody here has this id."))
+    require_found(db.session.get(Account, account_id), gettext_noop("Nobody here has this id."))
     if find_role(access.project, account_id) is None:
         set_role(access.project, account_id, role)
     return find_member(access.project, account_id)
 
 
 def leave_project(access: Access) -> None:
-    """End the user's own access to the locked project; raise `OwnerStays` and `InAllProjects`."""
+    """End the user's own access to the locked project; raise `OwnerStays` or `InAllProjects`."""
     if access.role == Role.OWNER:
         raise OwnerStays
     if find_member(access.project, access.user.account_id).everywhere is not None:
@@ -290,12 +285,12 @@ def _find_here(access: Access, account_id: str) -> TeamMember:
 
 @dataclass
 class Colleague:
-    """Somebody in an owner's team: with a role in all projects, in some, or both."""
+    """Somebody with a role in all of an owner's projects, in some, or both."""
 
     account_id: str
     email: str
     name: str
-    # In all projects, if any, and who gave it: `owner` or `company`.
+    # The role in all projects, and who granted it: `owner` or `company`.
     role: str | None = None
     source: str | None = None
     # Roles in single projects.
@@ -303,7 +298,7 @@ class Colleague:
 
 
 def list_colleagues(owner_id: str) -> list[Colleague]:
-    """Return everybody in any project of an owner, those in all of them first, by name."""
+    """Return everybody in any project of an owner, by name, those in all of them first."""
     owned = select(Project.id).where(Project.account_id == owner_id, Project.deleted_at.is_(None))
     rows = db.session.execute(
         select(Member, Project, Account.email, called())
@@ -312,18 +307,18 @@ def list_colleagues(owner_id: str) -> list[Colleague]:
         .where(or_(Member.owner_id == owner_id, Member.project_id.in_(owned)))
         .order_by(Project.created_at, Project.id)
     )
-    found: dict[str, Colleague] = {}
+    people: dict[str, Colleague] = {}
     for row, project, email, name in rows:
-        colleague = found.setdefault(row.account_id, Colleague(row.account_id, email, name))
+        colleague = people.setdefault(row.account_id, Colleague(row.account_id, email, name))
         if row.project_id is None:
             colleague.role, colleague.source = row.role, row.source
         else:
             colleague.projects.append((project, row.role))
-    return sorted(found.values(), key=lambda each: (each.role is None, each.name.casefold()))
+    return sorted(people.values(), key=lambda each: (each.role is None, each.name.casefold()))
 
 
 def count_workspace_places(colleagues: Iterable[Colleague]) -> int:
-    """Return how many places of an owner's team are taken: by whom the owner let in everywhere."""
+    """Count the colleagues who take a place: those whom the owner gave a role in all projects."""
     return sum(each.source == OWNER for each in colleagues)
 
 
@@ -332,17 +327,14 @@ def find_colleague(owner_id: str, account_id: str) -> Colleague:
 
 
 def change_colleague(owner_id: str, account_id: str, role: str) -> Colleague:
-    """Give somebody of an owner's team a role in all projects; return who they were."""
+    """Give a colleague a role in all of an owner's projects; return them as before."""
     owner, colleague = lock_account(owner_id), find_colleague(owner_id, account_id)
     set_role(owner, account_id, role)
     return colleague
 
 
 def remove_colleague(owner_id: str, account_id: str) -> Colleague:
-    """End somebody's roles in all and in each of an owner's projects; return who they were.
-
-    Raises `NotFound`.
-    """
+    """End a colleague's roles in an owner's projects; return who they were."""
     lock_account(owner_id)
     colleague = find_colleague(owner_id, account_id)
     owned = select(Project.id).where(Project.account_id == owner_id)
@@ -353,7 +345,7 @@ def remove_colleague(owner_id: str, account_id: str) -> Colleague:
 
 
 def list_workspaces(account_id: str) -> Sequence[Row[*tuple[Any, ...]]]:
-    """Return the workspaces of others that an account is in, by how their owners are called.
+    """Return the others' workspaces that an account is in, by the owner's name.
 
     Each has `owner_id`, `owner`, `role` and the `number` of its projects.
     """
@@ -376,32 +368,32 @@ def find_workspace(account_id: str, owner_id: str) -> Row[*tuple[Any, ...]]:
 
 @known_names.connect
 def list_names(email: str) -> list[str]:
-    """Return what the projects are called that somebody owns, is in, or is invited to."""
+    """Return the names of projects that somebody owns, is in, or is invited to."""
     own = select(Account.id).where(Account.email == email)
-    asked, member = TeamInvitation.email == email, Member.account_id == own.scalar_subquery()
+    invited, member = TeamInvitation.email == email, Member.account_id == own.scalar_subquery()
     owners: CompoundSelect[Any] = union_all(
         own,
-        select(TeamInvitation.owner_id).where(asked),
+        select(TeamInvitation.owner_id).where(invited),
         select(Member.owner_id).where(member),
     )
-    here: CompoundSelect[Any] = union_all(
-        select(TeamInvitation.project_id).where(asked), select(Member.project_id).where(member)
+    ids: CompoundSelect[Any] = union_all(
+        select(TeamInvitation.project_id).where(invited), select(Member.project_id).where(member)
     )
-    is_theirs = or_(Project.account_id.in_(owners), Project.id.in_(here))
+    is_theirs = or_(Project.account_id.in_(owners), Project.id.in_(ids))
     query = select(Project).where(Project.deleted_at.is_(None), is_theirs)
     names = []
-    for project in db.session.scalars(query.order_by(Project.id.desc()).limit(MOST_NAMED)):
+    for project in db.session.scalars(query.order_by(Project.id.desc()).limit(50)):
         names += [project.name, project.slug, project.page_config["website"]]
     return names
 
 
-# Roles by the groups that somebody has in the company, which are looked at when they sign in.
+# Roles that follow from somebody's groups in the company, checked when they sign in.
 
 logger = logging.getLogger("testimonials.company")
 
 
 def choose_role(groups: AbstractSet[str]) -> str | None:
-    """Return the highest role that one of these groups has, if any has one."""
+    """Return the highest role of these groups, if any has one."""
     roles = [pair.role for pair in current_settings().oidc_groups if pair.group in groups]
     return max(roles, key=lambda role: ROLES[role], default=None)
 
@@ -411,16 +403,18 @@ def is_awaited(person: CompanyPerson) -> bool:
     """Return whether somebody was invited to a team, or one of their groups has a role."""
     if choose_role(person.groups) is not None:
         return True
-    sent = TeamInvitation
-    query = select(sent.id).where(sent.email == person.email, sent.expires_at > clock.now())
+    invitation = TeamInvitation
+    query = select(invitation.id).where(
+        invitation.email == person.email, invitation.expires_at > clock.now()
+    )
     return db.session.scalar(query.limit(1)) is not None
 
 
 @signed_in.connect
 def follow_groups(account_id: str, *, who: str, groups: AbstractSet[str]) -> None:
-    """Give the role of their groups to somebody who signs in, or take back what groups gave.
+    """Set or end the role that follows from the groups of somebody who signs in.
 
-    What changes is recorded at the owner, with the person's address.
+    A change is recorded at the owner, with the person's address.
     """
     settings = current_settings()
     if not settings.oidc_groups:

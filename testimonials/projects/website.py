@@ -1,4 +1,4 @@
-"""Reading the owner's website: what its home page says of a brand, with no script run."""
+"""Reading the brand on the home page of the owner's website, without running scripts."""
 
 import io
 import json
@@ -6,6 +6,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from html import unescape
@@ -19,7 +20,7 @@ from testimonials.core.db.identifiers import hash_secret
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db, limiter
 from testimonials.core.faults import refusing
-from testimonials.core.http.errors import NotFound, ServiceError
+from testimonials.core.http.errors import ServiceError
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.http.rate_limits import Limit
 from testimonials.core.http_client import AddressRefused, Answer, UrlRefused, ask, may_connect
@@ -41,20 +42,18 @@ from testimonials.projects.projects import complete_website, lock_project, mark_
 READINGS = Limit("website-reading", 5, "of one account")
 READ, READ_OWN = "website.read", "website.read-own"
 
-# For everything of a website together.
+# For all requests to a website together.
 SECONDS, MOST_BYTES = 5.0, 1024 * 1024
 MOST_REDIRECTS, MOST_SHEETS, MOST_LOGOS, MOST_COLORS = 3, 4, 2, 4
-# Pictures that are tried for logos: SVG is none that we can draw, so the next one counts.
+# Pictures to try as logos; some may be SVG, which we can't draw.
 MOST_TRIED = 4
-# Of a style sheet's fonts for the whole page.
-MOST_FONTS = 8
 REDIRECTS = {301, 302, 303, 307, 308}
-# Less colorful than this (in OKLCH) is a grey, and so near to black or white no brand's either.
+# A color with less chroma (in OKLCH) is a grey, and nearer to black or white it is no brand's.
 GREY, DARKEST, LIGHTEST = 0.04, 0.2, 0.95
-# How much a color counts by where it stands.
+# The weight of a color by where it was found.
 IN_HEAD, IN_NAME, IN_LOGO, IN_BUTTON = 3, 3, 2, 1
 
-# Each pattern has a bounded length, so that no page takes longer than its letters.
+# All repetitions are bounded, so that matching takes linear time.
 _TAG = re.compile(r"<(meta|link|img|header|/header|title)\b([^<>]{0,2000})>", re.I)
 _ATTRIBUTE = re.compile(
     r"""(?<![a-z:-])([a-z:-]{1,30})\s{0,3}=\s{0,3}(?:"([^"]{0,1500})"|'([^']{0,1500})')""", re.I
@@ -67,7 +66,7 @@ _STYLE = re.compile(r"<style[^<>]{0,200}>([^<]{1,200000})", re.I)
 _BUTTON = re.compile(r"(?:^|[\s,.>])(?:button|btn|a)\b|btn|button|cta", re.I)
 _WHOLE_PAGE = re.compile(r"(?:^|[\s,])(?:html|body|:root)\s*$")
 _VARIABLE = re.compile(r"var\(\s{0,3}(--[\w-]{1,60})")
-# Ends of the names of fonts, where they don't say what they are.
+# Ends of the names of fonts that don't contain "sans", "serif" or "round".
 _PLAIN = ("system-ui", "arial", "helvetica", "verdana", "roboto", "inter", "segoe ui", "lato")
 _ROUNDED = ("nunito", "quicksand", "comfortaa", "fredoka", "baloo 2", "dosis")
 _CLASSIC = (
@@ -76,10 +75,8 @@ _CLASSIC = (
 )  # fmt: skip
 # In the name of a custom property.
 _OF_BRAND = re.compile("brand|primary|accent", re.I)
-# Of what stands before a rule, its end is the selector.
-LONGEST_SELECTOR = 300
 _SEPARATOR = re.compile(r"\s[|–—·:-]\s|\s?\|\s?")
-# What stands in every page that is made with it.
+# What every page that is made with it contains.
 _MADE_WITH = {
     "wordpress": "/wp-content/",
     "shopify": "cdn.shopify.com",
@@ -91,8 +88,6 @@ _MADE_WITH = {
 
 
 class WebsiteUnread(ServiceError):
-    """Nothing could be read at the address."""
-
     status = 422
     code = ServiceError.code
     default_message = gettext_noop(
@@ -102,7 +97,7 @@ class WebsiteUnread(ServiceError):
 
 @dataclass
 class Found:
-    """What a website says; `logos` are addresses of pictures, `images` those that could be read."""
+    """What was read on a website; `logos` are URLs, `images` those that could be read."""
 
     name: str = ""
     trade: str = ""
@@ -116,8 +111,8 @@ class Found:
     images: list[uploads.Image] = field(default_factory=list)
 
     def describe(self) -> dict[str, Any]:
-        """Return what a brand keeps of it."""
-        read = {
+        """Return the values to store in a brand."""
+        values = {
             "trade": self.trade,
             "madeWith": self.made_with,
             "color": next(iter(self.colors), ""),
@@ -125,20 +120,20 @@ class Found:
             "ground": self.ground,
             "typeface": self.typeface,
         }
-        return {name: value for name, value in read.items() if value}
+        return {name: value for name, value in values.items() if value}
 
 
 class _Budget:
-    """The time and the bytes that are left for a website."""
+    """The time and the bytes that are left for requests to a website."""
 
     def __init__(self) -> None:
-        self.end = time.monotonic() + SECONDS
+        self.deadline = time.monotonic() + SECONDS
         self.bytes = MOST_BYTES
 
     def get(self, url: str) -> tuple[str, Answer]:
-        """Return the last address and its answer; each redirect is checked like the first."""
+        """Return the final URL and its answer; redirects are checked like the first URL."""
         for _ in range(1 + MOST_REDIRECTS):
-            seconds = self.end - time.monotonic()
+            seconds = self.deadline - time.monotonic()
             if seconds <= 0 or self.bytes <= 0:
                 raise WebsiteUnread
             headers = {"User-Agent": f"testimonials/{__version__}", "Connection": "close"}
@@ -155,120 +150,118 @@ class _Budget:
             raise WebsiteUnread
         return url, answer
 
+    def read(self, url: str) -> str:
+        return self.get(url)[1].content.decode("utf-8", "replace")
+
 
 def read_website(url: str) -> Found:
-    """Read the home page at an address, with style sheets and one logo; raise `WebsiteUnread`."""
+    """Read the home page at a URL, with style sheets and logos; raise `WebsiteUnread`."""
     if current_settings().website_reading == "off":
         raise WebsiteUnread
     budget = _Budget()
     with refusing(lambda _fault: WebsiteUnread()):
-        url, answer = _open(budget, url)
+        try:
+            url, answer = budget.get(url)
+        except WebsiteUnread:
+            if not url.startswith("https://"):
+                raise
+            url, answer = budget.get(f"http://{url.removeprefix('https://')}")
         found = read_page(answer.content.decode("utf-8", "replace"), url)
-        counted = Counter(dict.fromkeys(found.colors, IN_HEAD))
-        _read_manifest(budget, found, counted)
+        weights = Counter(dict.fromkeys(found.colors, IN_HEAD))
+        _read_manifest(budget, found, weights)
         for sheet in found.sheets[:MOST_SHEETS]:
-            counted += _read_sheet(budget, sheet, found)
-        pictures = filter(None, (_read_logo(budget, each) for each in found.logos))
-        found.images = list(islice(pictures, MOST_LOGOS))
+            with suppress(WebsiteUnread):
+                weights += weigh_colors(budget.read(sheet), found)
+        images = filter(None, (_read_logo(budget, each) for each in found.logos))
+        found.images = list(islice(images, MOST_LOGOS))
         for image in found.images[:1]:
             bright = [color for color in uploads.list_colors(image) if _to_hex(color)]
-            counted.update(_list_colors(bright[:2], IN_LOGO))
-        found.colors = [color for color, _ in counted.most_common(MOST_COLORS)]
+            _add_colors(weights, bright[:2], IN_LOGO)
+        found.colors = [color for color, _ in weights.most_common(MOST_COLORS)]
     return found
 
 
-def _open(budget: _Budget, url: str) -> tuple[str, Answer]:
-    """Return the home page; by http where there is no https."""
-    try:
-        return budget.get(url)
-    except WebsiteUnread:
-        if not url.startswith("https://"):
-            raise
-        return budget.get(f"http://{url.removeprefix('https://')}")
-
-
 def read_page(page: str, url: str) -> Found:
-    """Return what a page says of itself; addresses are completed by its own."""
-    found, counted = Found(), Counter[str]()
-    linked = [each for text in _LINKED.findall(page) for each in _list_linked(text)]
+    """Return what a page says about itself."""
+    found, weights = Found(), Counter[str]()
+    objects = [each for text in _LINKED.findall(page) for each in _parse_linked(text)]
     title = _TITLE.search(page)
     is_header, icons, in_header = False, [], []
     for match in _TAG.finditer(page):
         tag, pairs = match[1].lower(), _ATTRIBUTE.findall(match[2])
-        told = {name.lower(): unescape(one or other) for name, one, other in pairs}
+        attributes = {name.lower(): unescape(one or other) for name, one, other in pairs}
+        content, href = attributes.get("content", ""), attributes.get("href", "")
         if tag in ("header", "/header"):
             is_header = tag == "header"
         elif tag == "meta":
-            if told.get("property") == "og:site_name":
-                found.name = found.name or told.get("content", "")
-            if told.get("name") == "theme-color":
-                counted.update(_list_colors([told.get("content", "")], IN_HEAD))
+            if attributes.get("property") == "og:site_name":
+                found.name = found.name or content
+            if attributes.get("name") == "theme-color":
+                _add_colors(weights, [content], IN_HEAD)
         elif tag == "link":
-            kinds = told.get("rel", "").lower().split()
+            kinds = attributes.get("rel", "").lower().split()
             if "apple-touch-icon" in kinds:
-                icons.append(told.get("href", ""))
+                icons.append(href)
             if "manifest" in kinds:
-                found.manifest = _join(url, told.get("href", ""))
+                found.manifest = _join(url, href)
             if "stylesheet" in kinds:
-                found.sheets.append(_join(url, told.get("href", "")))
+                found.sheets.append(_join(url, href))
         elif tag == "img" and is_header and "logo" in match[2].lower():
-            in_header.append(told.get("src", ""))
+            in_header.append(attributes.get("src", ""))
     for sheet in _STYLE.findall(page):
-        counted += count_colors(sheet, found)
-    named = next((each["name"] for each in linked if isinstance(each.get("name"), str)), "")
+        weights += weigh_colors(sheet, found)
+    linked_name = next((each["name"] for each in objects if isinstance(each.get("name"), str)), "")
     words = _SEPARATOR.split(unescape(title[1]).strip())[0] if title else ""
-    name = named or unescape(found.name) or words
+    name = linked_name or unescape(found.name) or words
     found.name = " ".join(UNUSABLE.sub("", name).split())[:120]
     found.made_with = next((each for each, sign in _MADE_WITH.items() if sign in page), "")
-    found.trade = _find_trade(linked, f"{found.name} {title[1] if title else ''}")
-    logos = [_find_linked_logo(each) for each in linked] + in_header + icons
+    found.trade = _find_trade(objects, f"{found.name} {title[1] if title else ''}")
+    logos = [_find_linked_logo(each) for each in objects] + in_header + icons
     found.logos = [_join(url, each) for each in dict.fromkeys(logos) if each][:MOST_TRIED]
-    found.colors = [color for color, _ in counted.most_common(MOST_COLORS)]
+    found.colors = [color for color, _ in weights.most_common(MOST_COLORS)]
     return found
 
 
 def _join(url: str, target: str) -> str:
-    """Return the address that a page names; empty for what can't be one."""
     try:
         return urljoin(url, target.strip())
     except ValueError:
         return ""
 
 
-def count_colors(sheet: str, found: Found) -> Counter[str]:
-    """Return the colors of a style sheet that may be a brand's, and how much each counts.
+def weigh_colors(sheet: str, found: Found) -> Counter[str]:
+    """Return the weights of colors in a style sheet that may be a brand's.
 
-    The ground of the whole page is none of them.
+    Notes the page's background and font in `found`.
     """
-    counted, fonts = Counter[str](), list[str]()
-    # By pieces rather than a pattern over the whole, which a hostile one would make slow.
+    weights, fonts = Counter[str](), list[str]()
+    # Split into pieces, since a hostile sheet would make one pattern for the whole slow.
     for rule in sheet.split("}"):
         selector, _, body = rule.rpartition("{")
-        is_button = bool(_BUTTON.search(selector[-LONGEST_SELECTOR:]))
-        is_ground = bool(_WHOLE_PAGE.search(selector[-LONGEST_SELECTOR:]))
+        selector = selector[-300:]
+        is_button, is_page = _BUTTON.search(selector), _WHOLE_PAGE.search(selector)
         for declaration in body.split(";"):
             name, _, value = declaration.partition(":")
             name = name.strip().lower()[:100]
             if name.startswith("--") and _OF_BRAND.search(name):
-                counted.update(_list_colors([value], IN_NAME))
+                _add_colors(weights, [value], IN_NAME)
             elif name in ("background", "background-color"):
-                if is_ground:
+                if is_page:
                     found.ground = found.ground or _read_color(value)
                 elif is_button:
-                    counted.update(_list_colors([value], IN_BUTTON))
-            elif is_ground and name in ("font", "font-family"):
+                    _add_colors(weights, [value], IN_BUTTON)
+            elif is_page and name in ("font", "font-family"):
                 fonts.append(value)
-    # A variable is looked for in the whole sheet.
-    judged = (_judge_font(each, sheet) for each in fonts[:MOST_FONTS])
-    found.typeface = found.typeface or next(filter(None, judged), "")
-    return counted
+    # A variable is looked for in the whole sheet, so for a few fonts alone.
+    typefaces = (_choose_typeface(each, sheet) for each in fonts[:8])
+    found.typeface = found.typeface or next(filter(None, typefaces), "")
+    return weights
 
 
-def _judge_font(value: str, sheet: str) -> str:
-    """Return which of `TYPEFACES` a list of fonts is nearest to; empty if it doesn't tell."""
-    if (named := _VARIABLE.match(value.strip()[:200])) is not None:
-        # Its first value, of this sheet: whatever comes before the name is what it is set to.
-        _, _, rest = sheet.partition(f"{named[1]}:")
+def _choose_typeface(value: str, sheet: str) -> str:
+    """Return which of `TYPEFACES` is nearest to a list of fonts; empty if that is unclear."""
+    if (variable := _VARIABLE.match(value.strip()[:200])) is not None:
+        _, _, rest = sheet.partition(f"{variable[1]}:")
         value = rest[:300].partition(";")[0].partition("}")[0]
     for name in value[:300].lower().split(","):
         font = name.strip(" \n\t\"'")
@@ -281,14 +274,14 @@ def _judge_font(value: str, sheet: str) -> str:
     return ""
 
 
-def _list_colors(texts: list[str], weight: int) -> Iterator[str]:
+def _add_colors(weights: Counter[str], texts: list[str], weight: int) -> None:
     for text in texts:
         if (color := _to_hex(text)) is not None:
-            yield from [color] * weight
+            weights[color] += weight
 
 
 def _to_hex(text: str) -> str | None:
-    """Return a color as `#RRGGBB`; None for greys and for what is none."""
+    """Return a color as `#RRGGBB`; None for greys and anything else."""
     if not (color := _read_color(text)):
         return None
     lightness, chroma, _ = from_hex(color)
@@ -296,7 +289,7 @@ def _to_hex(text: str) -> str | None:
 
 
 def _read_color(text: str) -> str:
-    """Return any color as `#RRGGBB`; empty for what is none."""
+    """Return any color as `#RRGGBB`, and an empty text for anything else."""
     text = text.partition("!")[0].strip().lower()[:40]
     if numbers := re.fullmatch(r"rgb\(\s*(\d+)[\s,]+(\d+)[\s,]+(\d+)\s*\)", text):
         text = "#" + "".join(f"{min(255, int(each)):02x}" for each in numbers.groups())
@@ -305,47 +298,40 @@ def _read_color(text: str) -> str:
     return text.upper() if re.fullmatch("#[0-9a-f]{6}", text) else ""
 
 
-def _list_linked(text: str) -> Iterator[dict[str, Any]]:
+def _as_list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _parse_linked(text: str) -> Iterator[dict[str, Any]]:
     """Yield the objects of a piece of JSON-LD."""
     try:
-        found = json.loads(text)
+        data = json.loads(text)
     except (ValueError, RecursionError):
         return
-    for each in found if isinstance(found, list) else [found]:
+    for each in _as_list(data):
         if isinstance(each, dict):
             graph = each.get("@graph")
-            yield from (
-                (one for one in graph if isinstance(one, dict))
-                if isinstance(graph, list)
-                else [each]
-            )
+            objects = graph if isinstance(graph, list) else [each]
+            yield from (part for part in objects if isinstance(part, dict))
 
 
 def _find_linked_logo(linked: dict[str, Any]) -> str:
     logo = linked.get("logo")
-    found = logo.get("url") if isinstance(logo, dict) else logo
-    return found if isinstance(found, str) else ""
+    url = logo.get("url") if isinstance(logo, dict) else logo
+    return url if isinstance(url, str) else ""
 
 
-def _find_trade(linked: list[dict[str, Any]], words: str) -> str:
-    for each in linked:
-        kinds = each.get("@type")
-        for kind in kinds if isinstance(kinds, list) else [kinds]:
+def _find_trade(objects: list[dict[str, Any]], words: str) -> str:
+    for each in objects:
+        for kind in _as_list(each.get("@type")):
             if isinstance(kind, str) and (kind in SCHEMA_TRADES or kind.endswith("Store")):
                 return SCHEMA_TRADES.get(kind, "shop")
     trade = guess_trade(unescape(words))
     return "" if trade == "anything" else trade
 
 
-def _read_sheet(budget: _Budget, url: str, found: Found) -> Counter[str]:
-    try:
-        return count_colors(budget.get(url)[1].content.decode("utf-8", "replace"), found)
-    except WebsiteUnread:
-        return Counter()
-
-
-def _read_manifest(budget: _Budget, found: Found, counted: Counter[str]) -> None:
-    """Take the colors of a web app's manifest, and its icons after all other logos."""
+def _read_manifest(budget: _Budget, found: Found, weights: Counter[str]) -> None:
+    """Add the colors of a web app's manifest, and its icons after all other logos."""
     if not found.manifest:
         return
     try:
@@ -355,10 +341,9 @@ def _read_manifest(budget: _Budget, found: Found, counted: Counter[str]) -> None
         return
     if not isinstance(manifest, dict):
         return
-    counted.update(_list_colors([str(manifest.get("theme_color", ""))], IN_HEAD))
+    _add_colors(weights, [str(manifest.get("theme_color", ""))], IN_HEAD)
     found.ground = found.ground or _read_color(str(manifest.get("background_color", "")))
-    icons = manifest.get("icons")
-    for icon in reversed(icons if isinstance(icons, list) else []):
+    for icon in reversed(_as_list(manifest.get("icons"))):
         if isinstance(icon, dict) and isinstance(icon.get("src"), str):
             found.logos = [*found.logos, _join(url, icon["src"])][:MOST_TRIED]
 
@@ -370,7 +355,7 @@ def _read_logo(budget: _Budget, url: str) -> uploads.Image | None:
         return None
 
 
-# Of these mail providers, an address says nothing of a website.
+# The domains of these mail providers aren't their customers' websites.
 _MAILBOXES = {
     "gmail.com", "googlemail.com", "outlook.com", "hotmail.com", "live.com", "msn.com", "yahoo.com",
     "icloud.com", "me.com", "mac.com", "aol.com", "proton.me", "protonmail.com", "gmx.com",
@@ -381,7 +366,7 @@ _MAILBOXES = {
 
 
 def own_domain(email: str) -> str:
-    """Return the domain of an address, which is probably a website; empty for mail providers."""
+    """Return the domain of an address, probably a website; empty for mail providers."""
     domain = email.partition("@")[2]
     return "" if domain in _MAILBOXES else domain
 
@@ -393,7 +378,7 @@ def is_of_website(project: Project, email: str) -> bool:
 
 
 def keep_found(project: Project, found: Found) -> None:
-    """Keep what was read for the locked project: neither its own values nor its time change."""
+    """Store what was read in the locked project, except for what its owner has set."""
     before = find_brand(project)
     project.brand = {**project.brand, "read": found.describe()}
     if found.images and brand_logo_id(project) is None:
@@ -417,24 +402,22 @@ def read_of_project(project_id: str) -> None:
         return
     website, account_id = project.page_config["website"], project.account_id
     db.session.rollback()
-    try:
+    # The brand stays as it is after a failure; the owner can try again.
+    with suppress(ServiceError):
         limiter.count(READINGS, account_id)
         found = read_website(website)
         with write(partial(lock_project, project_id)) as project:
             keep_found(project, found)
-    except (ServiceError, NotFound):
-        # The brand stays as it is; the owner can look again.
-        return
 
 
 def begin_reading(lock: Callable[[], Account], link: str) -> None:
-    """Let the website of an address's own domain be read for who claims it, once a link."""
-    account, mark = lock(), hash_secret(link)
-    is_begun = (account.website_read or {}).get("link") == mark
+    """Start reading the website of the address that claims an account, once for each link."""
+    account, link_hash = lock(), hash_secret(link)
+    is_begun = (account.website_read or {}).get("link") == link_hash
     if is_begun or not own_domain(account.email) or current_settings().website_reading == "off":
         return
     with write(lock) as account:
-        account.website_read = {"link": mark}
+        account.website_read = {"link": link_hash}
         enqueue(READ_OWN, account_id=account.id, owner=account.id)
 
 

@@ -1,4 +1,4 @@
-"""The widget's design: the settings beyond the specified ten, and the colors that they make.
+"""The widget's design: the settings beyond the specified ten, and the colors derived from them.
 
 Only what differs from the defaults is stored, in `Project.widget_design` and `SavedWidget.design`.
 """
@@ -27,7 +27,7 @@ LABEL_LENGTH = 60
 
 # A field's first choice is its default.
 FONTS = ("page", "system", "serif")
-# By the brand's font, or what stands for the website's.
+# By the brand's font, or what stands in for the website's.
 BRAND_FONTS = {"site": "page", "plain": "system", "classic": "serif", "rounded": "rounded"}
 RADII = (16, 0, 6, 12, 24)
 DENSITIES = ("comfortable", "compact", "airy")
@@ -52,7 +52,7 @@ SHAPES = (
     "single",
 )
 
-# How it looks; the feed has these.
+# The look, which is part of the feed.
 LOOK: dict[str, Any] = {
     "font": FONTS[0],
     "radius": RADII[0],
@@ -68,7 +68,7 @@ LOOK: dict[str, Any] = {
     "marqueeRows": MARQUEE_ROWS[0],
 }
 DEFAULTS: dict[str, Any] = LOOK | {
-    # None: the brand's.
+    # None: the brand's color, and its font.
     "brandColor": None,
     "font": None,
     "order": ORDERS[0],
@@ -101,7 +101,7 @@ class NumberChoice(RuleField, fields.Integer):
 
 
 class Identifiers(RuleField):
-    """Ids of testimonials in an order, each once; ids that show nothing are skipped when shown."""
+    """Ordered, distinct ids of testimonials; those that aren't shown are skipped."""
 
     about: ClassVar[Mapping[str, Any]] = {
         "type": "array",
@@ -117,17 +117,18 @@ class Identifiers(RuleField):
         super().__init__(rule=rule, metadata={"minItems": least}, **options)
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
-        if not isinstance(value, list) or not self.least <= len(value) <= MAX_CHOSEN:
-            raise self.make_error("invalid")
-        if not all(isinstance(each, str) and is_identifier(each) for each in value):
-            raise self.make_error("invalid")
-        if len(set(value)) != len(value):
+        if (
+            not isinstance(value, list)
+            or not self.least <= len(value) <= MAX_CHOSEN
+            or not all(isinstance(each, str) and is_identifier(each) for each in value)
+            or len(set(value)) != len(value)
+        ):
             raise self.make_error("invalid")
         return value
 
 
 class WidgetLabelsSchema(StrictSchema):
-    """The owner's own words on the widget's buttons; one left out is in the visitor's language."""
+    """The owner's labels for the widget's buttons; others are in the visitor's language."""
 
     showMore = OneLine(LABEL_LENGTH, blank=False)
     readMore = OneLine(LABEL_LENGTH, blank=False)
@@ -135,7 +136,7 @@ class WidgetLabelsSchema(StrictSchema):
 
 
 class WidgetDesignSchema(StrictSchema):
-    """The widget's design; a field left out has its default."""
+    """The widget's design; missing fields have their defaults."""
 
     brandColor = Colour(
         allow_none=True,
@@ -180,21 +181,21 @@ class WidgetDesignSchema(StrictSchema):
 
 
 def read_design(stored: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the design with every key, from what `trim_design` left of it."""
+    """Return a stored design with the defaults for its missing keys."""
     return DEFAULTS | dict(stored)
 
 
 def read_look(stored: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the part of the design that says how the widget looks, as it is in the feed."""
-    return {name: stored.get(name, usual) for name, usual in LOOK.items()}
+    """Return the part of the design that is the widget's look, as it is in the feed."""
+    return {name: stored.get(name, default) for name, default in LOOK.items()}
 
 
 def trim_design(design: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what of a design differs from the defaults, as it is stored."""
+    """Return the part of a design that differs from the defaults, as it is stored."""
     return {name: value for name, value in design.items() if value != DEFAULTS[name]}
 
 
-# A palette is a brand's colour with a name.
+# A palette is a named brand colour.
 PALETTES = {
     "neutral": "#27272A",
     "indigo": "#4F46E5",
@@ -212,19 +213,19 @@ def choose_brand(config: Mapping[str, Any], design: Mapping[str, Any]) -> str:
 
 def read_colours(config: Mapping[str, Any], design: Mapping[str, Any]) -> colors.Derived:
     brand = choose_brand(config, design)
-    found = colors.derive_colours(brand)
+    derived = colors.derive_colours(brand)
     if design.get("starColor") != "brand":
-        return found
-    # Stars need less contrast than words, so that those of a light brand don't turn to mud.
+        return derived
+    # Stars need less contrast than text, so the stars of a light brand needn't become muddy.
     lightness, chroma, hue = colors.from_hex(brand)
-    grounds = (found.light["card"], found.light["soft"], found.light["tint"])
+    grounds = (derived.light["card"], derived.light["soft"], derived.light["tint"])
     star = colors.walk((min(lightness, 0.72), chroma, hue), -colors.STEP, grounds, colors.GRAPHICS)
-    dark = {**found.dark, "star": found.dark["accent"]}
-    return colors.Derived({**found.light, "star": star}, dark)
+    dark = {**derived.dark, "star": derived.dark["accent"]}
+    return colors.Derived({**derived.light, "star": star}, dark)
 
 
 def write_colours(colours: colors.Derived) -> dict[str, str]:
-    """Return the colours as the feed has them: in the order of `list_colours`, without `#`."""
+    """Return the colours as they are in the feed: those of `list_colours` without `#`."""
     return {
         theme: " ".join(each[1:].lower() for each in listed)
         for theme, listed in list_colours(colours).items()
@@ -232,7 +233,7 @@ def write_colours(colours: colors.Derived) -> dict[str, str]:
 
 
 def list_colours(colours: colors.Derived) -> dict[str, list[str]]:
-    """Return those of `NAMES` for each theme, then the cards' shadow and the quotation mark."""
+    """Return the colours of `NAMES` for each theme, and the cards' shadow and quotation mark."""
     light, dark = ([each[name] for name in colors.NAMES] for each in (colours.light, colours.dark))
     return {
         "light": [*light, colours.light["text"] + "12", colours.light["mark"]],
