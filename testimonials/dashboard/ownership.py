@@ -18,7 +18,11 @@ from testimonials.integrations.webhooks.endpoints import list_endpoints
 from testimonials.projects import events
 from testimonials.projects.access import Access, Role
 from testimonials.projects.invitations import INVITE_PER_ACCOUNT
-from testimonials.projects.notifications import send_handed_over_mail, send_offer_mail
+from testimonials.projects.notifications import (
+    send_declined_mail,
+    send_handed_over_mail,
+    send_offer_mail,
+)
 from testimonials.projects.projects import lock_account
 from testimonials.projects.team import list_members
 from testimonials.testimonials.testimonials import count_by_status
@@ -56,7 +60,7 @@ def show_hand_over(access: Access) -> Values:
 def offer_project_here(access: Access, receiver: str, keeps_team: bool, prepared: None) -> Done:
     made = ownership.offer_project(access, receiver, keeps_team=keeps_team)
     email = get_account(made.receiver_id).email
-    send_offer_mail(access.project, made, email, access.user.email)
+    send_offer_mail(access.project, made, email, access.user.name)
     record(events.OWNERSHIP_OFFERED, access.project, name=access.project.name, email=email)
     return Done(_("The offer is on its way."))
 
@@ -106,8 +110,10 @@ def accept_offer_here(access: Access) -> Done:
 def decline_offer(access: Access) -> Done:
     if ownership.find_own_offer(access) is None:
         return Done(translate(OVER), url_for(".show_people"))
-    ownership.withdraw_offer(access.project)
-    record(events.OWNERSHIP_DECLINED, access.project, name=access.project.name)
+    project = access.project
+    ownership.withdraw_offer(project)
+    send_declined_mail(project, get_account(project.account_id).email, access.user.name)
+    record(events.OWNERSHIP_DECLINED, project, name=project.name)
     return Done(_("You said no. The project stays with its owner."), url_for(".show_people"))
 
 
@@ -115,7 +121,7 @@ def _record_taken(access: Access, former: Account) -> None:
     """Tell the former owner, by mail too, and put it into the records of both."""
     project, user = access.project, access.user
     is_in = any(each.account_id == former.id for each in list_members(project))
-    send_handed_over_mail(project, former.email, user.email, is_in=is_in)
+    send_handed_over_mail(project, former.email, user.name, is_in=is_in)
     details = {"name": project.name, "old": former.email, "email": user.email}
     record(events.OWNERSHIP_TAKEN, former.id, **details)
     record(events.OWNERSHIP_TAKEN, project, **details)

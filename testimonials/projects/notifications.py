@@ -264,6 +264,18 @@ def send_offer_mail(project: Project, offer: OwnershipOffer, email: str, by: str
     )
 
 
+def send_declined_mail(project: Project, email: str, by: str) -> None:
+    send_plain_mail(
+        email,
+        "ownership-declined",
+        f"{cut(project.name, SUBJECT_NAME)} stays yours",
+        [f"{by} said no to your offer of the project {project.name}. Nothing has changed."],
+        footnote="You get this mail because you offered the project.",
+        link=project_url(project.id, "people/hand-over"),
+        button="Offer it to somebody else",
+    )
+
+
 def send_handed_over_mail(project: Project, email: str, by: str, *, is_in: bool) -> None:
     stays = "Your role in it is “Manages”." if is_in else "You have no access to it any more."
     send_plain_mail(

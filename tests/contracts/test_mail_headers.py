@@ -43,6 +43,7 @@ from testimonials.projects.models import (
 )
 from testimonials.projects.notifications import (
     Reader,
+    send_declined_mail,
     send_handed_over_mail,
     send_invitation_mail,
     send_offer_mail,
@@ -71,6 +72,7 @@ ANSWERS = {
     "restored": "The reader's own account was changed.",
     "security": "The reader's own account was changed.",
     "ownership-offer": "The owner of a project that the reader is an admin of asks them; once.",
+    "ownership-declined": "The reader offered their own project; once.",
     "ownership-taken": "The reader handed their own project over.",
     "new-numbers": "The owner's own average changes; once.",
     "left-behind": "Somebody left the reader's own project, and the reader must decide; once.",
@@ -192,6 +194,7 @@ def write_every_kind(account: Account, text: str) -> None:
     send_workspace_invitation_mail(joining, LINK, text, [text, text])
     offer = OwnershipOffer(expires_at=now + timedelta(days=1))
     send_offer_mail(project, offer, account.email, text)
+    send_declined_mail(project, account.email, text)
     send_handed_over_mail(project, account.email, text, is_in=True)
     send_submissions_mail(reader, project, [row], 1)
     send_submissions_mail(reader, project, [row], 2)

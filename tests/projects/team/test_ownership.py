@@ -18,6 +18,7 @@ from testimonials.core.db.transactions import write
 from testimonials.core.extensions import begin_write, db
 from testimonials.projects.models import OwnershipOffer, Project
 from tests.auth.browsers import open_browser, purposes
+from tests.auth.links import mails
 from tests.conftest import Caller
 from tests.operations.jobs.test_prune import prune
 from tests.projects.team.team_page import Team, members
@@ -45,12 +46,16 @@ def owner_of(team: Team) -> str:
 def test_an_admin_says_yes_and_both_are_told(team, owner, admin):
     hand_over = f"{team.base}/hand-over"
     assert "Offer the project" in team.browser.get(hand_over).text
+    team.browser.post("/dashboard/account/name", data={"display_name": "Mira Osk"})
     offer(team, admin, keeps_team="1")
     assert purposes(team.app)[-1] == ("ownership-offer", admin.email)
+    # The mail and the page call the owner alike.
+    words = " ".join(mails(team.app)[-1].text.split())
+    assert "Mira Osk offers you the project Fern & Fable" in words
     assert "Withdraw the offer" in team.browser.get(hand_over).text
     seen = open_browser(team.app, admin).get(f"/dashboard/projects/{team.project}/people/offer")
     assert seen.status_code == 200
-    assert owner.email in seen.text
+    assert "<bdi>Mira Osk</bdi> offers you this project." in seen.text
     assert owner_of(team) == owner.email
     assert answer(team, admin, "accept") == 303
     assert owner_of(team) == admin.email
@@ -70,6 +75,14 @@ def test_what_is_declined_withdrawn_or_expired_cannot_be_taken(team, owner, admi
     offer(team, admin)
     declined = browser.post(f"{path}/decline", follow_redirects=True).text
     assert "You said no. The project stays with its owner." in declined
+    # Who offered it reads so in a mail and in the record, and may offer it again.
+    told = mails(team.app)[-1]
+    assert (told.purpose, told.recipient) == ("ownership-declined", owner.email)
+    words = " ".join(told.text.split())
+    assert f"{admin.email} said no to your offer of the project Fern & Fable." in words
+    activity = f"/dashboard/projects/{team.project}/settings/developers/activity"
+    assert "declined the offer of Fern &amp; Fable" in team.browser.get(activity).text
+    assert "Offer the project" in team.browser.get(f"{team.base}/hand-over").text
     assert answer(team, admin, "accept") == 303
     # Whoever comes from the mail again, or presses a button of an old page, reads why.
     over = "This offer was answered or withdrawn, or its time is over."
