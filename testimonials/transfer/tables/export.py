@@ -21,6 +21,7 @@ from testimonials.core.event_lists import Names, token_key, write_sentence
 from testimonials.core.extensions import db
 from testimonials.core.http.i18n import speaking
 from testimonials.core.text import normalize
+from testimonials.projects import events
 from testimonials.projects.models import Member, Project
 from testimonials.testimonials.fields import COLUMNS
 from testimonials.testimonials.models import Recording, Testimonial, TestimonialTag
@@ -41,6 +42,14 @@ class PlainRow(SimpleNamespace):
 # or after invisible characters. An apostrophe prevents that.
 _FORMULA = re.compile(r"\A'*+(?:[\t\r\n]|[\s\u00ad\u200b-\u200f\u2060\ufeff]*+[=+@\u2212-])")
 LONGEST_START = 100
+# What tells the address of somebody with a role, and how many events are looked through for it.
+OF_ROLES = (
+    events.INVITATION_ACCEPTED,
+    events.MEMBER_CHANGED,
+    events.MEMBER_LEFT,
+    events.MEMBER_REMOVED,
+)
+READ_FOR_NAMES = 5_000
 ROWS_AT_ONCE = 1_000
 
 
@@ -143,8 +152,9 @@ ACTIVITY_COLUMNS = (
 def find_names(account_id: str | None, project_id: str = "") -> tuple[Names, Names]:
     """Return the people and tokens that a reader may know, and the names of the projects.
 
-    An operator (None) may know all of them, and the owner of an account those of its present team:
-    a person who has left may have another address by now. In a project, that is its own team.
+    An operator (None) may know all of them, and the owner of an account those of its present team.
+    In a project, that is its own team. Who has left may have another address by now, so they are
+    called by the one that the record has; who has deleted their account isn't named at all.
     """
     people = select(Account.id, Account.email, Account.display_name).order_by(called())
     projects = select(
@@ -160,11 +170,32 @@ def find_names(account_id: str | None, project_id: str = "") -> tuple[Names, Nam
         projects = projects.where(owned)
     names = find_token_names(account_id, project_id or None)
     tokens = {token_key(token_id): name for token_id, name in names.items()}
+    known = _tell_apart(db.session.execute(people).all())
+    if account_id is not None:
+        known |= _find_former(account_id, project_id, known)
     return (
-        _tell_apart(db.session.execute(people).all()) | tokens,
+        known | tokens,
         # The record of one project needn't name it.
         {} if project_id else {row[0]: row[1] for row in db.session.execute(projects)},
     )
+
+
+def _find_former(account_id: str, project_id: str, known: Names) -> dict[str, str]:
+    """Return the addresses of those who had a role, as the newest part of the record has them."""
+    of_account = Event.account_id == account_id
+    newest = select(Event.id).where(of_account).order_by(Event.id.desc()).limit(READ_FOR_NAMES)
+    query = select(Event.actor_name, Event.details).where(
+        of_account,
+        Event.id >= select(func.min(newest.subquery().c.id)).scalar_subquery(),
+        Event.type.in_(OF_ROLES),
+    )
+    if project_id:
+        query = query.where(or_(Event.project_id == project_id, Event.project_id.is_(None)))
+    told = db.session.execute(query.order_by(Event.id))
+    found = {facts.get("member", actor): facts.get("email", "") for actor, facts in told}
+    ids = [id for id in found if id and id not in known]
+    still_there = db.session.scalars(select(Account.id).where(Account.id.in_(ids))) if ids else ()
+    return {id: found[id] for id in still_there if found[id]}
 
 
 def _tell_apart(people: Sequence[Row[str, str, str | None]]) -> dict[str, str]:

@@ -7,6 +7,7 @@ import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 
+from testimonials.auth.models import Account
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from testimonials.dashboard import activity
@@ -43,9 +44,17 @@ def test_owners_read_what_was_done_to_what_is_theirs(app, busy, owner, outsider)
     theirs = open_browser(app, outsider).get(HERE).text
     assert "signed out every browser" in theirs
     assert "created =Fern" not in theirs
-    # The address of a former colleague is not followed.
+    # A former colleague is called as the record knew them; their address is not followed.
     project = read_events(app, owner.account_id)[0].project_id
     busy.post(f"/dashboard/projects/{project}/people/{outsider.account_id}/remove")
+    with app.app_context(), write():
+        db.session.get_one(Account, outsider.account_id).email = "new@example.com"
+    assert f"{outsider.email}</bdi></strong> <bdi>paused" in busy.get(HERE).text
+    table = busy.get(f"/dashboard/projects/{project}/activity.csv", buffered=True).text
+    assert f"{outsider.email} paused" in table
+    # Who has deleted their account isn't.
+    erase = ["accounts", "delete", "new@example.com", "--yes"]
+    assert app.test_cli_runner().invoke(args=erase).exit_code == 0
     page = busy.get(HERE).text
     former = f"A former user (…{outsider.account_id[-6:]})"
     assert f"{former}</bdi></strong> <bdi>paused" in page
