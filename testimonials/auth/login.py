@@ -7,7 +7,7 @@ from flask.typing import ResponseReturnValue
 from werkzeug import Response
 
 from testimonials.auth import cookies, credentials, passkeys, schemas, two_factor
-from testimonials.auth.accounts import replace_key, require_passwords
+from testimonials.auth.accounts import operator_address, replace_key, require_passwords
 from testimonials.auth.credentials import hash_password
 from testimonials.auth.email_addresses import read_email
 from testimonials.auth.emails import send_password_changed_mail
@@ -218,7 +218,8 @@ def send_reset_link() -> ResponseReturnValue:
         "If this address has an account, a link to choose a new password is on its way. "
         "Links from the last hour still work."
     )
-    return render_template("auth/sign_in/mail_sent.html", text=text, email=email)
+    asked = {"email": email, "operator": operator_address()}
+    return render_template("auth/sign_in/mail_sent.html", text=text, **asked)
 
 
 @auth.get("/reset/<token>")
@@ -249,7 +250,8 @@ def reset_password(token: str) -> ResponseReturnValue:
 
 @auth.errorhandler(credentials.ResetLinkInvalid)
 def show_reset_problem(error: credentials.ResetLinkInvalid) -> ResponseReturnValue:
-    return answer_privately(render_template("auth/sign_in/reset_problem.html"), error.status)
+    page = render_template("auth/sign_in/reset_problem.html", operator=operator_address())
+    return answer_privately(page, error.status)
 
 
 def _let_in(account: Account, cookie: str) -> Response:

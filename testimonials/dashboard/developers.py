@@ -351,9 +351,9 @@ def _reach(access: Access) -> str | None:
 def _list_choices(access: Access) -> dict[str, str]:
     """Return the names of the projects that a token can be for, by their ids."""
     if access.role != Role.OWNER:
-        return {access.project.id: access.project.name}
+        return {access.project.id: access.project.called}
     choosable = list_choosable(access.user.account_id, access.project.id)
-    names = {project.id: project.name for project in choosable}
+    names = {project.id: project.called for project in choosable}
     return names | {ALL: _("All projects, also later ones")}
 
 
@@ -430,7 +430,7 @@ def _allow(owner: SignedIn, asked: Asked, carried: dict[str, str]) -> ResponseRe
 
 
 def _list_reaches(owner: SignedIn) -> dict[str, str]:
-    own = {each.id: each.name for each in list_projects(owner.account_id)}
+    own = {each.id: each.called for each in list_projects(owner.account_id)}
     return own | {ALL_PROJECTS: gettext("All projects")}
 
 

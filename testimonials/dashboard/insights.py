@@ -169,19 +169,17 @@ def describe_path(project: Project, figures: Mapping[str, Any]) -> Values:
 
 def write_others(counts: Mapping[str, int]) -> str:
     """Return what came in without a visit: "4 more came another way: 3 imported, 1 ..."."""
-    total = sum(counts.values())
-    if not total:
-        return ""
     words = {
         "import": gettext_noop("%(num)s imported"),
         "manual": gettext_noop("%(num)s added by you"),
         "public_page": gettext_noop("%(num)s sent uncounted"),
     }
     parts = [
-        _(words[source], num=format_figure(number))
-        for source, number in sorted(counts.items())
-        if source in words
+        _(words[source], num=format_figure(number)) for source, number in sorted(counts.items())
     ]
+    if len(parts) < 2:
+        return _("Came another way: %(parts)s.", parts=parts[0]) if parts else ""
+    total = sum(counts.values())
     return ngettext(
         "%(num)s more came another way: %(parts)s.",
         "%(num)s more came another way: %(parts)s.",

@@ -180,7 +180,7 @@ def show_leaving(access: Access) -> Values | Response:
 def leave(access: Access) -> Done:
     team.leave_project(access)
     record(events.MEMBER_LEFT, access.project, email=access.user.email)
-    said = _("You left %(name)s.", name=access.project.name)
+    said = _("You left %(name)s.", name=access.project.called)
     return Done(said, url_for("dashboard.home.show_projects"))
 
 
@@ -341,7 +341,7 @@ def describe_all_people(user: SignedIn, project: Project | None) -> Values:
 def _list_places(project: Project, *, is_all: bool) -> list[tuple[str, str, bool]]:
     """Return where an invitation counts, and whom the list shows: here, or in all projects."""
     return [
-        (project.name, url_for(".show_people"), not is_all),
+        (project.called, url_for(".show_people"), not is_all),
         (_("All projects"), url_for(".show_all_from_here"), is_all),
     ]
 
@@ -386,7 +386,7 @@ def _list_grants(colleague: team.Colleague) -> list[Values]:
         )
     for project, role in colleague.projects:
         url = url_for(".give_role", project_id=project.id, account_id=account_id)
-        grants.append({"place": project.name, "role": role, "url": url})
+        grants.append({"place": project.called, "role": role, "url": url})
     return grants
 
 
@@ -398,7 +398,7 @@ def _describe_member(
     is_you = member.account_id == access.user.account_id
     removals = []
     if is_removable:
-        text = _("Remove from %(name)s", name=access.project.name)
+        text = _("Remove from %(name)s", name=access.project.called)
         removals.append((text, url_for(".remove", account_id=member.account_id)))
     return _describe_person(
         member.account_id,
@@ -424,7 +424,7 @@ def _describe_colleague(colleague: team.Colleague) -> Values:
         colleague.email,
         role=_(ROLE_LABELS[ROLES[colleague.role]]) if colleague.role else "",
         is_everywhere=colleague.role is not None,
-        in_projects=[project.name for project, _role in colleague.projects],
+        in_projects=[project.called for project, _role in colleague.projects],
         grants=_list_grants(colleague),
         asks_url=url,
     )

@@ -44,6 +44,7 @@ from testimonials.core.http.urls import app_url
 from testimonials.core.images.colors import draw_inline
 from testimonials.dashboard.framework import AccountPage, Done, Values, require_session
 from testimonials.projects.access import is_asked_for_more
+from testimonials.projects.team import list_colleagues
 
 # Fewer recovery codes than this are soon gone.
 FEW_CODES = 3
@@ -130,6 +131,7 @@ def show_security(owner: SignedIn) -> Values:
         "company": find_identity(owner.account_id),
         "passkeys": list_passkeys(owner.account_id),
         "is_strong": owner.is_strong,
+        "has_others": bool(list_colleagues(owner.account_id)),
     }
 
 

@@ -137,14 +137,14 @@ def _describe_switcher(owner: SignedIn, project: Project | None) -> dict[str, An
     last = describe_project(rows[0]) if rows else None
     if not (has_more := len(rows) > SWITCHED):
         rows = sorted(rows, key=lambda row: (row.created_at, row.id), reverse=True)
-    names = Counter(each.name for each in rows)
+    names = Counter(each.called for each in rows)
     return {
         "projects": [
             describe_project(each)
             | {
                 "is_current": project is not None and each.id == project.id,
                 # What tells two of one name apart, such as a project and its copy.
-                "address": f"/{each.slug}" if names[each.name] > 1 else "",
+                "address": f"/{each.slug}" if names[each.called] > 1 else "",
             }
             for each in rows[:SWITCHED]
         ],
@@ -167,8 +167,8 @@ def _keep_opened(opened: list[str]) -> None:
 def describe_project(project: Project) -> dict[str, Any]:
     brand = find_brand(project)
     return {
-        "name": project.name,
-        "initial": project.name[:1].upper(),
+        "name": project.called,
+        "initial": project.called[:1].upper(),
         "url": url_for("dashboard.inbox.show_inbox", project_id=project.id),
         "logo_url": brand.logo_url,
         "colours": derive_colours(brand.color).light,

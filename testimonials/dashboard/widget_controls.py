@@ -49,9 +49,9 @@ SPACES = {
 # As the site is, which is beyond the specified ones.
 AUTO = "auto"
 THEMES = {
-    AUTO: gettext_noop("Auto"),
     "light": gettext_noop("Light"),
     "dark": gettext_noop("Dark"),
+    AUTO: gettext_noop("Auto"),
 }
 SHOWN = {
     "all": gettext_noop("All approved"),

@@ -1,5 +1,6 @@
 """Projects, their members and invitations, host names and proposals."""
 
+import re
 from datetime import datetime
 from enum import IntEnum
 from typing import Any, ClassVar
@@ -24,6 +25,7 @@ from testimonials.core import clock
 from testimonials.core.changed import Settings
 from testimonials.core.db.engine import Base, Timestamp, child_of, present
 from testimonials.core.db.identifiers import new_identifier
+from testimonials.core.http.i18n import gettext
 from testimonials.core.http.urls import image_url, target_host
 from testimonials.projects.defaults import fill_in, require_known
 from testimonials.projects.page_design import read_page_design
@@ -162,6 +164,12 @@ class Project(Base):
     def name(self) -> str:
         """The name that people see: that of the business, else the slug."""
         return self.business_name or self.slug
+
+    @property
+    def called(self) -> str:
+        """The name that its people see; six random letters would be none."""
+        is_random = re.fullmatch(r"project-[a-z0-9]{6}", self.slug)
+        return gettext("Unnamed project") if is_random and not self.business_name else self.name
 
     @property
     def whole_widget_config(self) -> dict[str, Any]:

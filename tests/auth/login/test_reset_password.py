@@ -37,6 +37,13 @@ def assert_refused(answer: TestResponse) -> None:
     assert "Set-Cookie" not in answer.headers
 
 
+def test_who_gets_no_mail_is_told_whom_to_ask(make_app):
+    client = make_app(operators="operator@example.com").test_client()
+    asked = client.post("/forgot", data={"email": "moved@example.com"})
+    for page in (asked, client.get("/reset/x")):
+        assert "Ask <bdi>operator@example.com</bdi>." in page.text
+
+
 def test_the_link_sets_a_new_password_and_ends_every_session(app, client, owner, outsider, link):
     before, strange = open_browser(app, owner), open_browser(app, outsider)
     assert client.get(link).headers["Referrer-Policy"] == "same-origin"

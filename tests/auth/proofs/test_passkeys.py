@@ -25,7 +25,7 @@ from tests.auth.proofs.authenticator import (
     use_passkey,
 )
 from tests.conftest import PASSWORD, Caller
-from tests.support.rows import add_member
+from tests.support.rows import add_member, add_workspace_member
 
 NOW_ON = "/dashboard/account/security/password"
 
@@ -247,9 +247,15 @@ def is_required(app: Flask, owner: Caller) -> bool:
         return db.session.get_one(Account, owner.account_id).requires_strong
 
 
-def test_a_password_alone_does_not_switch_it(app, browser, owner):
+def test_a_password_alone_does_not_switch_it(app, browser, owner, outsider):
     # What is missing stands once, with one button for it.
-    assert browser.get(SECURITY).text.count("Add a passkey") == 1
+    page = browser.get(SECURITY).text
+    assert page.count("Add a passkey") == 1
+    # Who has nobody beside them isn't asked what others need.
+    words = "Everybody may sign in with a password alone."
+    assert words not in page
+    add_workspace_member(app, owner, outsider, "reader")
+    assert words in browser.get(SECURITY).text
     assert browser.post(f"{SECURITY}/team", data={"strong": "on"}).status_code == 409
     assert not is_required(app, owner)
     ask_for_more(app, owner)

@@ -81,8 +81,11 @@ def test_the_path_has_what_came_another_way_beside_it(app, browser, project):
     visits = add_visits(app, project, 200, 50)
     for visit in visits[:2]:
         add_testimonial(app, project, source="public_page", status="approved", visit=visit)
-    for source in ("import", "import", "import", "manual"):
+    for source in ("import", "import", "import"):
         add_testimonial(app, project, source=source)
+    # One way is its own sum.
+    assert "Came another way: 3 imported." in read(browser, project)
+    add_testimonial(app, project, source="manual")
     words = read(browser, project)
     steps = "200 visits to your page 50 began to write 2 sent it 2 approved so far"
     assert steps in words

@@ -167,6 +167,15 @@ def test_projects_of_one_name_show_their_addresses(app, browser, owner):
     assert "/fern-2</bdi>" not in browser.get(f"{PAGE}/{project}/inbox").text
 
 
+def test_random_letters_are_no_name(app, browser, owner):
+    project = owner.create_project()["_id"]
+    page = browser.get(f"{PAGE}/{project}/inbox").text
+    assert "Unnamed project</bdi>" in page
+    assert ">project-" not in page
+    change_project(app, project, slug="fern")
+    assert "fern</bdi>" in browser.get(f"{PAGE}/{project}/inbox").text
+
+
 def test_few_projects_stay_in_their_order(browser, app, owner):
     ids = add_projects(app, owner, SWITCHED)
     page = browser.get(f"{PAGE}/{ids[3]}/inbox")

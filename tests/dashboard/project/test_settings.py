@@ -130,6 +130,19 @@ def test_a_paused_project_is_still_and_deleting_needs_the_address_typed(
     assert (slug_of(owner, project), client.get("/fern").status_code) == ("fern", 200)
 
 
+def test_deleting_says_nothing_of_what_is_not_there(browser, owner):
+    def read(project_id: str) -> str:
+        return browser.get(f"/dashboard/projects/{project_id}/settings/delete").text
+
+    first = owner.create_project(slug="first", skipDemoTestimonials=False)["_id"]
+    assert "This deletes 6 samples, the widget and the collection page." in read(first)
+    owner.create_testimonial(first)
+    assert "This deletes 1 testimonial, 6 samples, the widget and" in read(first)
+    empty = read(owner.create_project(slug="empty")["_id"])
+    assert "This deletes" not in empty
+    assert "The widget on your site becomes empty" in empty
+
+
 def test_a_deleted_project_is_gone_everywhere_at_once(client, browser, owner, project):
     rename(browser, project, "new")
     # What is kept in memory of it is gone, too.
