@@ -217,8 +217,9 @@ def summarise(project_id: str) -> list[str]:
     for kind, name, drafted, count in rows:
         parts = []
         if drafted:
-            one, many = "%(num)s drafted testimonial", "%(num)s drafted testimonials"
-            parts.append(ngettext(one, many, drafted))
+            parts.append(
+                ngettext("%(num)s drafted testimonial", "%(num)s drafted testimonials", drafted)
+            )
         if count > drafted:
             parts.append(ngettext("%(num)s change", "%(num)s changes", count - drafted))
         lines.append(f"{names[kind, name]}: {', '.join(parts)}")
