@@ -33,7 +33,7 @@ from testimonials.core.http.fields import (
 )
 from testimonials.core.settings.current import current_settings
 from testimonials.projects.models import Project
-from testimonials.testimonials.counts import DayOf, average, count_days
+from testimonials.testimonials.counts import DayNumbers, average, count_days
 from testimonials.testimonials.models import UNVISITED, VISITED, Testimonial
 
 PERIODS = (7, 30, 90, 365)
@@ -240,7 +240,7 @@ def _list_quiet(project: Project, top: int) -> list[dict[str, Any]]:
     ]
 
 
-def _describe_ratings(counted: list[DayOf]) -> dict[str, Any]:
+def _describe_ratings(counted: list[DayNumbers]) -> dict[str, Any]:
     """Return the genuine ratings, by stars and by weeks that begin on Monday."""
     rated = [each for each in counted if any(each.stars)]
     weeks = []
@@ -251,7 +251,7 @@ def _describe_ratings(counted: list[DayOf]) -> dict[str, Any]:
     return {**_average(rated), "stars": stars, "weeks": weeks}
 
 
-def _average(rated: Sequence[DayOf]) -> dict[str, Any]:
+def _average(rated: Sequence[DayNumbers]) -> dict[str, Any]:
     count = sum(sum(each.stars) for each in rated)
     return {"average": average(sum(each.total for each in rated), count), "count": count}
 

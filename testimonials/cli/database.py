@@ -22,7 +22,7 @@ from testimonials.operations.database import SecretMark, move_database
 from testimonials.operations.doctor_network import examine, is_fine
 from testimonials.operations.expiry import KINDS, preview, sweep
 from testimonials.operations.server.serve import upgrade_database
-from testimonials.testimonials.counts import count_again, find_wrong_counts
+from testimonials.testimonials.counts import find_wrong_counts, recount
 from testimonials.testimonials.word_index import find_wrong_words, rebuild_index
 
 
@@ -79,7 +79,7 @@ def check_command(repair: bool) -> Said:
     if not findings and repair:
         with write():
             connection = database.session.connection()
-            count_again(connection)
+            recount(connection)
             if find_wrong_words(connection):
                 rebuild_index(connection)
     if not findings:

@@ -113,7 +113,7 @@ def copy_tables(origin: Connection, to: Connection) -> list[MovedTable]:
 def _stop_counting(to: Connection) -> list[str]:
     """Let the rows be added without counting them; return what makes SQLite's triggers again."""
     if to.dialect.name == "postgresql":
-        find_late("testimonials.counts:stop_counting")(to)
+        find_late("testimonials.counts:pause_counting")(to)
         return []
     found = to.execute(text(f"{COUNTERS} ESCAPE '!'")).all()
     for name, _ in found:

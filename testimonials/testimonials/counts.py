@@ -1,4 +1,4 @@
-"""Counts that triggers keep: reading, comparing and mending them."""
+"""Counts that triggers keep: reading, checking and repairing them."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -10,6 +10,7 @@ from sqlalchemy import (
     BigInteger,
     ColumnElement,
     Connection,
+    FromClause,
     Integer,
     Row,
     Select,
@@ -43,17 +44,17 @@ from testimonials.testimonials.models import (
     TestimonialTag,
 )
 
-# Reading the counts; all that a project has is about a hundred rows, however many it counts.
+# Reading the counts: about a hundred rows for a project, however many testimonials it has.
 
-# Of a star, in which sums of ratings are kept.
+# Sums of ratings are kept in billionths of a star.
 BILLION = 1_000_000_000
-# Milliseconds.
+# In milliseconds.
 DAY = 24 * 60 * 60 * 1000
 
 
 @dataclass(frozen=True)
 class RatingCount:
-    """How many approved testimonials or samples have a rating of so many whole half stars."""
+    """How many approved testimonials or samples have a rating, in whole half stars."""
 
     is_sample: bool
     halves: int
@@ -64,38 +65,39 @@ class RatingCount:
 
     @property
     def stars(self) -> int:
-        """Stars from 1 to 5, halves rounded up as people do; 0 without a rating."""
+        """From 1 to 5, with halves rounded up; 0 without a rating."""
         return (self.halves + 1) // 2 if self.halves >= 2 else 0
 
 
 @dataclass(frozen=True)
-class DayOf:
-    """A project's testimonials that were said on one day since the epoch."""
+class DayNumbers:
+    """A project's testimonials of one day, in days since the epoch."""
 
     day: int
     sent: int
     approved: int
     # The sum of the ratings, in billionths.
     total: int
-    # How many have one star, to five.
+    # How many have one star, two, up to five.
     stars: tuple[int, ...]
 
 
 def count_states(
     project_ids: Collection[str] | None = None, also: Select[Any] | None = None
 ) -> Sequence[Row[str, str, bool, int]]:
-    """Count the testimonials of these projects, or of all: `project_id`, `status`, `is_deleted`
-    and `number`. `also` adds rows of the same columns.
+    """Return `project_id`, `status`, `is_deleted` and `number` for these projects, or for all.
+
+    `also` adds rows of the same columns.
     """
-    of = TestimonialCount
-    key = (of.project_id, of.status, of.is_deleted)
-    number = func.sum(of.number)
+    row = TestimonialCount
+    key = (row.project_id, row.status, row.is_deleted)
+    number = func.sum(row.number)
     query = select(*key, cast(number, BigInteger).label("number")).group_by(*key)
     query = query.having(number != 0)
     if project_ids is not None:
-        query = query.where(of.project_id.in_(project_ids))
-    found: Any = query if also is None else union_all(query, also)
-    return db.session.execute(found).all()
+        query = query.where(row.project_id.in_(project_ids))
+    rows: Any = query if also is None else union_all(query, also)
+    return db.session.execute(rows).all()
 
 
 @dataclass(frozen=True)
@@ -103,18 +105,17 @@ class Numbers:
     """The genuine ratings that a project received, whether it shows them or not."""
 
     number: int
-    # The sum of them, in billionths.
+    # Their sum, in billionths.
     total: int
-    # How many have one star, to five; halves rounded up, as people do.
+    # How many have one star, two, up to five; halves are rounded up.
     stars: tuple[int, ...]
-    # How many genuine testimonials there are, those without stars too.
+    # How many genuine testimonials there are, with or without a rating.
     genuine: int
-    # Those of before the upgrade, which aren't of all.
+    # Whether they are those from before the upgrade, which left some ratings out.
     is_old: bool = False
 
     @property
     def average(self) -> float:
-        """To one decimal; 0 without any."""
         return average(self.total, self.number)
 
 
@@ -122,9 +123,9 @@ NO_NUMBERS = Numbers(0, 0, (0,) * 5, 0)
 
 
 def read_numbers(project: Project) -> Numbers:
-    """Return the numbers that every door shows of a project.
+    """Return the numbers that a project shows everywhere.
 
-    Those of before the upgrade that counts all genuine ratings stand until `numbers_from`.
+    Until `numbers_from`, these are those from before the upgrade that counts all genuine ratings.
     """
     numbers, old = count_genuine(project), project.old_numbers
     if old and project.numbers_from and clock.now() < project.numbers_from:
@@ -134,25 +135,25 @@ def read_numbers(project: Project) -> Numbers:
 
 
 def count_genuine(project: Project) -> Numbers:
-    of, kept = TestimonialCount, KeptRating
-    query = select(of.halves, func.sum(of.number), func.sum(of.rating_sum))
-    query = query.where(of.project_id == project.id, of.standing == "genuine").group_by(of.halves)
+    row, kept = TestimonialCount, KeptRating
+    query = select(row.halves, func.sum(row.number), func.sum(row.rating_sum))
+    query = query.where(row.project_id == project.id, row.standing == "genuine")
     halves = cast(func.floor(kept.rating * 2), Integer)
     total = func.sum(_to_billionths(kept.rating) * kept.number)
     others = select(halves, func.sum(kept.number), total).where(kept.project_id == project.id)
     stars, total_sum, genuine = [0] * 6, 0, 0
-    for each, number, rating_sum in db.session.execute(query.union_all(others.group_by(halves))):
-        stars[(each + 1) // 2 if each >= 2 else 0] += int(number)
+    rated = query.group_by(row.halves).union_all(others.group_by(halves))
+    for count, number, rating_sum in db.session.execute(rated):
+        stars[(count + 1) // 2 if count >= 2 else 0] += int(number)
         total_sum, genuine = total_sum + int(rating_sum), genuine + int(number)
     return Numbers(sum(stars[1:]), total_sum, tuple(stars[1:]), genuine)
 
 
 def count_ratings(project_id: str) -> list[RatingCount]:
-    of = TestimonialCount
-    query = select(
-        of.status, of.halves, of.has_photo, func.sum(of.number), func.sum(of.rating_sum)
-    ).where(of.project_id == project_id, *is_shown())
-    rows = db.session.execute(query.group_by(of.status, of.halves, of.has_photo)).all()
+    row = TestimonialCount
+    key = (row.status, row.halves, row.has_photo)
+    query = select(*key, func.sum(row.number), func.sum(row.rating_sum)).group_by(*key)
+    rows = db.session.execute(query.where(row.project_id == project_id, *is_shown())).all()
     return [
         RatingCount(
             status == "demo", halves, int(number), int(total), int(number) if has_photo else 0
@@ -163,8 +164,7 @@ def count_ratings(project_id: str) -> list[RatingCount]:
 
 
 def average(total: int, number: int) -> float:
-    """Return the average of ratings whose sum is in billionths, to one decimal; 0 without any."""
-    # Halves are rounded up, as people do.
+    """Return an average to one decimal, with halves rounded up; `total` is in billionths."""
     return (20 * total // BILLION + number) // (2 * number) / 10 if number else 0
 
 
@@ -176,39 +176,39 @@ def count_where(project_id: str, *conditions: ColumnElement[bool]) -> int:
 
 
 def count_forms(project_id: str) -> dict[str, int]:
-    """Return how many testimonials came by each form, in the trash too."""
-    of = TestimonialCount
-    query = select(of.form_name, func.sum(of.number))
-    query = query.where(of.project_id == project_id, of.form_name != "").group_by(of.form_name)
+    """Return how many testimonials were sent from each form, including those in the trash."""
+    row = TestimonialCount
+    query = select(row.form_name, func.sum(row.number))
+    query = query.where(row.project_id == project_id, row.form_name != "").group_by(row.form_name)
     return {name: int(number) for name, number in db.session.execute(query) if number}
 
 
-def count_days(project_id: str, since: datetime) -> list[DayOf]:
-    """Return the days of a project since a time that have anything, oldest first.
+def count_days(project_id: str, since: datetime) -> list[DayNumbers]:
+    """Return the days since a time on which a project has testimonials, oldest first.
 
-    Ratings are the genuine ones, those of deleted testimonials too.
+    The ratings are the genuine ones, including those of deleted testimonials.
     """
-    of, kept, first = DayCount, KeptRating, to_milliseconds(since) // DAY
-    counted = [of.sent, of.approved, of.rating_sum]
-    counted += [of.stars_1, of.stars_2, of.stars_3, of.stars_4, of.stars_5]
+    row, kept, first = DayCount, KeptRating, to_milliseconds(since) // DAY
+    counted = [row.sent, row.approved, row.rating_sum]
+    counted += [row.stars_1, row.stars_2, row.stars_3, row.stars_4, row.stars_5]
     star = _round(kept.rating)
     rated = [literal(0), literal(0), _to_billionths(kept.rating) * kept.number]
     rated += [case((star == number, kept.number), else_=0) for number in range(1, 6)]
-    both = union_all(
-        select(of.day, *counted).where(of.project_id == project_id, of.day >= first),
+    days = union_all(
+        select(row.day, *counted).where(row.project_id == project_id, row.day >= first),
         select(kept.day, *rated).where(kept.project_id == project_id, kept.day >= first),
     ).subquery()
-    day, *values = both.columns
+    day, *values = days.columns
     rows = db.session.execute(select(day, *map(func.sum, values)).group_by(day).order_by(day))
     listed = [
-        DayOf(day, int(sent), int(approved), int(total), tuple(map(int, stars)))
+        DayNumbers(day, int(sent), int(approved), int(total), tuple(map(int, stars)))
         for day, sent, approved, total, *stars in rows
     ]
     return [each for each in listed if each.sent or each.approved or any(each.stars)]
 
 
 def _round(rating: Any) -> ColumnElement[int]:
-    """Return the whole stars of a rating; halves are rounded up, as people do."""
+    """Return the whole stars of a rating, with halves rounded up."""
     return case(*((rating >= number - 0.5, number) for number in range(5, 1, -1)), else_=1)
 
 
@@ -217,30 +217,29 @@ def _to_billionths(rating: Any) -> ColumnElement[int]:
 
 
 def count_answered(project_id: str) -> dict[str, int]:
-    """Return how many testimonials answer each question, by its id, in the trash too."""
-    of = AnswerCount
-    query = select(of.question_id, func.sum(of.number)).where(of.project_id == project_id)
-    rows = db.session.execute(query.group_by(of.question_id))
+    """Return how many testimonials answer each question, including those in the trash, by id."""
+    row = AnswerCount
+    query = select(row.question_id, func.sum(row.number)).where(row.project_id == project_id)
+    rows = db.session.execute(query.group_by(row.question_id))
     return {question: int(number) for question, number in rows if number}
 
 
 def is_shown() -> tuple[ColumnElement[bool], ColumnElement[bool]]:
-    """Return the conditions for those that everybody sees."""
+    """Return the conditions for public testimonials."""
     return TestimonialCount.status.in_(("approved", "demo")), ~TestimonialCount.is_deleted
 
 
 def count_tags(project_id: str) -> dict[str, tuple[int, int]]:
-    """Return how many testimonials have each tag of a project: outside the trash, and shown.
-
-    Includes tags that only the trash has.
+    """Return for each tag of a project how many testimonials outside the trash, and how many of
+    the public ones, have it. Tags that occur only in the trash are included.
     """
-    of = TagCount
-    query = select(of.name, func.sum(of.number), func.sum(of.kept), func.sum(of.visible))
-    rows = db.session.execute(query.where(of.project_id == project_id).group_by(of.name))
+    row = TagCount
+    query = select(row.name, func.sum(row.number), func.sum(row.kept), func.sum(row.visible))
+    rows = db.session.execute(query.where(row.project_id == project_id).group_by(row.name))
     return {name: (int(kept), int(shown)) for name, number, kept, shown in rows if number}
 
 
-# Counting everything again: to check what the triggers keep, and to mend it.
+# Recounting everything, to check or repair what the triggers keep.
 
 Counts = dict[tuple[Any, ...], tuple[int, ...]]
 
@@ -253,54 +252,56 @@ _IS_KEPT = Testimonial.deleted_at.is_(None)
 
 
 def find_wrong_counts(connection: Connection) -> list[str]:
-    """Return what is wrong about the counts, a sentence for each table."""
-    found = []
+    """Return a sentence for each table whose counts are wrong."""
+    errors = []
     for table, query in _queries(connection).items():
-        kept, right = _read_kept(connection, table), _read(connection, query, table)
+        kept, right = _read(connection, table, table), _read(connection, table, query.subquery())
         wrong = sum(kept.get(key) != right.get(key) for key in kept.keys() | right.keys())
         if wrong:
-            found.append(
+            errors.append(
                 f"{wrong} of the counts in {table.name} are wrong; run: testimonials db check "
                 "--repair"
             )
-    return found
+    return errors
 
 
-def count_again(connection: Connection) -> None:
-    """Replace the counts by what a count of everything finds; nobody may write meanwhile."""
+def recount(connection: Connection) -> None:
+    """Replace all counts by new ones; nobody may write meanwhile."""
     if connection.dialect.name == "postgresql":
         connection.execute(text("LOCK TABLE testimonial, testimonial_tag IN SHARE MODE"))
-    for table, query in _queries(connection).items():
+    for table in _queries(connection):
         connection.execute(delete(table))
-        names = [column.name for column in table.columns]
-        connection.execute(insert(table).from_select(names, query))
+    _fill(connection)
 
 
-def stop_counting(connection: Connection) -> None:
-    """Let a PostgreSQL transaction that adds very much count it only once, in the end."""
+def pause_counting(connection: Connection) -> None:
+    """Let a PostgreSQL transaction that adds many rows count them only once, at its end."""
     connection.execute(text("SET LOCAL testimonials.counting = 'off'"))
 
 
 @contextmanager
 def count_once(connection: Connection, project_id: str) -> Iterator[None]:
-    """Fill a new project with testimonials, and count them in the end, not each statement's.
+    """Count the testimonials of a new project once it is filled, not after each statement.
 
-    SQLite's triggers count each row, which is as quick.
+    SQLite's triggers count each row, which is as fast.
     """
     if connection.dialect.name != "postgresql":
         yield
         return
-    stop_counting(connection)
+    pause_counting(connection)
     yield
-    for table, query in _queries(connection).items():
-        names = [column.name for column in table.columns]
-        of_project = query.where(Testimonial.project_id == project_id)
-        connection.execute(insert(table).from_select(names, of_project))
+    _fill(connection, Testimonial.project_id == project_id)
     connection.execute(text("SET LOCAL testimonials.counting = 'on'"))
 
 
+def _fill(connection: Connection, *conditions: ColumnElement[bool]) -> None:
+    for table, query in _queries(connection).items():
+        names = [column.name for column in table.columns]
+        connection.execute(insert(table).from_select(names, query.where(*conditions)))
+
+
 def _queries(connection: Connection) -> Mapping[Table, Select[Any]]:
-    """Return for each table the query that counts its rows, with its columns in their order."""
+    """Return for each table the query that counts its rows, with the table's columns in order."""
     return {
         _table(TestimonialCount): _count_testimonials(),
         _table(TagCount): _count_tags(),
@@ -343,10 +344,8 @@ def _count_days() -> Select[Any]:
     day = (type_coerce(row.submitted_at, BigInteger) // DAY).label("day")
     is_sent, is_approved = row.source == "public_page", (row.status == "approved") & _IS_KEPT
     is_rated = and_(row.standing == "genuine", row.rating.is_not(None))
-    stars, total = (
-        _round(row.rating),
-        func.sum(case((is_rated, _to_billionths(row.rating)), else_=0)),
-    )
+    stars = _round(row.rating)
+    total = func.sum(case((is_rated, _to_billionths(row.rating)), else_=0))
     conditions = [
         and_(is_sent, row.status != "spam"),
         and_(is_sent, is_approved),
@@ -379,21 +378,10 @@ def _count_answers(*, is_sqlite: bool) -> Select[Any]:
     return query.group_by(Testimonial.project_id, text("question"))
 
 
-def _read_kept(connection: Connection, table: Table) -> Counts:
-    key = [column for column in table.primary_key.columns if column.name != "part"]
-    values = [func.sum(column) for column in table.columns if not column.primary_key]
+def _read(connection: Connection, table: Table, source: FromClause) -> Counts:
+    """Return the counts of a source with the table's columns, by key, without empty ones."""
+    # The last column of the key is `part`.
+    columns, length = list(source.columns), len(table.primary_key.columns) - 1
+    key, values = columns[:length], map(func.sum, columns[length + 1 :])
     rows = connection.execute(select(*key, *values).group_by(*key))
-    return _collect(rows.all(), len(key))
-
-
-def _read(connection: Connection, query: Select[Any], table: Table) -> Counts:
-    length = len(table.primary_key.columns)
-    rows = [(*row[: length - 1], *row[length:]) for row in connection.execute(query)]
-    return _collect(rows, length - 1)
-
-
-def _collect(rows: Sequence[Any], length: int) -> Counts:
-    """Return rows by their key, without those that count nothing."""
-    return {
-        tuple(row[:length]): values for row in rows if any(values := tuple(map(int, row[length:])))
-    }
+    return {tuple(row[:length]): sums for row in rows if any(sums := tuple(map(int, row[length:])))}

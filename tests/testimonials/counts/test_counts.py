@@ -19,7 +19,7 @@ from testimonials.core.http.errors import ServiceError
 from testimonials.projects.models import Project
 from testimonials.projects.projects import lock_project
 from testimonials.testimonials import history, models
-from testimonials.testimonials.counts import count_again, count_days, count_forms, find_wrong_counts
+from testimonials.testimonials.counts import count_days, count_forms, find_wrong_counts, recount
 from testimonials.testimonials.fields import count_answers
 from testimonials.testimonials.history import change_all
 from testimonials.testimonials.inbox import count_tabs, find_rows
@@ -282,7 +282,7 @@ def test_many_statements_in_one_transaction_leave_few_rows(app, project_id):
             assert rows < 150
         before = count_tabs(project_id)
         begin_write()
-        count_again(db.session.connection())
+        recount(db.session.connection())
         db.session.commit()
         assert find_wrong_counts(db.session.connection()) == []
         assert count_tabs(project_id) == before
