@@ -37,7 +37,13 @@ from testimonials.core.http.rate_limits import Limit
 from testimonials.core.http.security import answer_privately
 from testimonials.projects.page_design import Question
 from testimonials.testimonials.fields import Answer, write_answer
-from testimonials.testimonials.history import CONFIRM, OBJECT, TELL_AUTHOR, find_said, is_own
+from testimonials.testimonials.history import (
+    CONFIRM,
+    OBJECT,
+    TELL_AUTHOR,
+    are_own_words,
+    find_word_actions,
+)
 from testimonials.testimonials.media.playback import describe_of
 
 # An author's answers to the owner's questions, to be corrected.
@@ -283,14 +289,14 @@ def _lock(token: str) -> OwnTestimonial:
 
 def _show(token: str, errors: FieldErrors, status: int = 200) -> Response:
     own, done = find_own(token), request.args.get("done", "")
-    given, said = own.row.read_answers(own.project), find_said([own.row])[own.row.id]
+    given, said = own.row.read_answers(own.project), find_word_actions([own.row])[own.row.id]
     page = _frame(own, token) | {
         "state": _find_state(own),
         "answers": [answer | {"words": write_answer(answer)} for answer in given],
         "sent_at": clock.iso(own.row.submitted_at),
         "seen": author_rights.mark_words(own.row),
         "said": next((each for each in said if each != TELL_AUTHOR), ""),
-        "is_changed": own.row.source == "public_page" and not is_own(said),
+        "is_changed": own.row.source == "public_page" and not are_own_words(said),
         "done": done if done in DONE else "",
         "new_consent": submission.consent_sentence(own.project, own.row.kind)
         if own.can_consent

@@ -355,7 +355,7 @@ def sign(own: OwnTestimonial, action: str, words: str) -> bool:
     row, project = own.row, own.project
     if not own.can_sign or mark_words(row) != words:
         raise AuthorRefused
-    if history.find_said([row])[row.id][:1] == [action]:
+    if history.find_word_actions([row])[row.id][:1] == [action]:
         return False
     # A mark of its card goes or comes.
     mark_changed(project)
@@ -378,7 +378,7 @@ def mail_changed() -> None:
     with write(partial(take_up, current_job().id)) as found:
         if found is None or found[1].deleted_at or found[1].status == "withdrawn":
             return
-        if not history.find_said([found[1]])[found[1].id] and send_author_mail(
+        if not history.find_word_actions([found[1]])[found[1].id] and send_author_mail(
             *found, is_changed=True
         ):
             history.add_step(*found, history.TELL_AUTHOR, "")

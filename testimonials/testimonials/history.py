@@ -1,4 +1,4 @@
-"""Change testimonials, one or thousands, and record who did it and what was there before."""
+"""Changing testimonials, one or thousands, and recording who did it and the earlier values."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -29,14 +29,13 @@ from testimonials.testimonials.record import (
 )
 
 T = TypeVar("T")
-# A testimonial, and what to set of it.
+# A testimonial, and the values to set.
 Change = tuple[Testimonial, dict[str, Any]]
 
 _COLUMNS = {column.name for column in Testimonial.__table__.columns}
-# From as many on, rows that change alike are written at once: a third of the time.
+# From this many on, rows that get the same values are written at once, in a third of the time.
 MANY, MOST_ALIKE = 100, 50
-
-# As many values as both databases take in one statement.
+# The values that both databases take in one statement.
 CHUNK = 10_000
 
 
@@ -48,11 +47,11 @@ def change_all(
     part: "Part | None" = None,
     by: Actor | None = None,
 ) -> tuple[str, int]:
-    """Set columns, or `tags`, of testimonials of the locked project, as one batch; record it.
+    """Set columns, or `tags`, of testimonials of the locked project, and record it as one batch.
 
-    `by` is who acts, if it isn't the caller. Returns the batch, for undoing, and how many rows were
-    changed. All are written in a few statements, since SQLite lets in no other writer meanwhile.
-    More than some hundred are for `in_parts`, which gives each `part` its id.
+    `by` is who acts, if not the caller. Returns the batch, for undoing, and how many rows changed.
+    It takes few statements, since no other writer gets in on SQLite meanwhile. For more than some
+    hundred rows use `in_parts`, which makes each `part`.
     """
     part, changes = part or Part(new_identifier()), list(changes)
     if not changes:
@@ -74,7 +73,7 @@ def change_all(
 
 
 def record_additions(project: Project | Turn, rows: Sequence[Testimonial], actor: str) -> None:
-    """Begin the history of testimonials that were added to the project at once."""
+    """Record testimonials that were just added to the project, as one batch."""
     digests = find_digests(rows)
     entries = [
         {
@@ -89,12 +88,12 @@ def record_additions(project: Project | Turn, rows: Sequence[Testimonial], actor
     record_changes(project, entries, action="add", actor=actor, batch_id=new_identifier())
 
 
-# As many as people and programs are told: archives, which others make, may have any number.
+# The longest history that is shown; an imported archive may bring any number of changes.
 MOST_TOLD = 200
 
 
 def list_history(testimonial_id: str, *actions: str, most: int | None = None) -> Sequence[Event]:
-    """Return what was done to a testimonial, or the `actions` of it, newest first."""
+    """Return the changes of a testimonial, or those of the `actions`, newest first."""
     wanted = [Event.testimonial_id == testimonial_id, IS_HISTORY]
     wanted += [Event.action.in_(actions)] if actions else []
     query = select(Event).where(*wanted).order_by(Event.created_at.desc(), Event.id.desc())
@@ -109,38 +108,41 @@ def add_step(
     by: Actor | None = None,
     **values: Any,
 ) -> None:
-    """Add to the history what changes nothing, so that what was done before can be undone still."""
+    """Add a step that changes nothing to the history, so that earlier changes can be undone."""
     now = clock.now()
     step = {"testimonial_id": row.id, "type": "", "before": {}, "created_at": now, "undone_at": now}
     batch = new_identifier()
     record_changes(project, [step | values], by, action=action, actor=actor, batch_id=batch)
 
 
-# What authors did about their words, and that they were told that somebody else changed them.
+# What authors did about their words, and that they were notified of somebody else's change.
 SENT, CORRECT, CONFIRM, OBJECT, TELL_AUTHOR = "sent", "correct", "confirm", "object", "tell-author"
 OWN_WORDS = (SENT, CORRECT, CONFIRM)
 
 
-def find_said(rows: Iterable[Testimonial]) -> dict[str, list[str]]:
-    """Return by id what was done about the very words that a testimonial has now, newest first."""
+def find_word_actions(rows: Iterable[Testimonial]) -> dict[str, list[str]]:
+    """Return by id what was done about the current words of testimonials, newest first."""
     by_id = {row.id: row for row in rows}
     words = {id: describe_words(row) for id, row in by_id.items()}
-    then, said = {id: dict(each) for id, each in words.items()}, {id: list[str]() for id in by_id}
+    then, actions = (
+        {id: dict(each) for id, each in words.items()},
+        {id: list[str]() for id in by_id},
+    )
     query = select(Event.testimonial_id, Event.action, Event.before)
     query = query.where(Event.testimonial_id.in_(by_id), IS_HISTORY).order_by(Event.id.desc())
     for id, action, before in db.session.execute(query):
         if then[id] == words[id] and action in (CORRECT, CONFIRM, OBJECT, TELL_AUTHOR):
-            said[id].append(action)
+            actions[id].append(action)
         then[id] |= {WORDS[name]: old or "" for name, old in before.items() if name in WORDS}
     for id, row in by_id.items():
         is_as_sent = then[id] == words[id] and row.original_text in (None, row.text)
-        said[id] += [SENT] if is_as_sent and row.source == "public_page" else []
-    return said
+        actions[id] += [SENT] if is_as_sent and row.source == "public_page" else []
+    return actions
 
 
-def is_own(said: Sequence[str]) -> bool:
-    """Tell whether words are their author's, by what was done about them."""
-    return next((each in OWN_WORDS for each in said if each != TELL_AUTHOR), False)
+def are_own_words(actions: Sequence[str]) -> bool:
+    """Tell whether the words are their author's, by the result of `find_word_actions`."""
+    return next((each in OWN_WORDS for each in actions if each != TELL_AUTHOR), False)
 
 
 def _record(
@@ -151,7 +153,7 @@ def _record(
     action: str,
     by: Actor | None = None,
 ) -> None:
-    """Record changes, named by what each of the rows was before; why, if they were set aside."""
+    """Record changes by what each row was before, with the reason for setting it aside."""
     entries, reasons = [], set()
     hashed = [row for row, before in befores if not HASHED.isdisjoint(before)]
     digests = find_digests(hashed) if hashed else {}
@@ -170,7 +172,7 @@ def _record(
             | follow_change(row, before, digests.get(row.id, {}))
         )
     values = {"action": action, "actor": actor, "batch_id": part.id}
-    # One for all, where they have the same.
+    # The batch has a reason if all its rows have the same.
     reason = reasons.pop() if len(reasons) == 1 else None
     is_of_many = part.is_one_of_many
     record_changes(project, entries, by, is_of_many=is_of_many, reason=reason, **values)
@@ -178,7 +180,7 @@ def _record(
     enqueue_anew(MAIL_CHANGED, changed, clock.now() + SETTLES)
 
 
-# The mail to an author whose words somebody else changed, once these have stayed for as long.
+# The mail to an author whose words somebody else changed, once they haven't changed for a while.
 MAIL_CHANGED, SETTLES = "mail.author-changed", timedelta(minutes=5)
 
 
@@ -188,9 +190,10 @@ def _concerns_author(row: Any, before: dict[str, Any]) -> bool:
 
 
 def _group(changes: Sequence[Change]) -> dict[str, list[Change]]:
-    """Return changes by what they set; nothing if the session has to write them one by one.
+    """Group changes by the values that they set.
 
-    That is where most differ, or set more than columns.
+    Returns nothing if the session has to write them one by one: most differ, or set more than
+    columns.
     """
     alike: dict[str, list[Change]] = defaultdict(list)
     for row, values in changes:
@@ -200,7 +203,7 @@ def _group(changes: Sequence[Change]) -> dict[str, list[Change]]:
 
 
 def _write_alike(changes: Sequence[Change], time: datetime) -> None:
-    """Write the same columns of many rows, which their models have already."""
+    """Write the same values to many rows, whose objects have them already."""
     values = changes[0][1] | {"updated_at": time}
     for ids in in_chunks([row.id for row, _ in changes]):
         db.session.execute(
@@ -212,7 +215,6 @@ def _write_alike(changes: Sequence[Change], time: datetime) -> None:
 
 
 def in_chunks(values: Sequence[T]) -> Iterator[Sequence[T]]:
-    """Yield the values in parts, each of which fits into one statement."""
     for start in range(0, len(values), CHUNK):
         yield values[start : start + CHUNK]
 
@@ -226,29 +228,29 @@ def from_json(name: str, value: Any) -> Any:
     return clock.from_milliseconds(value) if is_time else value
 
 
-# Changing thousands in parts, so that others can write in between.
+# Changing thousands of rows in parts, so that others can write in between.
 #
-# Each part is a transaction of its own, and in the history a batch of its own, whose id begins with
-# that of the first (`name_part`). They are undone together and are one event. Whatever is committed
-# is complete, so an end half-way leaves the rest as it was, and what was done can be undone.
+# Each part is a transaction and a batch of the history, whose id begins with that of the first
+# (`name_part`). The parts are one event and are undone together. If the process dies half-way, the
+# committed parts are complete and can be undone.
 
-# About a tenth of a second.
+# They take about a tenth of a second.
 ROWS = 250
 
 
 @dataclass(frozen=True)
 class Part:
-    """One of the parts of a change; `is_one_of_many` unless it is the only one."""
+    """A part of a change, perhaps its only one."""
 
     id: str
     is_one_of_many: bool = False
 
 
 def in_parts(ids: Sequence[str], work: Callable[[Sequence[str], Part], int]) -> tuple[str, int]:
-    """Do `work`, which returns how many it changed, for some of the ids after others.
+    """Call `work`, which returns how many rows it changed, for the ids in parts.
 
-    Within `write`, whose project stays locked. Returns the batch, and how many were changed; the
-    last part is not committed.
+    Within `write`, whose project stays locked; the last part isn't committed. Returns the batch,
+    and how many rows changed.
     """
     batch, count = new_identifier(), 0
     for number, some in enumerate(in_batches(ids, ROWS)):
@@ -257,10 +259,10 @@ def in_parts(ids: Sequence[str], work: Callable[[Sequence[str], Part], int]) -> 
 
 
 def remove_some(of_projects: ColumnElement[bool]) -> bool:
-    """Remove testimonials of projects for good, as many as in a part; return whether more may be.
+    """Delete one part of the testimonials of projects for good; return whether more may be left.
 
-    So that others can write before the project goes with the rest.
+    Others can write before the project is deleted with the rest.
     """
-    of = Testimonial.project_id.in_(select(Project.id).where(of_projects))
-    some = select(Testimonial.id).where(of).limit(ROWS)
-    return delete_rows(Testimonial, Testimonial.id.in_(some)) == ROWS
+    projects = select(Project.id).where(of_projects)
+    ids = select(Testimonial.id).where(Testimonial.project_id.in_(projects)).limit(ROWS)
+    return delete_rows(Testimonial, Testimonial.id.in_(ids)) == ROWS

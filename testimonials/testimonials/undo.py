@@ -1,4 +1,4 @@
-"""Undoing what was done to one testimonial or many: a named batch, or one's own steps backwards."""
+"""Undoing changes of testimonials: a given batch, or one's own steps, newest first."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -21,6 +21,7 @@ from testimonials.testimonials.history import (
     CONFIRM,
     OBJECT,
     TELL_AUTHOR,
+    Change,
     Part,
     change_all,
     from_json,
@@ -31,14 +32,10 @@ from testimonials.testimonials.moderation import ActionRefused
 from testimonials.testimonials.tags import find_spellings, spell
 
 UNDO_SECONDS = 24 * 60 * 60
-UNDO_STEPS = 50
-# They can't be undone, or have a way of their own.
+# These can't be undone, or in another way.
 NO_STEPS = ("add", "import", "thank", "remove_recording", CONFIRM, OBJECT, TELL_AUTHOR)
-# When a change was "undone" that was passed over, since something else was changed after it.
+# `undone_at` of a change that can't be undone because of a later one.
 PASSED_OVER = clock.EPOCH
-
-# Testimonials with the values that they had.
-Changes = list[tuple[Testimonial, dict[str, Any]]]
 
 undo_purpose = TokenPurpose("undo")
 
@@ -56,13 +53,13 @@ class Step:
     count: int
     testimonial_id: str
     author_name: str
-    # The testimonial's status before, if that was changed.
+    # The testimonial's status before, if it changed.
     was: str
 
 
 @dataclass(frozen=True)
 class Undone:
-    """A step that was taken back, for `count` of its testimonials; `passed` were not undone."""
+    """A step that was undone for `count` of its testimonials; `passed` were skipped before it."""
 
     step: Step
     count: int
@@ -70,9 +67,9 @@ class Undone:
 
 
 def undo_batch(project: Project, token: str, actor: str) -> Undone:
-    """Put back what a batch changed, where nothing has changed since; `project` is locked.
+    """Undo a batch in the locked project, where nothing has changed since.
 
-    Raises `ActionRefused` for a token that is too old, used, or of another project.
+    Raises `ActionRefused` for a token that has expired, was used, or is of another project.
     """
     project_id, batch = undo_purpose.find(token, 2, UNDO_SECONDS) or (None, "")
     if project_id != project.id:
@@ -88,9 +85,9 @@ def undo_batch(project: Project, token: str, actor: str) -> Undone:
 
 
 def undo_last(project: Project, actor: str) -> Undone:
-    """Put back the person's last change in the locked project that isn't undone yet.
+    """Undo the person's last change in the locked project that isn't undone yet.
 
-    What was changed since by somebody else is passed over, for good. Raises `ActionRefused` if
+    Changes that somebody else has changed since are skipped for good. Raises `ActionRefused` if
     nothing is left.
     """
     passed: list[Step] = []
@@ -106,7 +103,7 @@ def undo_last(project: Project, actor: str) -> Undone:
 
 
 def list_steps(project_id: str, actor: str) -> Sequence[str]:
-    """Return the batches that somebody can undo one after another, the newest first."""
+    """Return the batches that somebody can undo one after another, newest first, at most 50."""
     change, last = Event, func.max(Event.created_at)
     since = first_identifier(clock.now() - timedelta(seconds=UNDO_SECONDS))
     batch = func.substr(change.batch_id, 1, ID_LENGTH)
@@ -122,23 +119,22 @@ def list_steps(project_id: str, actor: str) -> Sequence[str]:
         )
         .group_by(batch)
         .order_by(last.desc(), batch.desc())
-        .limit(UNDO_STEPS)
+        .limit(50)
     ).all()
 
 
 def _is_of(project: Project, batch: str) -> ColumnElement[bool]:
     """Return the condition for the changes of a batch, in all its parts.
 
-    An archive names the batches of its changes, so others may have the same in theirs.
+    Imported archives bring their batches, so other projects may have the same.
     """
-    of = Event.batch_id
-    # Not found by the index of projects, in which all of its history is.
+    # Keeps the database from using the index of projects, with all of the project's history.
     is_own = func.coalesce(Event.project_id, "") == project.id
-    return and_(of >= batch, of < end_of_parts(batch), is_own)
+    return and_(Event.batch_id >= batch, Event.batch_id < end_of_parts(batch), is_own)
 
 
 def _put_back(project: Project, step: Step, ids: Sequence[str], actor: str) -> int:
-    """Put back changes of a step; those that were changed since are passed over, for good."""
+    """Undo a step; changes that were changed since are skipped for good."""
 
     def work(some: Sequence[str], part: Part) -> int:
         changes = _read(project, step.batch, some)
@@ -164,30 +160,30 @@ def _mark(time: datetime, *conditions: ColumnElement[bool]) -> None:
 
 
 def _find(project: Project, batch: str) -> tuple[Step | None, Sequence[str]]:
-    """Return a batch, and the ids of the testimonials of which it can be put back.
+    """Return a batch, and the ids of the testimonials for which it can be undone.
 
-    None for one whose testimonials are gone.
+    None if its testimonials are gone.
     """
     row, change = Testimonial, Event
     columns = (row.id, row.author_name, row.status, change.action, change.before)
-    found = db.session.execute(_of_batch(project, batch, *columns)).all()
-    if not found:
+    changes = db.session.execute(_of_batch(project, batch, *columns)).all()
+    if not changes:
         return None, ()
-    first = found[0]
+    first = changes[0]
     was = first.before.get("status", "")
-    # Those that aren't undone: an undoing that was interrupted goes on with them.
-    count = sum(each.undone_at is None for each in found) or len(found)
+    # Those that aren't undone yet: an interrupted undo goes on with them.
+    count = sum(each.undone_at is None for each in changes) or len(changes)
     step = Step(batch, first.action, count, first.id, first.author_name, was)
-    return step, [each.id for each in found if _can_undo(each, each.status)]
+    return step, [each.id for each in changes if _can_undo(each, each.status)]
 
 
-def _read(project: Project, batch: str, ids: Sequence[str]) -> Changes:
-    """Return what puts back each change of a batch after which nothing else was changed."""
+def _read(project: Project, batch: str, ids: Sequence[str]) -> list[Change]:
+    """Return what undoes the changes of a batch that can be undone."""
     query = _of_batch(project, batch, Testimonial, Event.before)
     rows = db.session.execute(query.where(Event.testimonial_id.in_(ids))).all()
     known: dict[str, str] = {}
     if any("tags" in each.before for each in rows):
-        # The spelling of a removed tag may have changed since.
+        # A removed tag may be spelled differently now.
         known = find_spellings(project.id)
         _load_tags([each[0] for each in rows], ids)
     changes = []
@@ -201,7 +197,7 @@ def _read(project: Project, batch: str, ids: Sequence[str]) -> Changes:
 
 
 def _of_batch(project: Project, batch: str, *columns: Any) -> Select[Any]:
-    """Return a query for the changes of a batch, and whether something else was changed since."""
+    """Return a query for the changes of a batch, each with whether there is a later change."""
     change, later = Event, aliased(Event)
     is_later = or_(
         later.created_at > change.created_at,
@@ -219,8 +215,8 @@ def _of_batch(project: Project, batch: str, *columns: Any) -> Select[Any]:
 
 
 def _can_undo(change: Any, status: str) -> bool:
-    """Tell whether a change (of `_of_batch`) can be put back, for a testimonial with a status."""
-    # Only the author can revoke a withdrawal, unless it was set aside as one.
+    """Tell whether a change (of `_of_batch`) of a testimonial with this status can be undone."""
+    # Only the author can revoke a withdrawal, unless the owner set it aside as one.
     is_theirs = "status" in change.before and status == "withdrawn" and change.reason is None
     return change.undone_at is None and not (change.was_changed or is_theirs)
 

@@ -17,7 +17,7 @@ from testimonials.core.http.urls import testimonial_url
 from testimonials.projects.models import Project
 from testimonials.testimonials.counts import count_ratings, count_tags
 from testimonials.testimonials.fields import Answer, public_answers
-from testimonials.testimonials.history import find_said, is_own
+from testimonials.testimonials.history import are_own_words, find_word_actions
 from testimonials.testimonials.inbox import match_tags
 from testimonials.testimonials.media.playback import describe_of
 from testimonials.testimonials.models import Recording, Testimonial
@@ -121,8 +121,8 @@ def find_marks(rows: Iterable[Testimonial]) -> dict[str, list[str]]:
     """Return the marks of testimonials by their ids; asks the history of those that were edited."""
     rows = list(rows)
     changed = [row for row in rows if row.original_text and row.original_text != row.text]
-    said = find_said(changed) if changed else {}
-    edited = {row.id for row in changed if not is_own(said[row.id])}
+    said = find_word_actions(changed) if changed else {}
+    edited = {row.id for row in changed if not are_own_words(said[row.id])}
     return {
         row.id: [
             *(["verified"] if row.purchase_verified_at is not None else []),
