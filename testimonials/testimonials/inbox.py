@@ -20,16 +20,14 @@ from testimonials.testimonials.models import (
 )
 from testimonials.testimonials.search import Found, search
 
-# How testimonials with tags are found among a project's.
-
-# Of which all are read rather than looked for among the others.
+# Tags: above this many matches, the project's testimonials are searched instead of the tags.
 FEW = 5_000
 
 
 def match_tags(
     project_id: str, names: Collection[str]
 ) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
-    """Return the conditions for being a project's, and for having any of these tags."""
+    """Return the conditions for belonging to a project, and for having any of these tags."""
     of_project: Any = Testimonial.project_id
     has_tag: ColumnElement[bool]
     tag = TestimonialTag
@@ -37,7 +35,7 @@ def match_tags(
     if sum(sum(counts.get(name, ())) for name in names) > FEW:
         has_tag = exists().where(tag.testimonial_id == Testimonial.id, tag.name.in_(names))
     else:
-        # By the bare column, a database may look for them among all of the project's.
+        # With the bare column, a database may scan all of the project's rows.
         of_project = of_project.concat("")
         ids = select(tag.testimonial_id).where(tag.project_id == project_id, tag.name.in_(names))
         has_tag = Testimonial.id.in_(ids)
@@ -47,15 +45,15 @@ def match_tags(
 # The inbox: tabs, search, filters and counts.
 
 PAGE_SIZE = 50
-# What no count knows is counted so far, or to the end of the page.
+# Without a stored count, rows are counted up to this number, or to the end of the page.
 MOST_COUNTED = 1_000
 COUNTED_TABS = ("pending", "approved", "rejected", "all", "trash", "spam")
-# What was taken out of the numbers, which the tabs of its states hold too.
+# Testimonials that were set aside; they are in the tabs of their states, too.
 ASIDE = "set-aside"
 TABS = (*COUNTED_TABS, ASIDE)
 # Tabs that hold one state each.
 STATES = ("pending", "approved", "rejected", "spam")
-# Whose tags are counted, and the status that the count has and the tab has not.
+# Tabs whose tags are counted, and the status that the count includes and the tab doesn't.
 TAG_TABS = {"all": "spam", "approved": "demo", "trash": ""}
 KINDS = ("written", "video", "voice")
 SOURCES = ("public_page", "manual", "import", "demo")
@@ -63,10 +61,7 @@ SOURCES = ("public_page", "manual", "import", "demo")
 
 @dataclass(frozen=True)
 class InboxFilter:
-    """A tab of the inbox, narrowed by words to find, stars (1 to 5), kind, source, form and tag.
-
-    `rating` is so many stars, `min_rating` these or more.
-    """
+    """A tab of the inbox, narrowed by search words, stars (1 to 5), kind, source, form and tag."""
 
     tab: str = "pending"
     q: str = ""
@@ -74,7 +69,7 @@ class InboxFilter:
     min_rating: int | None = None
     source: str = ""
     tag: str = ""
-    # The name of the form that they were sent by.
+    # The name of a form.
     form: str = ""
     kind: str = ""
 
@@ -84,7 +79,7 @@ class InboxFilter:
 
 
 class Total(NamedTuple):
-    """How many a filter finds; `is_whole` is False where there are more."""
+    """How many testimonials a filter finds, or with `is_whole` False how many at least."""
 
     number: int
     is_whole: bool = True
@@ -96,14 +91,13 @@ class Total(NamedTuple):
 def list_inbox(
     project_id: str, wanted: InboxFilter, page: int, counts: dict[str, int]
 ) -> tuple[Sequence[Testimonial], int, Total]:
-    """Return a page (from 1) of testimonials, its number, and how many there are.
+    """Return a page (from 1) of testimonials, its number, and the total.
 
-    The newest come first, or with words to find the best, of which there are some hundreds. A page
-    past the end gives the last one, since decisions shorten the list. `counts` are the project's
-    (`count_tabs`).
+    The newest come first, or in a search the best matches, at most some hundred. A page past the
+    end gives the last one, since decisions shorten the list. `counts` comes from `count_tabs`.
     """
     if wanted.q:
-        return _list_found(find_words(project_id, wanted), page)
+        return _list_matches(project_id, wanted, page)
     condition = match_filter(project_id, wanted)
     most = max(MOST_COUNTED, page * PAGE_SIZE)
     is_counted = wanted == InboxFilter(wanted.tab) and wanted.tab in counts
@@ -123,27 +117,25 @@ def list_inbox(
 
 
 def find_words(project_id: str, wanted: InboxFilter) -> Found:
-    """Find the testimonials that have a filter's words, among those that it leaves."""
+    """Return the testimonials that have the filter's words and match the rest of the filter."""
     plain = replace(wanted, q="")
-    is_left = match_filter(project_id, plain)
-    return search(
-        project_id, wanted.q, is_left, of_ids=match_filter(project_id, plain, is_by_id=True)
-    )
+    of_ids = match_filter(project_id, plain, is_by_id=True)
+    return search(project_id, wanted.q, match_filter(project_id, plain), of_ids=of_ids)
 
 
-def _list_found(found: Found, page: int) -> tuple[Sequence[Testimonial], int, Total]:
+def _list_matches(
+    project_id: str, wanted: InboxFilter, page: int
+) -> tuple[Sequence[Testimonial], int, Total]:
+    found = find_words(project_id, wanted)
     total = Total(len(found.ids), found.is_all)
     page = min(page, max(1, -(-total.number // PAGE_SIZE)))
     ids = found.ids[(page - 1) * PAGE_SIZE : page * PAGE_SIZE]
-    query = select(Testimonial).where(Testimonial.id.in_(ids))
-    rows = {
-        row.id: row for row in db.session.scalars(query.options(selectinload(Testimonial.tag_rows)))
-    }
+    rows = {row.id: row for row in find_rows(project_id, ids)}
     return [rows[each] for each in ids if each in rows], page, total
 
 
 def find_rows(project_id: str, ids: Sequence[str]) -> Sequence[Testimonial]:
-    # Named together with its project, each would be looked for among all that the project has.
+    # With the project in the query, a database may scan all of the project's rows.
     query = select(Testimonial).where(Testimonial.id.in_(ids))
     query = query.options(selectinload(Testimonial.tag_rows))
     return [row for row in db.session.scalars(query) if row.project_id == project_id]
@@ -152,16 +144,16 @@ def find_rows(project_id: str, ids: Sequence[str]) -> Sequence[Testimonial]:
 def find_ids(
     project_id: str, wanted: InboxFilter, ids: Sequence[str], *, is_all: bool
 ) -> Sequence[str]:
-    """Return the ids of all that a filter finds, or those of `ids` that are the project's."""
+    """Return the ids of all that a filter finds, or of `ids` those that are the project's."""
     is_chosen = match_filter(project_id, wanted) if is_all else Testimonial.id.in_(ids)
     query = select(Testimonial.id, Testimonial.project_id).where(is_chosen)
     return [row.id for row in db.session.execute(query) if row.project_id == project_id]
 
 
 def count_tabs(*project_ids: str, proposed: Select[Any] | None = None) -> dict[str, dict[str, int]]:
-    """Return how many testimonials each tab of each of the projects holds.
+    """Return how many testimonials each tab of each project holds.
 
-    With what is `proposed` (`select_waiting`) also how much is `waiting` for a decision.
+    With the query `proposed` (`select_waiting`), `waiting` is how many decisions are waiting.
     """
     names = COUNTED_TABS if proposed is None else (*COUNTED_TABS, "waiting")
     counts = {project_id: dict.fromkeys(names, 0) for project_id in project_ids}
@@ -171,7 +163,7 @@ def count_tabs(*project_ids: str, proposed: Select[Any] | None = None) -> dict[s
             of_project["waiting"] += 0 if each.is_deleted else each.number
         if each.status == PROPOSED:
             continue
-        # Testimonials that their authors withdrew are listed with the rejected ones.
+        # Withdrawn testimonials are listed with the rejected ones.
         tab = "rejected" if each.status == "withdrawn" else each.status
         if each.is_deleted:
             of_project["trash"] += each.number
@@ -184,7 +176,7 @@ def count_tabs(*project_ids: str, proposed: Select[Any] | None = None) -> dict[s
 
 
 def find_next_pending(project_id: str, after: Testimonial | None = None) -> Testimonial | None:
-    """Return the one that has waited longest, or the next in that order; None if no other waits."""
+    """Return the testimonial that has waited longest, or the next one after `after`, if any."""
     is_pending = match_filter(project_id, InboxFilter())
     query = select(Testimonial).where(is_pending)
     query = query.order_by(Testimonial.created_at, Testimonial.id).limit(1)
@@ -199,28 +191,28 @@ def find_next_pending(project_id: str, after: Testimonial | None = None) -> Test
 
 
 def _count(project_id: str, wanted: InboxFilter, most: int) -> Total:
-    """Count what a filter finds: by the counts, or up to `most` rows for tags with others."""
+    """Return how many a filter finds; for a tag combined with others, `most` at most."""
     if wanted == InboxFilter(wanted.tab, tag=wanted.tag) and wanted.tab in TAG_TABS:
         return Total(_count_tagged(project_id, wanted))
-    if wanted != replace(wanted, tag=""):
+    if wanted.tag:
         rows = select(Testimonial.id).where(match_filter(project_id, wanted)).limit(most + 1)
-        found = int(db.session.scalar(select(func.count()).select_from(rows.subquery())) or 0)
-        return Total(min(found, most), found <= most)
-    of = TestimonialCount
-    conditions = _match_tab(of, of.is_deleted.is_(True), wanted.tab)
+        count = int(db.session.scalar(select(func.count()).select_from(rows.subquery())) or 0)
+        return Total(min(count, most), count <= most)
+    row = TestimonialCount
+    conditions = _match_tab(row, row.is_deleted.is_(True), wanted.tab)
     if wanted.rating is not None:
-        # Two halves are a star, so a rating of four has eight or nine.
-        conditions.append(of.halves.in_((2 * wanted.rating, 2 * wanted.rating + 1)))
-    conditions += [of.halves >= 2 * wanted.min_rating] if wanted.min_rating else []
-    return Total(count_where(project_id, *conditions, *_match_origin(of, wanted)))
+        # Four stars are eight or nine halves.
+        conditions.append(row.halves.in_((2 * wanted.rating, 2 * wanted.rating + 1)))
+    conditions += [row.halves >= 2 * wanted.min_rating] if wanted.min_rating else []
+    return Total(count_where(project_id, *conditions, *_match_origin(row, wanted)))
 
 
 def _count_tagged(project_id: str, wanted: InboxFilter) -> int:
-    """Count those with a tag: what its count has, without the few that the tab leaves out."""
-    of = TagCount
+    """Return the tag's count without the few testimonials that the tab leaves out."""
+    row = TagCount
     number, kept, visible = db.session.execute(
-        select(func.sum(of.number), func.sum(of.kept), func.sum(of.visible)).where(
-            of.project_id == project_id, of.name == wanted.tag
+        select(func.sum(row.number), func.sum(row.kept), func.sum(row.visible)).where(
+            row.project_id == project_id, row.name == wanted.tag
         )
     ).one()
     if not number or wanted.tab == "trash":
@@ -248,45 +240,45 @@ def match_filter(
 ) -> ColumnElement[bool]:
     """Return the condition for the testimonials that a filter finds.
 
-    With `is_by_id` no index of the project fits it: for few that are named by their ids, as those
-    that have some words are, SQLite would rather look through all that the project has.
+    `is_by_id` is for queries that also name ids: it keeps SQLite from using an index of the
+    project, with which it would scan all of the project's rows.
     """
     is_by_id = is_by_id or bool(wanted.q)
-    of = Testimonial
+    row = Testimonial
     conditions = (
         [*match_tags(project_id, [wanted.tag])]
         if wanted.tag
-        else [(of.project_id.concat("") if is_by_id else of.project_id) == project_id]
+        else [(row.project_id.concat("") if is_by_id else row.project_id) == project_id]
     )
-    conditions += _match_tab(of, of.deleted_at.is_not(None), wanted.tab)
+    conditions += _match_tab(row, row.deleted_at.is_not(None), wanted.tab)
     if wanted.q:
-        conditions.append(of.id.in_(find_words(project_id, wanted).ids))
+        conditions.append(row.id.in_(find_words(project_id, wanted).ids))
     if wanted.rating is not None:
-        conditions += [of.rating >= wanted.rating, of.rating < wanted.rating + 1]
+        conditions += [row.rating >= wanted.rating, row.rating < wanted.rating + 1]
     if wanted.min_rating is not None:
-        conditions.append(of.rating >= wanted.min_rating)
-    return and_(*conditions, *_match_origin(of, wanted))
+        conditions.append(row.rating >= wanted.min_rating)
+    return and_(*conditions, *_match_origin(row, wanted))
 
 
-def _match_origin(of: type[Testimonial | TestimonialCount], wanted: InboxFilter) -> list[Any]:
-    """Return the conditions for how they came, of testimonials or their counts."""
-    origin = {of.source: wanted.source, of.kind: wanted.kind, of.form_name: wanted.form}
+def _match_origin(row: type[Testimonial | TestimonialCount], wanted: InboxFilter) -> list[Any]:
+    """Return the conditions for source, kind and form, of testimonials or their counts."""
+    origin = {row.source: wanted.source, row.kind: wanted.kind, row.form_name: wanted.form}
     return [column == value for column, value in origin.items() if value]
 
 
 def _match_tab(
-    of: type[Testimonial | TestimonialCount], is_deleted: ColumnElement[bool], tab: str
+    row: type[Testimonial | TestimonialCount], is_deleted: ColumnElement[bool], tab: str
 ) -> list[Any]:
     """Return the conditions for a tab, of testimonials or their counts."""
     conditions: list[Any] = [is_deleted if tab == "trash" else ~is_deleted]
     if tab == "rejected":
-        conditions.append(of.status.in_(("rejected", "withdrawn")))
+        conditions.append(row.status.in_(("rejected", "withdrawn")))
     elif tab in STATES:
-        conditions.append(of.status == tab)
+        conditions.append(row.status == tab)
     elif tab == "all":
-        conditions.append(of.status != "spam")
+        conditions.append(row.status != "spam")
     elif tab == ASIDE:
-        conditions.append(of.standing.in_(REASONS))
-        # In these words, for the index of these alone.
-        conditions += [text(f"({TAKEN_OUT})")] if of is Testimonial else []
+        conditions.append(row.standing.in_(REASONS))
+        # Spelled as in the partial index, so that the database uses it.
+        conditions += [text(f"({TAKEN_OUT})")] if row is Testimonial else []
     return conditions

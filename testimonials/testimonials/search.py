@@ -1,4 +1,4 @@
-"""Search: what words find, and the best first."""
+"""Full-text search of testimonials, the best matches first."""
 
 import itertools
 import re
@@ -17,9 +17,9 @@ from testimonials.core.text import normalize, split_text
 from testimonials.testimonials.models import TagCount, Testimonial, TestimonialTag
 from testimonials.testimonials.word_index import COLUMNS, INDEX, LIST, SCRIPTS, find_unindexed
 
-# The words of a search, and where a text has them: as the index finds them.
+# Finding words in a text, by the same rules as the index.
 
-# What a search asks for more than these is left out.
+# Further words of a search are ignored.
 MAX_WORDS = 10
 
 UNSPACED = re.compile(f"([{SCRIPTS}])")
@@ -27,25 +27,25 @@ UNSPACED = re.compile(f"([{SCRIPTS}])")
 
 @dataclass(frozen=True)
 class Word:
-    """A word to find; one with signs inside is several in a row, and the last may go on.
+    """A word to find, or several joined by punctuation; it matches beginnings of words.
 
-    `pattern` finds it in a folded text; None if it has no letters, so that no index knows it.
+    `pattern` finds it in a folded text; it is None for punctuation, which the index doesn't have.
     """
 
-    said: str
+    text: str
     pattern: re.Pattern[str] | None
-    # A single letter of a script with spaces, with which too much begins.
+    # A single letter of a script with spaces, which begins too many words.
     is_short: bool = False
 
     def find(self, folded: str) -> Iterator[tuple[int, int]]:
-        """Yield where a folded text has the word."""
+        """Yield the spans of the word in a folded text."""
         if self.pattern is None:
-            yield from (each.span() for each in re.finditer(re.escape(self.said), folded))
+            yield from (match.span() for match in re.finditer(re.escape(self.text), folded))
             return
-        for found in self.pattern.finditer(folded):
-            start = found.start()
-            if not start or not is_letter(folded[start - 1]) or _is_apart(folded, start):
-                yield found.span()
+        for match in self.pattern.finditer(folded):
+            start = match.start()
+            if not start or not is_letter(folded[start - 1]) or _is_unspaced(folded, start):
+                yield match.span()
 
 
 def read_words(text: str) -> list[Word]:
@@ -53,36 +53,35 @@ def read_words(text: str) -> list[Word]:
 
 
 def find_places(words: list[Word], text: str) -> list[tuple[int, int]]:
-    """Return the parts of a text that have some of the words, in order and apart."""
+    """Return the spans of a text that match the words, in order and without overlaps."""
     letters = list(map(fold, text))
     places = [place for place, folded in enumerate(letters) for _ in folded]
     whole = "".join(letters)
-    spans = sorted(span for word in words for span in word.find(whole))
-    found: list[tuple[int, int]] = []
-    for first, last in spans:
+    spans: list[tuple[int, int]] = []
+    for first, last in sorted(span for word in words for span in word.find(whole)):
         start, end = places[first], places[last - 1] + 1
         while end < len(text) and not letters[end]:
-            # Its accent is a letter of its own.
+            # A combining accent.
             end += 1
-        if found and start <= found[-1][1]:
-            start, end = found[-1][0], max(end, found.pop()[1])
-        found.append((start, end))
-    return found
+        if spans and start <= spans[-1][1]:
+            start, end = spans[-1][0], max(end, spans.pop()[1])
+        spans.append((start, end))
+    return spans
 
 
 def mark_words(words: list[Word], text: str) -> list[tuple[str, bool]]:
-    """Return a text in parts, each with whether it is one of the words."""
+    """Split a text into parts, each with whether it matches one of the words."""
     return split_text(text, find_places(words, text) if words else ())
 
 
 def fold(text: str) -> str:
-    """Return a text without capitals and accents."""
+    """Return a text in lower case and without accents."""
     return text.lower() if text.isascii() else "".join(map(_fold_letter, text))
 
 
 @lru_cache(maxsize=10_000)
 def is_letter(letter: str) -> bool:
-    """Tell whether something is part of a word: a letter, a digit, or a sign that goes with one."""
+    """Tell whether a character is part of a word: a letter, a digit or a combining mark."""
     category = unicodedata.category(letter)
     return category[0] in "LN" or category in ("Co", "Mn", "Mc")
 
@@ -94,33 +93,33 @@ def _fold_letter(letter: str) -> str:
     return normalize("NFC", plain).lower()
 
 
-def _read_word(said: str) -> Word:
-    apart = UNSPACED.sub(r" \1 ", fold(said))
-    parts = "".join(each if is_letter(each) else " " for each in apart).split()
+def _read_word(text: str) -> Word:
+    spaced = UNSPACED.sub(r" \1 ", fold(text))
+    parts = "".join(each if is_letter(each) else " " for each in spaced).split()
     if not parts:
-        return Word(said, None)
+        return Word(text, None)
     pattern = re.escape(parts[0])
     for before, part in itertools.pairwise(parts):
         is_near = UNSPACED.match(before) or UNSPACED.match(part)
         pattern += (r"[\W_]*" if is_near else r"[\W_]+") + re.escape(part)
     is_short = len(pattern) == 1 and not UNSPACED.match(pattern)
-    return Word(said, re.compile(pattern), is_short)
+    return Word(text, re.compile(pattern), is_short)
 
 
-def _is_apart(folded: str, place: int) -> bool:
-    """Tell whether a letter begins a word, since it or the one before it is of such a script."""
+def _is_unspaced(folded: str, place: int) -> bool:
+    """Tell whether this letter or the one before it is of a script without spaces."""
     return bool(UNSPACED.match(folded, place) or UNSPACED.match(folded, place - 1))
 
 
-# How well a testimonial answers a search.
+# Ranking.
 
-# What a word is worth in each of the columns.
+# The weight of a word in each of the columns, and in a tag.
 FIELDS = dict(zip(COLUMNS, (9, 4, 4, 4, 2, 1), strict=True))
 TAG = 4
 
 
 def rank_row(row: Any, words: list[Word], tags: str, *, is_sure: bool) -> int | None:
-    """Return the rank of a row, None if it lacks a word; `is_sure`: the index says it has all.
+    """Return the rank of a row, or None if it lacks a word; the index has those that are sure.
 
     `tags` are its folded tags. A whole word counts twice as much as the beginning of one.
     """
@@ -150,39 +149,39 @@ def _weigh(word: Word, folded: str) -> int:
     return best
 
 
-# The index of words: FTS5 on SQLite, GIN on PostgreSQL.
+# Asking the index: FTS5 on SQLite, GIN on PostgreSQL.
 #
-# Both find words that begin as the caller's do, whatever their case and accents. In scripts without
-# spaces each letter is a word, so that letters in a row are found wherever they stand.
+# Both match beginnings of words and ignore case and accents. In scripts without spaces each letter
+# is a word, so that a series of letters is found anywhere.
 
-# What the index finds of more is cut off.
+# The limit of matches that are read.
 MOST = 500
 _INDEX = table(INDEX, column("rowid"), column(INDEX))
 
 
 def find_by_index(project_id: str, words: Sequence[Word]) -> list[str]:
-    """Return the ids of testimonials with all the words, of too many one more than `MOST`."""
+    """Return the ids of testimonials that have all the words, at most `MOST` + 1."""
     if db.session.connection().dialect.name == "sqlite":
         return _find_on_sqlite(project_id, words)
     return list(db.session.scalars(_find_on_postgresql(project_id, words)))
 
 
 def _find_on_sqlite(project_id: str, words: Sequence[Word]) -> list[str]:
-    """Find the newest: the index is read backwards, no further than needed.
+    """Return the newest matches: the index is read backwards, no further than needed.
 
-    Words of more letters than it has beginnings of (its `prefix`) are put together from all
-    testimonials, so those that don't go on are asked for first.
+    Prefixes longer than those that the index stores (its `prefix`) are slow, so whole words are
+    tried first.
     """
-    found = _match(project_id, words, "")
-    return found if len(found) > MOST else _match(project_id, words, " *")
+    ids = _match(project_id, words, "")
+    return ids if len(ids) > MOST else _match(project_id, words, " *")
 
 
 def _match(project_id: str, words: Sequence[Word], end: str) -> list[str]:
-    phrases = ((UNSPACED.sub(r" \1 ", word.said).replace('"', " "), word) for word in words)
-    asked = (f'words : "{it}"{"" if word.is_short else end}' for it, word in phrases)
+    phrases = ((UNSPACED.sub(r" \1 ", word.text).replace('"', " "), word) for word in words)
+    terms = (f'words : "{it}"{"" if word.is_short else end}' for it, word in phrases)
     numbers = (
         select(_INDEX.c.rowid)
-        .where(_INDEX.c[INDEX].op("MATCH")(" AND ".join((f'project : "{project_id}"', *asked))))
+        .where(_INDEX.c[INDEX].op("MATCH")(" AND ".join((f'project : "{project_id}"', *terms))))
         .order_by(_INDEX.c.rowid.desc())
         .limit(MOST + 1)
     )
@@ -191,7 +190,7 @@ def _match(project_id: str, words: Sequence[Word], end: str) -> list[str]:
 
 
 class _Query(UserDefinedType[str]):
-    """PostgreSQL's type of a search; the library's would load its drivers on SQLite too."""
+    """PostgreSQL's `tsquery`; SQLAlchemy's own type would load its drivers on SQLite, too."""
 
     cache_ok = True
 
@@ -200,13 +199,16 @@ class _Query(UserDefinedType[str]):
 
 
 def _find_on_postgresql(project_id: str, words: Sequence[Word]) -> Select[Any]:
-    """Find any: GIN has no order. The planner must not think of the limit, or reads all rows."""
+    """Return a query of any matches, since GIN has no order.
+
+    MATERIALIZED keeps the planner from reading all rows because of the limit.
+    """
     it = Testimonial.__table__.alias("it").c
     row_words = func.testimonial_search_words(it.project_id, *(it[name] for name in FIELDS))
     query: ColumnElement[Any] = func.plainto_tsquery(text("'simple'"), project_id)
     for word in words:
-        plain = func.testimonial_search_text(word.said)
-        # The last word of a phrase may go on.
+        plain = func.testimonial_search_text(word.text)
+        # The last word of a phrase is a prefix.
         phrase = func.phraseto_tsquery(text("'simple'"), plain).cast(Text)
         end = "" if word.is_short else ":*"
         query = query.op("&&")(func.nullif(phrase, "").concat(end).cast(_Query))
@@ -215,18 +217,18 @@ def _find_on_postgresql(project_id: str, words: Sequence[Word]) -> Select[Any]:
     return select(found.c.id).limit(MOST + 1)
 
 
-# Finding testimonials by words, the best first.
+# Searching.
 #
-# What a word in each of 200,000 testimonials finds can neither be read nor ranked in time. So the
-# newest `MOST` that the filters leave are looked through first. If many of them have the words, and
-# the list is long, that is the answer. Otherwise the index is asked; if it has more than `MOST`,
-# too, some of them are added.
+# The matches of a word that 200,000 testimonials have can't all be read and ranked in time. So the
+# newest `MOST` that the filters leave are read first. If many of them match, and the list is long,
+# they are the answer. Otherwise the index is asked; if it, too, has more than `MOST`, some of its
+# matches are added.
 
-# So many of the newest are a page of the inbox.
+# A page of the inbox.
 ENOUGH = 50
 LONG = 10 * MOST
 _NEWEST = (Testimonial.created_at.desc(), Testimonial.id.desc())
-# What a testimonial is worth, its time and id.
+# Rank, time and id.
 _Ranked = tuple[int, datetime, str]
 _COLUMNS = (
     Testimonial.id,
@@ -237,7 +239,7 @@ _COLUMNS = (
 
 @dataclass(frozen=True)
 class Found:
-    """The testimonials that a search found, the best first; whether there are no others."""
+    """The ids that a search found, the best first, and whether these are all matches."""
 
     ids: list[str]
     is_all: bool
@@ -245,7 +247,7 @@ class Found:
 
 @dataclass(frozen=True)
 class _Candidates:
-    """Testimonials that may have all words: those by the index have them."""
+    """Testimonials that have all words by the index (`sure`), or may have them."""
 
     sure: Collection[str]
     others: Collection[str]
@@ -255,12 +257,10 @@ class _Candidates:
 def search(
     project_id: str, words: str, *conditions: ColumnElement[bool], of_ids: ColumnElement[bool]
 ) -> Found:
-    """Find the project's testimonials that meet the conditions and have all the words.
+    """Return the project's testimonials that meet the conditions and have all the words.
 
-    `of_ids` is what the conditions say, written so that SQLite looks rows with ids up by these.
-
-    Those that have them in the name come first, then in company, role and address, then in the
-    text; among equals the newest.
+    Matches in the name come first, then in company, role and address, then in the text; among
+    equals the newest. `of_ids` says the same as the conditions, for queries that name ids.
     """
     wanted = read_words(words)
     tagged = _find_tagged(project_id, wanted)
@@ -282,30 +282,30 @@ def _ask_index(project_id: str, words: list[Word], tagged: dict[Word, set[str]])
     indexed = [word for word in words if word.pattern]
     if not indexed:
         return _Candidates((), (), is_all=False)
-    found = find_by_index(project_id, indexed)
-    is_all = len(found) <= MOST and not any(word.is_short for word in words)
+    matches = find_by_index(project_id, indexed)
+    is_all = len(matches) <= MOST and not any(word.is_short for word in words)
     others: list[str] = []
     for names in tagged.values():
         with_tag = _find_with_tag(project_id, names)
         others += with_tag[:MOST]
         is_all = is_all and len(with_tag) <= MOST
-    later = find_unindexed(project_id, MOST + 1)
-    others += later[:MOST]
-    is_all = is_all and len(later) <= MOST
+    unindexed = find_unindexed(project_id, MOST + 1)
+    others += unindexed[:MOST]
+    is_all = is_all and len(unindexed) <= MOST
     if tagged and not is_all and (rest := [word for word in indexed if word not in tagged]):
         others += find_by_index(project_id, rest)[:MOST]
     if len(indexed) < len(words):
         # The other words are punctuation, which the index doesn't have.
-        return _Candidates((), [*found[:MOST], *others], is_all)
-    return _Candidates(set(found[:MOST]), others, is_all)
+        return _Candidates((), [*matches[:MOST], *others], is_all)
+    return _Candidates(set(matches[:MOST]), others, is_all)
 
 
 def _find_tagged(project_id: str, words: list[Word]) -> dict[Word, set[str]]:
-    """Return the words that tags have, and which."""
+    """Return the words that tags match, each with these tags."""
     query = select(TagCount.name).where(TagCount.project_id == project_id).distinct()
     names = [(name, fold(name)) for name in db.session.scalars(query)]
     tagged = {word: {name for name, folded in names if any(word.find(folded))} for word in words}
-    return {word: found for word, found in tagged.items() if found}
+    return {word: matches for word, matches in tagged.items() if matches}
 
 
 def _find_with_tag(project_id: str, names: Iterable[str]) -> list[str]:
@@ -315,7 +315,7 @@ def _find_with_tag(project_id: str, names: Iterable[str]) -> list[str]:
 
 
 def _is_long(*conditions: ColumnElement[bool]) -> bool:
-    """Tell whether a list has so many that what a tenth of them has is more than `MOST`."""
+    """Tell whether a list is so long that a tenth of it is more than `MOST`."""
     query = select(Testimonial.id).where(*conditions).order_by(*_NEWEST)
     return db.session.scalar(query.offset(LONG).limit(1)) is not None
 
@@ -331,7 +331,7 @@ def _rank(
     tagged: dict[Word, set[str]],
     sure: Collection[str] = (),
 ) -> set[_Ranked]:
-    """Return the rows that have all words: what each is worth, its time and id."""
+    """Rank the rows that have all words."""
     tags = _load_tags([row.id for row in rows], tagged)
     ranked = set()
     for row in rows:
@@ -346,14 +346,14 @@ def _sort(ranked: set[_Ranked], *, is_all: bool) -> Found:
 
 
 def _load_tags(ids: Iterable[str], tagged: dict[Word, set[str]]) -> dict[str, str]:
-    """Return the tags of testimonials that have some of the words, folded."""
+    """Return the tags of testimonials that match some of the words, folded."""
     tags: dict[str, str] = {}
     if not tagged:
         return tags
-    names = {name for found in tagged.values() for name in found}
-    of = TestimonialTag
-    query = select(of.testimonial_id, of.name).where(
-        of.testimonial_id.in_(list(ids)), of.name.in_(names)
+    names = {name for matches in tagged.values() for name in matches}
+    row = TestimonialTag
+    query = select(row.testimonial_id, row.name).where(
+        row.testimonial_id.in_(list(ids)), row.name.in_(names)
     )
     for testimonial_id, name in db.session.execute(query):
         tags[testimonial_id] = f"{tags.get(testimonial_id, '')} {fold(name)}"

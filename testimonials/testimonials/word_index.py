@@ -1,4 +1,4 @@
-"""The index of words, which searches ask: FTS5 on SQLite, GIN on PostgreSQL."""
+"""The full-text index: FTS5 on SQLite, GIN on PostgreSQL."""
 
 from datetime import timedelta
 from typing import Any
@@ -9,17 +9,16 @@ from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from testimonials.core.jobs import every_process, job
 
-# Scripts without spaces, as the index has them: Thai, Lao, Burmese, Khmer, Japanese, Chinese.
+# Scripts without spaces: Thai, Lao, Burmese, Khmer, Japanese, Chinese.
 SCRIPTS = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
     "\U00020000-\U0003134f"
 )
-# The columns whose words it has.
+# The columns whose words are indexed.
 COLUMNS = ("author_name", "author_role", "author_company", "author_email", "text", "answers")
 
-# Of other names than the program's tables; the schema's comparison passes them over.
+# Names that no model has: the comparison of the schema skips them.
 INDEX = "testimonial_search"
-
 LIST = table(f"{INDEX}_row", column("number"), column("testimonial_id"))
 _EMPTY = text("INSERT INTO testimonial_search (testimonial_search) VALUES ('delete-all')")
 _FILL = text(
@@ -27,13 +26,13 @@ _FILL = text(
 )
 
 
-# What the index of SQLite has.
+# SQLite.
 #
-# Its triggers list a new testimonial, and change in the index what that has already. The listed are
-# added to it many at once, which takes a tenth of the time; until then a search reads them.
+# Triggers list new testimonials, and update those that are in the index. A job adds the listed ones
+# in batches, which takes a tenth of the time; until then a search reads them.
 
-# What it has of a testimonial: all words of a row, with a space around each letter of scripts
-# without spaces. SQLite finds a letter by counting from the first, so in parts.
+# The words of a row, with spaces around each letter of scripts without spaces. SQLite finds a
+# letter by counting from the first, so the text is split in parts.
 TOKENIZE = "unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc'"
 WORDS = """
 (SELECT CASE WHEN whole NOT GLOB '*LETTER*' THEN whole ELSE (
@@ -48,7 +47,7 @@ FROM (SELECT coalesce(it.author_name, '') || ' ' || coalesce(it.author_role, '')
   coalesce(it.text, '') || ' ' || (SELECT coalesce(group_concat(value, ' '), '')
   FROM json_tree(it.answers) WHERE key = 'answer') AS whole))
 """.replace("LETTER", f"[{SCRIPTS}]")
-# The list goes on by itself, so the index has all up to the last that it has.
+# The numbers of the list increase, so everything up to the index's largest is in it.
 LISTED = "testimonial_search_row CROSS JOIN testimonial it ON it.id = testimonial_id"
 INDEXED = "(SELECT coalesce(max(id), 0) FROM testimonial_search_docsize)"
 _ADD = text(
@@ -65,14 +64,14 @@ _IS_ANY = text(
 )
 
 
-# Of the longest texts in Japanese, half a second; of others, milliseconds.
+# Half a second for the longest texts in Japanese, milliseconds for others.
 _ROWS_AT_ONCE = 100
 
 
 # Not in the thread of imports, which add the most.
 @every_process("mail")
 def index_new() -> None:
-    """Add to SQLite's index the testimonials that it doesn't have yet."""
+    """Add the listed testimonials to SQLite's index."""
     if db.engine.dialect.name != "sqlite":
         return
     is_any = db.session.scalar(_IS_ANY)
@@ -84,14 +83,14 @@ def index_new() -> None:
 
 
 def find_unindexed(project_id: str, most: int) -> list[str]:
-    """Return the ids of the project's newest testimonials that SQLite's index doesn't have yet."""
+    """Return the ids of the project's newest testimonials that aren't in SQLite's index yet."""
     if db.session.connection().dialect.name != "sqlite":
         return []
     return list(db.session.scalars(_UNINDEXED, {"project_id": project_id, "most": most}))
 
 
 def rebuild_index(connection: Connection) -> None:
-    """Rebuild the index, in a transaction that keeps writers out."""
+    """Rebuild the index; the caller's transaction keeps writers out."""
     if connection.dialect.name == "postgresql":
         columns = ", ".join(("project_id", *COLUMNS))
         connection.execute(text("DROP INDEX IF EXISTS testimonial_search"))
@@ -108,7 +107,7 @@ def rebuild_index(connection: Connection) -> None:
     connection.execute(_ADD, {"most": -1})
 
 
-# Whether the index of words is in step with the testimonials.
+# Checking the index.
 
 ADVICE = "run: testimonials db check --repair"
 IS_VALID = "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass('testimonial_search')"
@@ -118,7 +117,7 @@ SELECT (SELECT count(*) FROM
   + (SELECT count(*) FROM
     (SELECT testimonial_id FROM testimonial_search_row EXCEPT SELECT id FROM testimonial))
 """
-# An index of the same words, made now, and how many testimonials have each word in both.
+# A fresh index of the same rows, and how many testimonials have each word in both.
 MAKE = (
     "CREATE VIRTUAL TABLE temp.made USING fts5"
     f"(project, words, content='', detail=none, tokenize=\"{TOKENIZE}\")",
@@ -136,7 +135,7 @@ SELECT count(DISTINCT term) FROM (
 
 
 def find_wrong_words(connection: Connection) -> list[str]:
-    """Return what is wrong about the index, a sentence each; on SQLite this reads everything."""
+    """Return a sentence for each fault of the index; on SQLite this reads everything."""
     if connection.dialect.name == "postgresql":
         is_valid = connection.execute(text(IS_VALID)).scalar()
         return [] if is_valid else [f"the index of words is missing or incomplete; {ADVICE}"]
@@ -150,7 +149,7 @@ def find_wrong_words(connection: Connection) -> list[str]:
     return [f"{wrong} words are out of step in the index of words; {ADVICE}"] if wrong else []
 
 
-# What was removed stays legible in the pieces of SQLite's index until they are merged.
+# Merging: removed words stay legible in the segments of SQLite's index until these are merged.
 
 MERGE_WORDS = "search.merge"
 PAGES = 250
@@ -158,18 +157,18 @@ PAGES = 250
 
 @job(MERGE_WORDS, "jobs", longest=timedelta(hours=1))
 def merge_words() -> None:
-    """Merge the index of words, in short steps that let others write in between."""
+    """Merge the segments in short steps that let others write in between."""
     if db.engine.dialect.name != "sqlite":
         return
     merge = text(
         "INSERT INTO testimonial_search (testimonial_search, rank) VALUES ('merge', :pages)"
     )
-    # The first step puts all pieces on one level.
+    # A negative number first puts all segments on one level.
     pages, is_done = -PAGES, False
     while not is_done:
         with write():
             driver: Any = db.session.connection().connection.driver_connection
             before = driver.total_changes
             db.session.execute(merge, {"pages": pages})
-            # As the documents of FTS5 say.
+            # The merge is complete once a step changes fewer than 2 rows (SQLite's FTS5 docs).
             is_done, pages = driver.total_changes - before < 2, PAGES
