@@ -1,4 +1,4 @@
-"""The API of testimonials: listing, adding, editing, deciding, undoing, tags."""
+"""The API's resources of testimonials, submissions and tags."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -65,7 +65,7 @@ _TESTIMONIAL_LIST = TestimonialListSchema()
 def _find_project(
     operation: Operation, caller: Caller, project_id: str, sent: Any, is_locked: bool
 ) -> Project | Turn:
-    """Return the project; only its turn where a testimonial is certain to be added."""
+    """Return the project, or just its turn where a testimonial is certain to be added."""
     is_adding = operation.view is create_testimonial and is_locked and not caller.drafts_only
     if is_adding and "externalId" not in sent:
         return take_turn(caller, project_id)
@@ -93,7 +93,7 @@ def create_testimonial(body: Values) -> Values:
     """Add a testimonial.
 
     It is stored with source ``manual`` and status ``approved`` and shows in the widget at once,
-    without review. One that was said before now is added with its ``submittedAt`` by ``bulk``.
+    without review. To add one that was given earlier, use ``bulk`` with ``submittedAt``.
     """
     return body
 
@@ -117,10 +117,10 @@ def create_testimonial(body: Values) -> Values:
 def create_testimonials(caller: Caller, project: Project, body: Values, query: Values) -> Answer:
     """Add up to 100 testimonials.
 
-    Each is answered in order with its id, and one that is refused stops no other. One whose
-    ``externalId`` is there already is left as it is, so the call can be repeated. With the
-    scope ``draft`` alone the call answers 200, and each becomes a proposal. The body may have
-    512 KiB.
+    The results are in the order of the request, and one that is refused doesn't stop the others.
+    A testimonial whose ``externalId`` exists is left as it is, so the call can be repeated. With
+    only the scope ``draft`` the answer is 200, and each becomes a proposal. The body may have up
+    to 512 KiB.
     """
     results = add_each(caller, project, body["testimonials"], **query)
     return Answer(say_added(results), _BULK.dump({"results": results}))
@@ -136,8 +136,7 @@ def create_testimonials(caller: Caller, project: Project, body: Values, query: V
 def delete_demo_testimonials(project: Project) -> Values:
     """Remove the demo testimonials.
 
-    Every one of the project; ``deletedCount`` is 0 when there is none. Testimonials of any other
-    status are untouched.
+    ``deletedCount`` is 0 if there are none. Testimonials of any other status are untouched.
     """
     if count := services.delete_demos(project):
         record(SAMPLES_DELETED, project, count=count)
@@ -155,12 +154,12 @@ def list_testimonials(caller: Caller, project_id: str, query: Values) -> Respons
     """List testimonials.
 
     Approved and demo ones, newest first by ``createdAt``. Pending and rejected ones are never
-    returned. Newly approved ones shift the offsets of older items; ``after`` doesn't mind: while
+    returned. Newly approved ones shift the offsets of older items, so page by ``after``: while
     there are more, the header ``Link`` has the URL of the next page.
     """
     version = find_version(caller, project_id)
     pages: VersionedCache = current_app.extensions[LIST_PAGES]
-    # As the request spells it, so that `widget/cache.py` finds it without reading the query.
+    # By the query string as it was sent, so that `widget/cache.py` needn't parse it.
     key = (project_id, request.environ["QUERY_STRING"])
     body = pages.get(key, version, lambda: _write_page(project_id, query))
     response = answer_bytes(body.plain, etag=body.etag)
@@ -169,12 +168,12 @@ def list_testimonials(caller: Caller, project_id: str, query: Values) -> Respons
 
 
 def _write_page(project_id: str, query: Values) -> tuple[bytes, str]:
-    found = services.list_visible(project_id, **query)
-    page = {"items": found.items, "limit": query["limit"], "offset": query["offset"]}
-    return wrap("OK", dump_json(_TESTIMONIAL_LIST.dump(page))), link_to(found.next)
+    page = services.list_visible(project_id, **query)
+    data = {"items": page.items, "limit": query["limit"], "offset": query["offset"]}
+    return wrap("OK", dump_json(_TESTIMONIAL_LIST.dump(data))), link_to(page.next)
 
 
-# One testimonial: reading, editing, its photo, the trash.
+# One testimonial.
 
 testimonials.find(row=find_testimonial)
 
@@ -193,7 +192,7 @@ def get_testimonial(caller: Caller, project: Project, testimonial_id: str) -> An
     """Read a testimonial.
 
     An access token reads it in any state, with ``originalText`` and ``history``. The account's key
-    reads approved and demo ones, as the list does, without these two.
+    reads only approved and demo ones, as in the list, without these two fields.
     """
     return _describe(caller, find_seen(caller, project, testimonial_id))
 
@@ -211,10 +210,10 @@ def get_testimonial(caller: Caller, project: Project, testimonial_id: str) -> An
 def update_testimonial(body: Values) -> Values:
     """Edit a testimonial.
 
-    Only the fields sent are changed. ``originalText`` keeps the author's words. An empty
+    Only the fields that are sent change. ``originalText`` keeps the author's words. An empty
     ``authorRole``, ``authorCompany``, ``reply``, ``tags`` or ``highlights`` removes it; null
     removes ``rating``, ``authorEmail`` and ``authorAvatar``. ``transcript``, ``captions`` and
-    ``showsTranscript`` belong to a recording. A demo or withdrawn one is refused with 409.
+    ``showsTranscript`` belong to a recording. Demo and withdrawn ones are refused with 409.
     """
     return body
 
@@ -231,8 +230,8 @@ def update_testimonial(body: Values) -> Values:
 def set_avatar(caller: Caller, project: Project, row: Testimonial, image: Image) -> Values:
     """Upload the author's photo.
 
-    The body is the picture itself: PNG, JPEG or WebP of at most 10 MB. It is turned upright, cut
-    square and scaled down, and nothing else of the file is kept.
+    The body is the picture itself: PNG, JPEG or WebP of at most 10 MB. It is turned upright,
+    cropped to a square and scaled down; the file's metadata isn't kept.
     """
     return {"avatar_id": keep_picture(caller, project, "testimonial.edit", image, row.id)}
 
@@ -248,7 +247,7 @@ def set_avatar(caller: Caller, project: Project, row: Testimonial, image: Image)
 def remove_avatar() -> Values:
     """Remove the author's photo.
 
-    An uploaded one, and the URL of one elsewhere.
+    Removes an uploaded photo as well as the URL of one on another site.
     """
     return {"avatar_id": None}
 
@@ -263,9 +262,9 @@ def remove_avatar() -> Values:
 def delete_testimonial(caller: Caller, project: Project, row: Testimonial) -> Values | Answer:
     """Move a testimonial to the trash.
 
-    It is deleted for good after 30 days, unless the operator chose other; until then ``restore``
-    brings it back. The rating of what a visitor sent goes on counting: a decision ``delete`` with a
-    ``reason`` sets it aside too.
+    It is deleted for good after 30 days, unless the operator chose otherwise; until then
+    ``restore`` brings it back. If a visitor sent it, its rating still counts; the decision
+    ``delete`` with a ``reason`` also sets it aside.
     """
     return _decide(caller, project, "delete", [row.id], done="Testimonial deleted")
 
@@ -280,7 +279,7 @@ def delete_testimonial(caller: Caller, project: Project, row: Testimonial) -> Va
 def restore_testimonial(caller: Caller, project: Project, row: Testimonial) -> Values | Answer:
     """Bring a testimonial back from the trash.
 
-    As it was before.
+    It returns as it was.
     """
     return _decide(caller, project, "restore", [row.id], done="Testimonial restored")
 
@@ -297,11 +296,11 @@ def _decide(
     if caller.drafts_only:
         return {"decision": decision, "ids": ids} | ({"reason": reason} if reason else {})
     decided = decide_all(project, decision, ids, caller.label, reason)
-    said = done or ("Decided" if decided["undo"] else "Nothing to change")
-    return Answer(said, _DECISIONS.dump(decided))
+    message = done or ("Decided" if decided["undo"] else "Nothing to change")
+    return Answer(message, _DECISIONS.dump(decided))
 
 
-# What waits: reading it, deciding, undoing; and tags.
+# Submissions: listing, deciding, undoing.
 
 
 @testimonials.resource(
@@ -331,11 +330,11 @@ def list_submissions(project: Project, query: Values) -> Page:
 def decide_submissions(caller: Caller, project: Project, body: Values) -> Values | Answer:
     """Decide about testimonials.
 
-    ``reject`` means "not shown": the rating goes on counting. Only ``set-aside`` takes it out of
-    the numbers, for a ``reason``; approving, rejecting or releasing it takes that back. ``release``
-    takes one out of spam, ``delete`` moves it to the trash. Each is answered in order; one whose
-    state doesn't allow it stays as it is and stops no other. Where a project asks for captions, a
-    recording without is not approved; 409 if that is all that hinders.
+    ``reject`` means "not shown": the rating still counts. Only ``set-aside`` takes it out of the
+    numbers, for a ``reason``; approving, rejecting or releasing it takes that back. ``release``
+    takes it out of spam, ``delete`` moves it to the trash. The results are in the order of the
+    request; one whose state doesn't allow the decision stays as it is. Where a project asks for
+    captions, a recording without any isn't approved; the answer is 409 if nothing else prevents it.
     """
     if caller.drafts_only:
         require_known(project, body["ids"])
@@ -354,8 +353,8 @@ def decide_submissions(caller: Caller, project: Project, body: Values) -> Values
 def undo_changes(caller: Caller, project: Project, body: Values) -> Values:
     """Undo a change of testimonials.
 
-    ``undo`` is what the answer to the change gave. It puts back what was before where nothing has
-    changed since, within a day.
+    ``undo`` comes from the answer to the change. It works for a day, and skips testimonials that
+    have been changed since.
     """
     return {"undoneCount": undo_batch(project, body["undo"], caller.label).count}
 
@@ -369,7 +368,7 @@ def undo_changes(caller: Caller, project: Project, body: Values) -> Values:
 def list_tags(project: Project) -> Any:
     """List tags.
 
-    In alphabetical order, each with how many testimonials have it, without the trash.
+    In alphabetical order, each with the number of its testimonials outside the trash.
     """
     return list_project_tags(project.id)
 
@@ -385,8 +384,8 @@ def list_tags(project: Project) -> Any:
 def rename_tag(caller: Caller, project: Project, tag: str, body: Values) -> Values:
     """Rename a tag.
 
-    On all testimonials, and in the widgets that select by it. If there is a tag of the new name
-    already, the two become one.
+    It is renamed on all testimonials, and in the widgets that select by it. If there is already a
+    tag of the new name, the two become one.
     """
     name, count = change_name(project, tag, body["name"], caller.label)
     return {"name": name, "count": count}
@@ -401,7 +400,7 @@ def rename_tag(caller: Caller, project: Project, tag: str, body: Values) -> Valu
 def remove_tag(caller: Caller, project: Project, tag: str) -> Values:
     """Remove a tag from all testimonials.
 
-    ``undo`` brings it back for a day. Widgets that select by it show nothing until it is used
+    ``undo`` brings it back within a day. Widgets that select by it show nothing until it is used
     again.
     """
     name, batch, count = delete_tag(project, tag, caller.label)

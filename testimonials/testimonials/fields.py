@@ -1,4 +1,4 @@
-"""The fields that the API, forms and imports share; answers to questions."""
+"""Fields shared by the API, forms and imports; answers to questions."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -35,7 +35,7 @@ HANDLE_LENGTH = 15
 EARLIEST_DAY = date(1990, 1, 1)
 DAY_LENGTH = len("2024-12-31")
 _LANGUAGE = "[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8}){0,3}"
-# A day, perhaps with a time and its zone; versions of Python read different further forms.
+# A day, optionally with a time and its zone. What else `fromisoformat` reads depends on Python.
 _MOMENT = re.compile(
     "[0-9]{4}-[0-9]{2}-[0-9]{2}"
     r"(T[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?(Z|[+-][0-9]{2}:[0-9]{2}))?"
@@ -53,15 +53,15 @@ Words = partial(Text, TEXT_LENGTH, blank=False, required=True)
 
 
 class Column(NamedTuple):
-    """A column as tables and pages have it: its attribute, and what people call it."""
+    """A column of tables and pages: the attribute that it reads, and its label."""
 
     attribute: str
     label: str = ""
-    # The history shows what it was before.
+    # Whether the history shows its earlier values.
     is_told: bool = False
 
 
-# By the names that they have in tables, in the API and in proposals.
+# By their names in tables, the API and proposals.
 COLUMNS = {
     "id": Column("id"),
     "status": Column("status", gettext_noop("Status")),
@@ -95,7 +95,7 @@ COLUMNS = {
 
 
 class Captions(Text):
-    """WebVTT; loads as its cues alone, or None for an empty text."""
+    """WebVTT; loads as the cues alone, or as None if it is empty."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(CAPTIONS_LENGTH, **options)
@@ -109,7 +109,7 @@ class Captions(Text):
 
 
 class LanguageTag(RuleField, fields.String):
-    """A language, as web pages name it; an empty one is None."""
+    """A language tag; an empty one loads as None."""
 
     rule = "Must be a language such as pl or pt-BR."
     about: ClassVar[Mapping[str, Any]] = {"pattern": f"^(?:{_LANGUAGE})?$"}
@@ -124,7 +124,7 @@ class LanguageTag(RuleField, fields.String):
 
 
 class Rating(Amount):
-    """From 1 to 5 stars; with `is_whole`, no fractions."""
+    """From 1 to 5 stars, with `is_whole` without fractions."""
 
     form_messages: ClassVar[dict[str, str]] = {
         "invalid": gettext_noop("Choose from 1 to 5 stars, or none.")
@@ -159,7 +159,7 @@ class Highlights(RuleField):
 
 
 class SaidOn(RuleField):
-    """The day a testimonial was given, as YYYY-MM-DD; loads as noon UTC of that day."""
+    """The day on which a testimonial was given, as YYYY-MM-DD; loads as noon UTC of that day."""
 
     rule = "Must be a day such as 2024-12-31."
     form_messages: ClassVar[dict[str, str]] = {
@@ -211,7 +211,7 @@ class SubmittedAt(RuleField):
 
 
 class Handle(OneLine):
-    """A handle on X, with or without its @; loads as the profile that is stored."""
+    """A handle on X, with or without its @; loads as the profile to store."""
 
     messages: ClassVar[dict[str, str]] = Text.messages | {
         "handle": "A handle has letters, digits and _, at most 15 of them."
@@ -230,9 +230,9 @@ class Handle(OneLine):
 
 
 class Tags(RuleField):
-    """Tags with commas between them; loads as a list, each once."""
+    """Tags separated by commas; loads as a list without duplicates."""
 
-    rule = "Must be tags with commas between them."
+    rule = "Must be tags separated by commas."
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
         try:
@@ -242,7 +242,7 @@ class Tags(RuleField):
 
 
 class CardFields(Schema):
-    """What a testimonial says and who says it, as every door takes it: the API, edits, tables."""
+    """The fields of a testimonial that the API, edits and imported tables have in common."""
 
     authorName = AuthorName(attribute="author_name")
     text = Words()
@@ -253,21 +253,20 @@ class CardFields(Schema):
     translatedFrom = LanguageTag(attribute="translated_from")
 
 
-# Answers to the owner's own questions, as they were given and as others may see them.
+# Answers to the owner's own questions.
 #
-# A testimonial keeps each with the question it answers, so that changing or deleting a question
-# leaves them as they are.
+# A testimonial keeps each answer with its question, so that changing or deleting a question leaves
+# the answers as they are.
 
 Answer = dict[str, Any]
 
 
 def public_answers(testimonial: Testimonial, project: Project) -> list[Answer]:
-    """Return the answers that everybody may see: asked for in public, and not private since."""
     return [each for each in testimonial.read_answers(project) if each["isPublic"]]
 
 
 def write_answer(answer: Mapping[str, Any]) -> str:
-    """Return an answer in words; nothing for a consent, which the question itself says."""
+    """Return an answer as text; empty for a consent, which its question already says."""
     value = answer["answer"]
     if value is True:
         return ""
@@ -275,17 +274,17 @@ def write_answer(answer: Mapping[str, Any]) -> str:
 
 
 def count_answers(project: Project, ids: Iterable[str]) -> dict[str, int]:
-    """Return how many testimonials of the project answer each question, in the trash too."""
-    wanted = list(ids)
-    counts = count_answered(project.id) if wanted else {}
-    return {each: counts.get(each, 0) for each in wanted}
+    """Return how many testimonials answer each question, including those in the trash."""
+    question_ids = list(ids)
+    counts = count_answered(project.id) if question_ids else {}
+    return {question_id: counts.get(question_id, 0) for question_id in question_ids}
 
 
 def find_kind(project: Project, question_id: str) -> str | None:
-    """Return the kind that a question had when it was answered; None if nobody has."""
+    """Return the kind that a question had when it was answered; None if nobody answered it."""
     if not count_answers(project, [question_id])[question_id]:
         return None
-    # Quotes inside of a text are escaped, so only the id itself looks like this.
+    # Quotes within texts are escaped, so only the id itself matches.
     query = select(Testimonial.answers).where(
         Testimonial.project_id == project.id,
         Testimonial.answers.is_not(None),
@@ -298,9 +297,9 @@ def find_kind(project: Project, question_id: str) -> str | None:
 
 
 def note_privacy(project: Project, questions: Iterable[Mapping[str, Any]], gone: set[str]) -> None:
-    """Remember which questions of the locked project are private now.
+    """Store which questions of the locked project are private now.
 
-    Those that are `gone` stay as they were, since their answers are kept.
+    Deleted questions (`gone`) that have answers stay as they were.
     """
     hidden = dict.fromkeys(project.private_questions)
     for question in questions:

@@ -1,7 +1,7 @@
 """Highlights: the words of a testimonial that its owner marked.
 
-They are kept as ranges of the text, in code points: `[[start, end], ...]`, sorted, apart from each
-other, none across a line break.
+They are stored as ranges of the text in code points, `[[start, end], ...]`: sorted, separate, and
+never across a line break.
 """
 
 import re
@@ -15,7 +15,7 @@ Ranges = list[list[int]]
 
 
 class HighlightRefused(ServiceError):
-    """The words can't be highlighted; the message says why."""
+    """The words can't be highlighted."""
 
     status = 422
 
@@ -23,22 +23,22 @@ class HighlightRefused(ServiceError):
 def add_highlight(text: str, ranges: Ranges, words: str, start: int | None = None) -> Ranges:
     """Return the ranges with one more, for these words.
 
-    `start` is where they were selected; without it, or if other words are there now, their first
-    place that isn't highlighted yet is taken. Raises `HighlightRefused`.
+    `start` is where they were selected. Without it, or if the text there has changed, their first
+    occurrence that isn't highlighted yet is taken. Raises `HighlightRefused`.
     """
     if not (parts := words.split()):
         raise HighlightRefused(gettext_noop("Select words of the testimonial first, or type them."))
-    # Line breaks and capitals as in the testimonial, however they were typed.
+    # Case and white space may differ from the text.
     pattern = re.compile(r"\s+".join(map(re.escape, parts)), re.IGNORECASE)
-    found = [match.span() for match in pattern.finditer(text)]
-    if not found:
+    spans = [match.span() for match in pattern.finditer(text)]
+    if not spans:
         raise HighlightRefused(
             gettext_noop("The testimonial doesn’t have these words. Copy them from it.")
         )
-    selected = [span for span in found if start is not None and span[0] == start]
+    selected = [span for span in spans if span[0] == start]
     fresh = [
         span
-        for span in found
+        for span in spans
         if not any(first <= span[0] and span[1] <= last for first, last in ranges)
     ]
     if not fresh:
@@ -53,7 +53,7 @@ def add_highlight(text: str, ranges: Ranges, words: str, start: int | None = Non
 
 
 def arrange(text: str, ranges: Iterable[Sequence[int]]) -> Ranges:
-    """Return ranges of the text in order, joined where they touch, without outer white space."""
+    """Return the ranges sorted, merged where they touch, and without outer white space."""
     arranged: Ranges = []
     for first, last in sorted(part for each in ranges for part in _trim(text, *each)):
         if arranged and first <= arranged[-1][1]:
@@ -66,7 +66,7 @@ def arrange(text: str, ranges: Iterable[Sequence[int]]) -> Ranges:
 def follow_edit(before: str, after: str, ranges: Ranges) -> Ranges:
     """Return the ranges of the same words in an edited text.
 
-    What lies before or after the edit moves with it; other words are kept if they occur once.
+    Ranges before or after the edit move along; others are kept if their words occur just once.
     """
     start = _count_same(before, after)
     end = len(before) - _count_same(before[start:][::-1], after[start:][::-1])
@@ -92,6 +92,6 @@ def _trim(text: str, first: int, last: int) -> Iterable[list[int]]:
 
 
 def _count_same(one: str, other: str) -> int:
-    """Return with how many of the same characters two texts begin."""
+    """Return the length of the common prefix of two texts."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((n for n, (a, b) in pairs if a != b), min(len(one), len(other)))

@@ -1,4 +1,4 @@
-"""Testimonials, their tags and changes, and the counts of them."""
+"""Testimonials, their tags and recordings, the counts of them, and the public record."""
 
 from datetime import datetime
 from typing import Any
@@ -25,11 +25,11 @@ from testimonials.projects.models import Project
 from testimonials.testimonials.samples import find_face
 
 
-def _of_recording(name: str, nothing: Any) -> Any:
-    """Return what reads and sets something of a testimonial's recording, if it has one."""
+def _of_recording(name: str, default: Any) -> Any:
+    """Return a property of a testimonial that reads and sets an attribute of its recording."""
 
     def read(row: "Testimonial") -> Any:
-        return getattr(row.recording, name) if row.is_recorded and row.recording else nothing
+        return getattr(row.recording, name) if row.is_recorded and row.recording else default
 
     def write(row: "Testimonial", value: Any) -> None:
         if row.recording is not None:
@@ -39,21 +39,21 @@ def _of_recording(name: str, nothing: Any) -> Any:
 
 
 _PINNED = ("project_id", "is_visible", "is_pinned")
-# What the inbox filters by: a page of few among many is found in the index alone.
+# What the inbox filters by, so that a page of few matches among many rows needs only the index.
 _FILTERED = ("deleted_at", "source", "kind", "form_name", "rating")
-# Those that somebody may still have to be told of; what was released from spam is known already.
+# What somebody may still have to be notified of; what was released from spam is known already.
 UNTOLD = "status = 'pending' AND source = 'public_page' AND held_for IS NULL AND deleted_at IS NULL"
-# Those that no counted visit to a page sent: imported, written in, or sent by who isn't counted.
+# Not sent in a counted visit: imported, added by hand, or from a visitor who isn't counted.
 UNVISITED = "visit IS NULL AND deleted_at IS NULL AND status NOT IN ('demo', 'spam')"
 VISITED = "visit IS NOT NULL"
-# Those that will count once they are decided, or have waited too long.
+# These count once they are decided, or have waited too long.
 WAITING = "status = 'pending' AND deleted_at IS NULL AND NOT is_overdue"
-# Why a person set one aside, which takes its rating out of the numbers.
+# Why somebody set a testimonial aside, which takes its rating out of the numbers.
 REASONS = ("spam", "abusive", "off_topic", "not_customer", "same_person", "withdrawn")
-# Those of the inbox's folder of what was taken out of the numbers.
+# What the inbox's folder of set-aside testimonials reads.
 TAKEN_OUT = "set_aside IS NOT NULL OR status = 'withdrawn'"
-# What it is to the numbers: only what is `genuine` counts. A visitor's one does wherever a person
-# decided it, in the trash too, and after OVERDUE_DAYS of waiting.
+# Only `genuine` testimonials count. A visitor's does once somebody has decided about it, in the
+# trash too, or once it has waited for OVERDUE_DAYS.
 STANDING = (
     "CASE WHEN status = 'demo' OR source = 'demo' THEN 'sample' "
     "WHEN set_aside IS NOT NULL THEN set_aside "
@@ -71,14 +71,13 @@ def _index_unique(column: str) -> Index:
 
 
 _HAS_TEXT, _HAS_FORM = "text_fingerprint IS NOT NULL", "form_name IS NOT NULL"
-_IS_GONE = "deleted_at IS NOT NULL"
 
 
 class Testimonial(Base):
     """One testimonial (spec, "Testimonial").
 
-    `is_visible` is computed by the database from the status, so that its indexes serve the API's
-    list and the widget in order, however the query is spelt.
+    The database computes `is_visible` from the status, so that indexes on it serve the API's list
+    and the widget in order, however the query is spelled.
     """
 
     __table_args__ = (
@@ -86,7 +85,7 @@ class Testimonial(Base):
         Index("ix_testimonial_by_time", "project_id", "created_at", "id", "status", *_FILTERED),
         index_some("ix_testimonial_form", _HAS_FORM, "project_id", "form_name", "created_at", "id"),
         index_some("ix_testimonial_untold", UNTOLD, "project_id", "returned_at", "created_at"),
-        # Text first: PostgreSQL would use an index that starts with the project elsewhere.
+        # Text first: PostgreSQL would use an index that starts with the project for other queries.
         index_some(
             "ix_testimonial_words", _HAS_TEXT, "text_fingerprint", "project_id", "created_at"
         ),
@@ -101,7 +100,9 @@ class Testimonial(Base):
             "ix_testimonial_visited", VISITED, "project_id", "visit", "status", "deleted_at"
         ),
         index_some("ix_testimonial_taken_out", TAKEN_OUT, "project_id", "created_at", "id"),
-        index_some("ix_testimonial_trash", _IS_GONE, "project_id", "created_at", "id"),
+        index_some(
+            "ix_testimonial_trash", "deleted_at IS NOT NULL", "project_id", "created_at", "id"
+        ),
         *map(_index_unique, ("import_key", "external_id", "purchase_reference")),
     )
 
@@ -109,15 +110,15 @@ class Testimonial(Base):
     project_id: Mapped[str] = child_of(Project.id)
     status: Mapped[str]
     source: Mapped[str]
-    # How it was said: written, video or voice. Those that aren't written have a recording.
+    # `written`, `video` or `voice`; the last two have a recording.
     kind: Mapped[str] = mapped_column(String(10), default="written", server_default="written")
     author_name: Mapped[str] = mapped_column(String(120))
     author_email: Mapped[str | None] = mapped_column(String(254))
     author_role: Mapped[str] = mapped_column(String(120), default="")
     author_company: Mapped[str | None] = mapped_column(String(120))
-    # The URL of a picture elsewhere.
+    # The URL of a picture on another site.
     author_avatar: Mapped[str | None] = mapped_column(String(500))
-    # The id of an uploaded image. No foreign key: a picture is deleted only when nothing uses it.
+    # The id of an uploaded picture. No foreign key: pictures are deleted once nothing uses them.
     avatar_id: Mapped[str | None]
     twitter: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
     text: Mapped[str] = mapped_column(Text)
@@ -125,59 +126,59 @@ class Testimonial(Base):
     is_pinned: Mapped[bool] = mapped_column(Boolean, default=False, server_default=false())
     submitted_at: Mapped[datetime] = mapped_column(Timestamp)
     reviewed_at: Mapped[datetime | None] = mapped_column(Timestamp)
-    # The sentence the author agreed to on the collection page, in its language, and when.
+    # The sentence that the author agreed to on the collection page, its language, and when.
     consent_text: Mapped[str | None] = mapped_column(Text)
     consent_language: Mapped[str | None] = mapped_column(String(35))
     consented_at: Mapped[datetime | None] = mapped_column(Timestamp)
-    # A submission makes one row, however often it arrives.
+    # Makes one row of a submission that arrives more than once.
     submission_key: Mapped[str | None] = mapped_column(String(64), unique=True)
-    # An imported testimonial makes one row, however often its file is imported.
+    # Makes one row of a testimonial whose file is imported more than once.
     import_key: Mapped[str | None] = mapped_column(String(64))
-    # The visit to the page by which it was sent (`collection/submission.py`), if that is counted.
+    # The counted visit in which it was sent (`collection/submission.py`).
     visit: Mapped[str | None] = mapped_column(String(40))
     # The API caller's own id for it.
     external_id: Mapped[str | None] = mapped_column(String(120))
-    # Why it was held as spam: reasons with commas between them. They stay when it is released, so
-    # that nobody is notified of it as new.
+    # Why it was held as spam: reasons separated by commas. They stay when it is released, so that
+    # nobody is notified of it as new.
     held_for: Mapped[str | None]
     # Equal for equal texts; only for what visitors sent.
     text_fingerprint: Mapped[str | None] = mapped_column(String(32))
     # When the author opened a link that was mailed to their address.
     email_verified_at: Mapped[datetime | None] = mapped_column(Timestamp)
-    # When the author took their consent back (status `withdrawn`).
+    # When the author withdrew their consent (status `withdrawn`).
     consent_withdrawn_at: Mapped[datetime | None] = mapped_column(Timestamp)
-    # When the author last put it back into the queue: corrected, or consented to again.
+    # When the author last put it back into the queue, by a correction or a new consent.
     returned_at: Mapped[datetime | None] = mapped_column(Timestamp)
     # The words as they were sent, once somebody has edited them.
     original_text: Mapped[str | None] = mapped_column(Text)
-    # The author's answers to the owner's own questions, as they were asked: each has `id`,
-    # `question`, `kind`, `answer` and `isPublic`.
+    # Answers to the owner's own questions, as they were asked: each has `id`, `question`, `kind`,
+    # `answer` and `isPublic`.
     answers: Mapped[list[dict[str, Any]] | None] = mapped_column(JSON(none_as_null=True))
-    # The name of the form it was sent from; None: the project's own page.
+    # The name of the form that it was sent from; None for the project's own page.
     form_name: Mapped[str | None] = mapped_column(String(60))
-    # Whether the author works here or is related: by their own word, or their address.
+    # Whether the author works here or is related, as they said or their address shows.
     is_insider: Mapped[bool] = mapped_column(Boolean, default=False, server_default=false())
-    # The language that the owner, or their agent, translated the words from.
+    # The language that the owner or their agent translated the words from.
     translated_from: Mapped[str | None] = mapped_column(String(35))
     # One of REASONS.
     set_aside: Mapped[str | None] = mapped_column(String(20))
     # Whether it has waited for OVERDUE_DAYS without a decision.
     is_overdue: Mapped[bool] = mapped_column(Boolean, default=False, server_default=false())
-    # Whether the author was promised a thank-you for writing, whatever they say.
+    # Whether the author was promised a thank-you, whatever they wrote.
     is_rewarded: Mapped[bool] = mapped_column(Boolean, default=False, server_default=false())
     # The shop's own reference of the purchase, and when its link proved that the author made it.
     purchase_reference: Mapped[str | None] = mapped_column(String(120))
     purchase_verified_at: Mapped[datetime | None] = mapped_column(Timestamp)
-    # Whether its author agrees that the public record shows the words of before.
+    # Whether the author lets the public record show their earlier words.
     shows_earlier: Mapped[bool] = mapped_column(Boolean, default=False, server_default=false())
     # The import that added it. No foreign key: it outlives the import.
     import_id: Mapped[str | None]
-    # Words that the owner highlighted: [start, end] in code points of the text, sorted.
+    # The words that the owner highlighted: [start, end] in code points of the text, sorted.
     highlights: Mapped[list[list[int]] | None] = mapped_column(JSON(none_as_null=True))
-    # What the owner answers in public, and since when.
+    # The owner's public reply.
     reply: Mapped[str | None] = mapped_column(Text)
     replied_at: Mapped[datetime | None] = mapped_column(Timestamp)
-    # When it was moved to the trash; it is deleted after TRASH_DAYS.
+    # When it was moved to the trash, from which it is deleted after TRASH_DAYS.
     deleted_at: Mapped[datetime | None] = mapped_column(Timestamp)
     created_at: Mapped[datetime] = mapped_column(Timestamp)
     updated_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
@@ -186,15 +187,13 @@ class Testimonial(Base):
     )
 
     standing: Mapped[str] = mapped_column(String(20), Computed(STANDING), nullable=True)
-    # The rating, or 0 without one, by which the best come first.
+    # The rating, or 0 without one, for sorting the best first.
     rank: Mapped[float] = mapped_column(Double, Computed("coalesce(rating, 0)"))
 
-    # The database deletes them with the testimonial; lists load them eagerly.
+    # The database deletes them with the testimonial.
     tag_rows: Mapped[list["TestimonialTag"]] = relationship(
         cascade="all, delete-orphan", passive_deletes=True
     )
-
-    # Of those that aren't written.
     recording: Mapped["Recording | None"] = relationship(
         back_populates="testimonial", cascade="all, delete-orphan", passive_deletes=True
     )
@@ -206,7 +205,7 @@ class Testimonial(Base):
         return self.read_answers(self.project) if self.answers else None
 
     def read_answers(self, project: Project) -> list[dict[str, Any]]:
-        """Return the answers; `isPublic` says of each whether everybody may see it now."""
+        """Return the answers, each with `isPublic` as the project's questions are now."""
         hidden = project.private_questions
         return [
             answer | {"isPublic": answer["isPublic"] and answer["id"] not in hidden}
@@ -228,7 +227,7 @@ class Testimonial(Base):
     transcript = _of_recording("transcript", None)
     captions = _of_recording("captions", None)
     # Whether the transcript is the card's text, too.
-    shows_transcript = _of_recording("shows_transcript", nothing=False)
+    shows_transcript = _of_recording("shows_transcript", default=False)
 
     @property
     def is_recorded(self) -> bool:
@@ -248,12 +247,11 @@ class Testimonial(Base):
 
     @property
     def public_reply(self) -> dict[str, Any] | None:
-        """The owner's reply and its time, as the public sees them."""
         return {"text": self.reply, "replied_at": self.replied_at} if self.reply else None
 
     @property
     def is_verified_customer(self) -> bool:
-        """Whether a link that the owner's shop signed proved that the author bought something."""
+        """Whether a link signed by the owner's shop proved a purchase."""
         return self.purchase_verified_at is not None
 
     @property
@@ -264,7 +262,7 @@ class Testimonial(Base):
 
 
 class TestimonialTag(Base):
-    """A tag that an owner gave a testimonial, to find it and to show a selection."""
+    """A tag of a testimonial."""
 
     __table_args__ = (
         Index("ix_testimonial_tag_project_id_name", "project_id", "name", "testimonial_id"),
@@ -276,9 +274,9 @@ class TestimonialTag(Base):
 
 
 class Recording(Base):
-    """A video or voice recording: its upload, and what its header says of it.
+    """A video or voice recording; its file is in the instance folder.
 
-    It has no testimonial until its form is sent. The file is in the instance folder.
+    It has no testimonial until its form is sent.
     """
 
     __table_args__ = (Index("ix_recording_project_id_created_at", "project_id", "created_at"),)
@@ -298,9 +296,9 @@ class Recording(Base):
     seconds: Mapped[float | None] = mapped_column(Double)
     width: Mapped[int | None]
     height: Mapped[int | None]
-    # SHA-256 of the file, as of an image's content.
+    # SHA-256 of the file.
     digest: Mapped[str | None] = mapped_column(String(64))
-    # An image's id, as of a photo.
+    # An uploaded picture, without a foreign key, like `avatar_id`.
     poster_id: Mapped[str | None] = mapped_column(index=True)
     transcript: Mapped[str] = mapped_column(Text, default="")
     shows_transcript: Mapped[bool] = mapped_column(Boolean, default=False)
@@ -312,17 +310,17 @@ class Recording(Base):
     testimonial: Mapped[Testimonial | None] = relationship(back_populates="recording")
 
 
-# Counts, kept by triggers of the database (`migrations/schema.sql`): no code here writes them.
+# Counts, which only triggers of the database write (`migrations/schema.sql`).
 #
 # A count is the sum of its parts. SQLite, which has one writer at a time, keeps one part, 0. On
-# PostgreSQL each statement adds parts of its own, so that no transaction waits for another and many
-# statements in one don't get slower; the triggers put a project's together again and again.
+# PostgreSQL each statement adds parts of its own, so that no transaction waits for another and long
+# transactions don't slow down; from time to time the triggers merge the parts of a project.
 
 
 class TestimonialCount(Base):
-    """How many testimonials of a project have all of these, and the sum of their ratings.
+    """How many testimonials of a project have all of these values, and the sum of their ratings.
 
-    No foreign key, which would make every writer lock the project: a trigger removes them.
+    A trigger removes them: a foreign key would make every writer lock the project.
     """
 
     project_id: Mapped[str] = mapped_column(primary_key=True)
@@ -330,7 +328,7 @@ class TestimonialCount(Base):
     is_deleted: Mapped[bool] = mapped_column(Boolean, primary_key=True)
     kind: Mapped[str] = mapped_column(String(10), primary_key=True)
     source: Mapped[str] = mapped_column(primary_key=True)
-    # Empty: it came by no form of its own.
+    # Empty for the project's own page.
     form_name: Mapped[str] = mapped_column(String(60), primary_key=True)
     # The rating in whole half stars, rounded down; 0 without a rating.
     halves: Mapped[int] = mapped_column(Integer, primary_key=True)
@@ -343,7 +341,7 @@ class TestimonialCount(Base):
 
 
 class TagCount(Base):
-    """How many testimonials of a project have a tag: all, those outside the trash, those shown."""
+    """How many testimonials of a project have a tag: all, outside the trash, and shown."""
 
     project_id: Mapped[str] = mapped_column(primary_key=True)
     name: Mapped[str] = mapped_column(String(TAG_LENGTH), primary_key=True)
@@ -354,27 +352,27 @@ class TagCount(Base):
 
 
 class DayCount(Base):
-    """What a project's testimonials of one day are: who sent them, and how they are rated."""
+    """A project's testimonials of one day, by their `submitted_at`."""
 
     project_id: Mapped[str] = mapped_column(primary_key=True)
-    # On which they were said: days since the epoch, in UTC.
+    # Days since the epoch, in UTC.
     day: Mapped[int] = mapped_column(Integer, primary_key=True)
     part: Mapped[int] = mapped_column(BigInteger, primary_key=True)
-    # By the collection page, without spam; those of them that are shown.
+    # Those from the collection page, without spam, and those of them that are shown.
     sent: Mapped[int] = mapped_column(BigInteger)
     approved: Mapped[int] = mapped_column(BigInteger)
-    # Genuine ones, by whole stars, halves rounded up.
+    # The genuine ones, by whole stars; halves are rounded up.
     stars_1: Mapped[int] = mapped_column(BigInteger)
     stars_2: Mapped[int] = mapped_column(BigInteger)
     stars_3: Mapped[int] = mapped_column(BigInteger)
     stars_4: Mapped[int] = mapped_column(BigInteger)
     stars_5: Mapped[int] = mapped_column(BigInteger)
-    # Of these, in billionths of a star.
+    # The sum of these, in billionths of a star.
     rating_sum: Mapped[int] = mapped_column(BigInteger)
 
 
 class AnswerCount(Base):
-    """How many testimonials of a project answer a question, those in the trash too."""
+    """How many testimonials of a project answer a question, including those in the trash."""
 
     project_id: Mapped[str] = mapped_column(primary_key=True)
     question_id: Mapped[str] = mapped_column(primary_key=True)
@@ -383,37 +381,35 @@ class AnswerCount(Base):
 
 
 class KeptRating(Base):
-    """Genuine ratings of visitors that were deleted for good without a reason: they still count.
+    """Genuine ratings of visitors that were deleted for good without a reason, and still count.
 
-    A trigger writes them. No foreign key, as with the counts.
+    A trigger writes them.
     """
 
     project_id: Mapped[str] = mapped_column(primary_key=True)
-    # As in `DayCount`.
     day: Mapped[int] = mapped_column(Integer, primary_key=True)
     rating: Mapped[float] = mapped_column(Double, primary_key=True)
     number: Mapped[int] = mapped_column(BigInteger)
 
 
-# The public record: its entries are in the record of events (`core.audit`).
+# The public record: its entries are stored with the events (`core.audit`).
 
 
 class SigningKey(Base):
-    """A key by which the heads of records are signed; one that is retired still verifies."""
+    """A key that signs the heads of public records; a retired key still verifies."""
 
-    # The beginning of the hash of the public key.
+    # The first characters of the hash of the public key.
     id: Mapped[str] = mapped_column(String(16), primary_key=True)
     public_key: Mapped[str] = mapped_column(String(64))
-    # Encrypted with a key that is derived from the secret key.
+    # Encrypted with a key derived from the secret key.
     private_key: Mapped[str] = mapped_column(String(200))
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
     retired_at: Mapped[datetime | None] = mapped_column(Timestamp)
 
 
 class RecordHead(Base):
-    """The newest signed head of a project's record. It stays when the project goes."""
+    """The newest signed head of a project's public record; it outlives the project."""
 
-    # No foreign key.
     project_id: Mapped[str] = mapped_column(primary_key=True)
     seq: Mapped[int] = mapped_column(BigInteger)
     hash: Mapped[str] = mapped_column(String(64))

@@ -1,4 +1,4 @@
-"""Moderation: deciding, setting aside, editing and the trash, recorded with what was before."""
+"""Moderation: deciding, setting aside, editing, and the trash."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.tags import find_spellings, spell
 from testimonials.testimonials.testimonials import prepare_approved, write_added
 
-# What the only recording is, "" for several, that can't be approved without words.
+# Why recordings can't be approved, by the kind of a single one, or "" for several.
 MUTE = {
     "video": gettext_noop(
         "%(name)s’s video recording has no transcript or captions, which this project asks for. "
@@ -51,9 +51,9 @@ class ActionRefused(ServiceError):
 
 @dataclass(frozen=True)
 class Action:
-    """A decision: when it is allowed, what it sets, and what it is called once done.
+    """A decision: when it is allowed, the columns that it sets, and its label once done.
 
-    Those that take a reason (of REASONS) set it; an empty one is none.
+    `values` also gets a reason (of REASONS), empty without one.
     """
 
     can: Callable[[Testimonial], bool]
@@ -62,7 +62,7 @@ class Action:
 
 
 def _decide(status: str, done: str, *sources: str) -> Action:
-    # What was set aside may be decided anew, to what it is already.
+    # A set-aside testimonial may be decided again, even to the same status.
     return Action(
         lambda row: row.deleted_at is None and (row.status in sources or _is_aside(row)),
         lambda row, now, _reason: {"status": status, "reviewed_at": now} | _count_again(row),
@@ -75,7 +75,7 @@ def _is_aside(row: Testimonial) -> bool:
 
 
 def _count_again(row: Testimonial) -> dict[str, Any]:
-    """Return what else a decision sets: whoever decides anew takes the reason back."""
+    """Return what else a decision sets: it takes a reason back."""
     return {"set_aside": None} if row.set_aside is not None else {}
 
 
@@ -84,12 +84,12 @@ def _may_be_set_aside(row: Testimonial) -> bool:
 
 
 def keeps_rating(row: Testimonial) -> bool:
-    """Tell whether its rating counts on, if it is deleted without a reason."""
+    """Tell whether its rating still counts if it is deleted without a reason."""
     return row.source == "public_page" and _may_be_set_aside(row)
 
 
 def _set_aside(row: Testimonial, now: datetime, reason: str) -> dict[str, Any]:
-    """Return what takes a rating out of the numbers, for a reason that is kept beside it."""
+    """Return the columns that take a rating out of the numbers for a reason."""
     if not reason or not _may_be_set_aside(row):
         return {}
     status = reason if reason in ("spam", "withdrawn") else "rejected"
@@ -146,10 +146,10 @@ def apply_action(
     part: Part | None = None,
     reason: str = "",
 ) -> tuple[str, int]:
-    """Do `name` (a key of ACTIONS) to each of the rows that `list_open` returns.
+    """Apply `name` (a key of ACTIONS) to the rows that `list_open` returns; return as `change_all`.
 
-    Returns and raises as that and `change_all`, and `ActionRefused` for one set aside without a
-    reason: nothing leaves the numbers unless somebody says why.
+    Raises `ActionRefused` as `list_open`, and for setting aside without a reason: nothing leaves
+    the numbers unless somebody says why.
     """
     if name == SET_ASIDE and not reason:
         raise ActionRefused(gettext_noop("Choose why it is set aside."))
@@ -161,7 +161,7 @@ def apply_action(
 def apply_to_many(
     project: Project, ids: Sequence[str], name: str, actor: str, reason: str = ""
 ) -> tuple[str, int]:
-    """Do `name` as `apply_action` to as many testimonials as there are, in parts (`in_parts`)."""
+    """Apply an action to any number of testimonials, in parts (`in_parts`)."""
     refused: list[ActionRefused] = []
 
     def work(some: Sequence[str], part: Part) -> int:
@@ -179,9 +179,9 @@ def apply_to_many(
 
 
 def list_open(project: Project, rows: Sequence[Testimonial], name: str) -> list[Testimonial]:
-    """Return those of the rows whose state allows an action.
+    """Return the rows whose state allows an action.
 
-    Raises `ActionRefused` if nothing but the captions that the project asks for is missing.
+    Raises `ActionRefused` if all that do lack the captions that the project asks for.
     """
     can = [row for row in rows if ACTIONS[name].can(row)]
     if name != "approve" or not project.whole_page_design["needsCaptions"]:
@@ -191,18 +191,17 @@ def list_open(project: Project, rows: Sequence[Testimonial], name: str) -> list[
     if mute and len(mute) == len(can):
         kind = mute[0].kind if len(mute) == 1 else ""
         raise ActionRefused(MUTE[kind], values={"name": mute[0].author_name})
-    left_out = {row.id for row in mute}
-    return [row for row in can if row.id not in left_out]
+    return [row for row in can if row not in mute]
 
 
 def edit_testimonial(
     project: Project, row: Testimonial, values: dict[str, Any], actor: str
 ) -> str | None:
-    """Change columns of one testimonial, keeping the original text.
+    """Change columns of a testimonial, keeping its original text.
 
-    Highlights whose words are gone are dropped, unless there are new ones. Returns the batch, or
-    None if nothing changed. Raises `ActionRefused` for a sample, a withdrawn testimonial, and the
-    stars that a visitor gave.
+    Without new highlights, those whose words are gone are dropped. Returns the batch, or None if
+    nothing changed. Raises `ActionRefused` for a sample, a withdrawn testimonial, and a visitor's
+    stars.
     """
     _require_editable(row)
     if row.source == "public_page" and values.get("rating", row.rating) != row.rating:
@@ -216,14 +215,14 @@ def edit_testimonial(
     if "text" in changes and row.highlights and "highlights" not in values:
         changes["highlights"] = follow_edit(row.text, changes["text"], row.highlights) or None
     if "author_email" in changes and row.email_verified_at is not None:
-        # Only the address that the author gave was verified.
+        # The new address isn't verified.
         changes["email_verified_at"] = None
     batch, _ = change_all(project, [(row, changes)], actor, "edit")
     return batch
 
 
 def set_highlights(project: Project, row: Testimonial, ranges: Ranges, actor: str) -> str | None:
-    """Set the highlights of one testimonial; returns and raises as `edit_testimonial`."""
+    """Set the highlights of a testimonial; return and raise as `edit_testimonial`."""
     _require_editable(row)
     if (row.highlights or []) == ranges:
         return None
@@ -232,10 +231,7 @@ def set_highlights(project: Project, row: Testimonial, ranges: Ranges, actor: st
 
 
 def set_reply(project: Project, row: Testimonial, text: str, actor: str) -> str | None:
-    """Set the public reply to one testimonial; an empty text removes it.
-
-    Returns and raises as `edit_testimonial`.
-    """
+    """Set the public reply, or remove it with an empty text; return as `edit_testimonial`."""
     _require_editable(row)
     if (row.reply or "") == text:
         return None
@@ -245,7 +241,7 @@ def set_reply(project: Project, row: Testimonial, text: str, actor: str) -> str 
 
 
 def add_testimonial(project: Project, values: dict[str, Any], actor: str) -> Testimonial:
-    """Add an approved testimonial from columns; `project` is locked."""
+    """Add an approved testimonial to the locked project."""
     row = prepare_approved(project, values | _spell_tags(project, values))
     row.reviewed_at = row.created_at
     write_added(project, [row], actor)
@@ -258,9 +254,9 @@ def find_testimonial(project: Project, testimonial_id: str) -> Testimonial:
 
 
 def empty_trash(limit: int) -> int:
-    """Delete what has been in the trash, or held, or turned down, for as long as the settings say.
+    """Delete up to `limit` testimonials from the trash, spam and rejected ones; return how many.
 
-    At most `limit`; returns how many. For spam and what was rejected the days count from the last
+    The settings say after how many days. For spam and rejected ones the days count from the last
     change, so that what was just restored can be released.
     """
     settings = current_settings()
@@ -278,10 +274,10 @@ def empty_trash(limit: int) -> int:
     row = Testimonial
     query = select(row.id).where(or_(row.deleted_at <= until(settings.trash_days), *old))
     gone = db.session.scalars(query.limit(limit)).all()
-    # Of these nothing stays in the numbers, so that doors and the record have to know.
+    # These leave the numbers, which changes what is shown and the public record.
     stays = and_(row.source == "public_page", row.rating.is_not(None))
-    less = select(row).where(row.id.in_(gone), row.standing == "genuine", ~stays)
-    rows = db.session.scalars(less).all()
+    leaving = select(row).where(row.id.in_(gone), row.standing == "genuine", ~stays)
+    rows = db.session.scalars(leaving).all()
     projects = select(Project).where(Project.id.in_({each.project_id for each in rows}))
     for project in db.session.scalars(projects.order_by(Project.id).with_for_update()):
         mark_changed(project)
@@ -301,13 +297,13 @@ def _require_editable(row: Testimonial) -> None:
 
 
 def _follow_transcript(row: Testimonial, values: dict[str, Any]) -> dict[str, Any]:
-    """Return what else changes, so that a card that shows the transcript has its words."""
+    """Return what else changes, so that a card that shows the transcript has the same text."""
     if row.recording is None or not row.is_recorded:
         if values.keys() & {"transcript", "captions", "shows_transcript"}:
             raise ActionRefused(gettext_noop("It has no recording."))
         return {}
     if values.get("text", row.text) != row.text:
-        # Words of their own.
+        # The text now differs from the transcript.
         return {"shows_transcript": False}
     is_shown = values.get("shows_transcript", row.shows_transcript)
     if is_shown and (transcript := values.get("transcript", row.transcript)):

@@ -1,4 +1,4 @@
-"""The six samples of an account's first project: for each trade its own words, and drawn faces."""
+"""The six samples of an account's first project, with words for each trade and drawn faces."""
 
 import json
 from pathlib import Path
@@ -7,10 +7,8 @@ from typing import Any, NamedTuple
 from testimonials.core.http.urls import face_url
 from testimonials.projects.brand import guess_trade
 
-# What stands for a business without a name.
-FALLBACK_NAME = "your product"
 ROLE = "Sample customer"
-# Whose faces are drawn in static/img/faces.
+# Their faces are in static/img/faces.
 PEOPLE = {
     "aiko": "Aiko Tanaka",
     "dana": "Dana Levitt",
@@ -29,7 +27,7 @@ _FACES = {name: face for face, name in PEOPLE.items()}
 
 
 class Sample(NamedTuple):
-    """Who says what; ``{name}`` stands for the business."""
+    """A sample; ``{name}`` in its text stands for the business."""
 
     who: str
     rating: float
@@ -37,8 +35,7 @@ class Sample(NamedTuple):
 
 
 _FILE = Path(__file__).with_name("samples.json")
-# By trade, newest first, as the widget shows them: lengths differ so that every layout can be
-# judged.
+# By trade, newest first; their lengths differ, so that every layout can be judged.
 SAMPLES = {
     trade: [Sample(*each) for each in listed]
     for trade, listed in json.loads(_FILE.read_text(encoding="utf-8")).items()
@@ -46,12 +43,12 @@ SAMPLES = {
 
 
 def write_samples(business_name: str, trade: str = "") -> list[dict[str, Any]]:
-    """Return the columns of the samples for a business, newest first; its name tells the trade."""
+    """Return the columns of a business's samples, newest first; its name may tell the trade."""
     return [
         {
             "author_name": PEOPLE[sample.who],
             "author_role": ROLE,
-            "text": sample.text.replace("{name}", business_name or FALLBACK_NAME),
+            "text": sample.text.replace("{name}", business_name or "your product"),
             "rating": sample.rating,
         }
         for sample in SAMPLES[trade or guess_trade(business_name)]
@@ -59,6 +56,6 @@ def write_samples(business_name: str, trade: str = "") -> list[dict[str, Any]]:
 
 
 def find_face(author_name: str, author_role: str) -> str | None:
-    """Return the URL of a sample's drawn face, as long as it is of one of these people."""
+    """Return the URL of a sample's drawn face; None if it was renamed."""
     face = _FACES.get(author_name) if author_role == ROLE else None
     return face and face_url(face)

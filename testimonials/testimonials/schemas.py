@@ -1,4 +1,4 @@
-"""Testimonials in the API."""
+"""Shapes of testimonials in the API."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -43,18 +43,18 @@ class TestimonialCreateSchema(CardFields, StrictSchema):
     """The body of POST testimonials."""
 
     externalId = ExternalId(
-        description="Your own id of it. Each is stored once: adding it again gives what is there."
+        description="Your own id for it. Adding the same id again returns the stored testimonial."
     )
 
 
 class TestimonialAddSchema(TestimonialCreateSchema):
-    """A testimonial to add, also one that was given earlier."""
+    """A testimonial to add, with the time at which it was given."""
 
     submittedAt = SubmittedAt(attribute="submitted_at")
 
 
 class EachForItself(RuleField, fields.List[Any]):
-    """Testimonials to add, each of which is checked, and answered, for itself."""
+    """Testimonials to add, each of which is checked and answered separately."""
 
     rule = f"Must be a list of 1 to {MAX_BULK} testimonials."
     about: ClassVar[Mapping[str, Any]] = {"minItems": 1, "maxItems": MAX_BULK}
@@ -98,11 +98,11 @@ class AnswerSchema(WholeSchema):
         metadata={
             "type": ["string", "array", "integer", "boolean"],
             "items": {"type": "string"},
-            "description": "Of a `text` a string, of a `choice` a list, of a `scale` a number from "
-            "0 to 10, of a `consent` true.",
+            "description": "A string for a `text`, a list for a `choice`, a number from 0 to 10 "
+            "for a `scale`, true for a `consent`.",
         }
     )
-    isPublic = Switch(description="Everybody may see it; else only the owner.")
+    isPublic = Switch(description="Whether everybody may see it, or only the owner.")
 
 
 class RecordingSchema(SparseSchema):
@@ -111,15 +111,17 @@ class RecordingSchema(SparseSchema):
     kind = Choice("video", "voice", required=True)
     url = String(
         required=True,
-        description="Where it is played, in parts too. Until it is approved, the URL has a "
-        "key that opens it for a week at least.",
+        description="The file, which supports range requests. Until it is approved, the URL has a "
+        "key that works for at least a week.",
     )
-    posterUrl = String(description="The picture before it plays.")
+    posterUrl = String(description="The picture shown before it plays.")
     seconds = fields.Float(required=True)
     mediaType = String(required=True, description="Such as `video/mp4`.")
     width = Number()
     height = Number()
-    transcript = String(required=True, description="What is said; empty until somebody wrote it.")
+    transcript = String(
+        required=True, description="What is said; empty until somebody has written it down."
+    )
     captionsUrl = String(description="WebVTT.")
 
 
@@ -156,29 +158,28 @@ class TestimonialSchema(Schema):
         "such as [[0, 5]] for the first five.",
     )
     reply = fields.Nested(ReplySchema, attribute="public_reply")
-    externalId = String(attribute="external_id", description="The id that its writer gave it.")
+    externalId = String(attribute="external_id", description="The API caller's own id for it.")
     answers = List(
         fields.Nested(AnswerSchema),
         attribute="all_answers",
-        description="What the author answered to the owner's own questions.",
+        description="The author's answers to the owner's own questions.",
     )
     form = String(
         attribute="form_name",
-        description="The form that it was sent by, if not the collection page.",
+        description="The form that it was sent from, if not the collection page.",
     )
     rewarded = Switch(
         attribute="is_rewarded",
-        description="Set where a thank-you was promised, whatever the author says.",
+        description="Set if the author was promised a thank-you, whatever they wrote.",
     )
     insider = Switch(
-        attribute="is_insider", description="Set where the author works here or is related."
+        attribute="is_insider", description="Set if the author works here or is related."
     )
     translatedFrom = String(
-        attribute="translated_from", description="The language that the words were translated from."
+        attribute="translated_from", description="The language that the text was translated from."
     )
     verifiedCustomer = Switch(
-        attribute="is_verified_customer",
-        description="Set where a link proved that the author bought something.",
+        attribute="is_verified_customer", description="Set if a link proved a purchase."
     )
     createdAt = Time(attribute="created_at", required=True)
     updatedAt = Time(attribute="updated_at", required=True)
@@ -189,13 +190,13 @@ class TestimonialSchema(Schema):
         return data
 
     def _serialize(self, obj: Any, *, many: bool = False) -> Any:
-        """Write testimonials as marshmallow does, without the optional fields that aren't set.
+        """Dump testimonials as marshmallow does, without the optional fields that aren't set.
 
-        These are most, and looking for each as marshmallow does takes most of the time of a dump.
+        Most aren't, and marshmallow's look-up of each takes most of the time of a dump.
         """
         if many:
             return [self._serialize(each) for each in obj]
-        made = {}
+        data = {}
         for name, field in self.dump_fields.items():
             attribute = field.attribute or name
             if isinstance(field, RecordingField):
@@ -203,12 +204,12 @@ class TestimonialSchema(Schema):
             else:
                 value = getattr(obj, attribute, None)
             if field.required or (value is not None and value is not False):
-                made[name] = field._serialize(value, attribute, obj)
-        return made
+                data[name] = field._serialize(value, attribute, obj)
+        return data
 
 
 class TestimonialListSchema(WholeSchema):
-    """A page of the list."""
+    """A page of testimonials."""
 
     items = List(fields.Nested(TestimonialSchema))
     limit = Number()
@@ -216,23 +217,23 @@ class TestimonialListSchema(WholeSchema):
 
 
 class PageQuerySchema(CursorQuerySchema):
-    """The query of the list."""
+    """The query of the list of testimonials."""
 
-    offset = QueryCount(0, load_default=0, description="Items skipped from the start.")
+    offset = QueryCount(0, load_default=0, description="How many items to skip.")
 
     @validates_schema(pass_original=True)
-    def _refuse_two_places(self, _data: Any, sent: dict[str, Any], **_: Any) -> None:
+    def _check_position(self, _data: Any, sent: dict[str, Any], **_: Any) -> None:
         if "after" in sent and "offset" in sent:
             raise ValidationError({"after": ["Give after or offset, not both."]})
 
 
 class DeletedCountSchema(WholeSchema):
-    """How many were removed."""
+    """How many testimonials were deleted."""
 
     deletedCount = Number()
 
 
-# Shapes of the API's answers about what waits, and of decisions about it.
+# Submissions, and decisions about them.
 
 SEARCH_LENGTH = 200
 UNDO_LENGTH = 500
@@ -241,13 +242,13 @@ TRASH, EVERYTHING = "trash", "all"
 
 
 class SubmissionSchema(TestimonialSchema):
-    """A testimonial in any state, with what only its owner sees."""
+    """A testimonial in any state, with the fields that only its owner sees."""
 
     status = Choice(*STATUSES, required=True)
     tags = List(String(), required=True)
     originalText = String(
         attribute="original_text",
-        description="The words as they were sent, once somebody has edited them.",
+        description="The text as it was sent, once somebody has edited it.",
     )
     heldFor = List(
         String(),
@@ -257,16 +258,16 @@ class SubmissionSchema(TestimonialSchema):
     setAside = Choice(
         *REASONS,
         attribute="set_aside",
-        description="Why somebody took it out of the numbers; its rating counts no more.",
+        description="Why somebody took it out of the numbers: its rating no longer counts.",
     )
     deletedAt = Time(
         attribute="deleted_at",
-        description="Since when it is in the trash, which usually keeps it for 30 days.",
+        description="When it was moved to the trash, which usually keeps it for 30 days.",
     )
 
 
 class SubmissionQuerySchema(CursorQuerySchema):
-    """The query of the submissions."""
+    """The query of the list of submissions."""
 
     status = Choice(
         *STATUSES,
@@ -274,8 +275,8 @@ class SubmissionQuerySchema(CursorQuerySchema):
         EVERYTHING,
         ASIDE,
         load_default="pending",
-        description="`all` leaves out spam and the trash, `set-aside` only the trash; without it, "
-        "`pending`.",
+        description="`all` leaves out spam and the trash, `set-aside` only the trash. The default "
+        "is `pending`.",
     )
     source = Choice(*SOURCES, load_default="")
     tag = OneLine(TAG_LENGTH, blank=False, load_default="")
@@ -283,30 +284,30 @@ class SubmissionQuerySchema(CursorQuerySchema):
         SLUG_LENGTH,
         blank=False,
         load_default="",
-        description="Only what was sent by the form with this name.",
+        description="Only what was sent from the form with this name.",
     )
     minRating = Choice(
         *map(str, range(RATING_RANGE[0], RATING_RANGE[1] + 1)),
         load_default=None,
         allow_none=False,
-        description="Only with so many stars or more.",
+        description="Only with at least this many stars.",
     )
     q = OneLine(
         SEARCH_LENGTH,
         load_default="",
-        description="Words to find in text, name, role, company, email address, answers and tags: "
-        "those that begin so. Of words in more than 500 some of the newest are found, not all.",
+        description="Beginnings of words to find in text, name, role, company, email address, "
+        "answers and tags. If more than 500 match, some of the newest are returned.",
     )
 
 
 class DecisionSchema(StrictSchema):
     """A decision about testimonials."""
 
-    decision = Choice(*ACTIONS, required=True, description="What to do with all of them.")
-    ids = Identifiers(least=1, required=True, description="Of testimonials, each once.")
+    decision = Choice(*ACTIONS, required=True, description="What to do with each of them.")
+    ids = Identifiers(least=1, required=True, description="Ids of testimonials, each once.")
     reason = Choice(
         *REASONS,
-        description="Why: `set-aside` needs it, and `delete` may have it. The others take none.",
+        description="Required for `set-aside`, optional for `delete`; the others take none.",
     )
 
     @validates_schema
@@ -327,7 +328,7 @@ class DecidedSchema(WholeSchema):
         "done",
         "unchanged",
         "unknown",
-        description="`unchanged`: its status doesn't allow this, or it was so already.",
+        description="`unchanged`: its status doesn't allow this, or it was done already.",
     )
     status = String(
         allow_none=True, description="Its status now, or `trash`; null for an unknown one."
@@ -335,11 +336,13 @@ class DecidedSchema(WholeSchema):
 
 
 class DecisionsSchema(WholeSchema):
-    """What became of each, in the order in which they were named."""
+    """What became of each testimonial, in the order of the request."""
 
     results = List(fields.Nested(DecidedSchema))
     undo = String(
-        allow_none=True, description="Takes it back for a day: POST it to `undo`. null: nothing to."
+        allow_none=True,
+        description="POST it to `undo` within a day to take the decision back; null if nothing "
+        "changed.",
     )
 
 
@@ -350,7 +353,7 @@ class UndoSchema(StrictSchema):
         UNDO_LENGTH,
         blank=False,
         required=True,
-        description="The value `undo` of an earlier answer.",
+        description="The value of `undo` in an earlier answer.",
     )
 
 
@@ -368,13 +371,13 @@ class TagSchema(WholeSchema):
 
 
 class TagRenameSchema(StrictSchema):
-    """A tag's other name."""
+    """A tag's new name."""
 
     name = OneLine(
         TAG_LENGTH,
         blank=False,
         required=True,
-        description="If there is such a tag, the two become one.",
+        description="If there is already a tag of this name, the two become one.",
     )
 
 
@@ -384,27 +387,24 @@ class TagRemovedSchema(TagSchema):
     undo = String(allow_none=True)
 
 
-# Shapes of one testimonial in the API.
-
-
 class ChangeSchema(SparseSchema):
     """One change of a testimonial."""
 
-    action = String(required=True, description="Such as `add`, `edit`, `approve`, `reply`.")
+    action = String(required=True, description="Such as `add`, `edit`, `approve` or `reply`.")
     by = String(attribute="actor", required=True, description="A person, or an agent.")
     at = Time(attribute="created_at", required=True)
     reason = Choice(*REASONS, description="Why it was set aside.")
 
 
 class TestimonialDetailSchema(SubmissionSchema):
-    """A testimonial with what only its owner sees."""
+    """A testimonial in any state, with its history."""
 
     history = List(
         fields.Nested(ChangeSchema),
-        description="Who wrote, changed and decided what, newest first; at most 200.",
+        description="Who wrote, changed and decided what, newest first; at most 200 changes.",
     )
     recordUrl = String(
-        description="Its public record, if it is shown; as JSON with `.json` behind."
+        description="Its public record, if it is shown; append `.json` to read it as JSON."
     )
 
 

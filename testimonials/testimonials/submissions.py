@@ -1,4 +1,4 @@
-"""What callers of the API may see of testimonials, read of the inbox, and decide there."""
+"""What callers of the API may see of testimonials, and their access to the inbox."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -27,7 +27,7 @@ from testimonials.testimonials.undo import make_undo_token
 
 _DETAIL = TestimonialDetailSchema()
 _VISIBLE = VisibleTestimonialSchema()
-# States that are a tab of their own; the others are statuses of the tab All.
+# Values of `status` that have their own tab; the others are in the tab All.
 OWN_TABS = (TRASH, EVERYTHING, ASIDE, "spam")
 
 
@@ -36,9 +36,9 @@ def may_see_all(caller: Caller) -> bool:
 
 
 def find_seen(caller: Caller, project: Project, testimonial_id: str) -> Testimonial:
-    """Return a testimonial that the caller may read; raise `NotFound`.
+    """Return a testimonial that the caller may read: without the scope Read, a public one.
 
-    Without the scope Read those that the specified list shows.
+    Raises `NotFound`.
     """
     row = find_testimonial(project, testimonial_id)
     if not (row.is_visible or may_see_all(caller)):
@@ -47,7 +47,7 @@ def find_seen(caller: Caller, project: Project, testimonial_id: str) -> Testimon
 
 
 def describe_testimonial(caller: Caller, row: Testimonial) -> dict[str, Any]:
-    """Return a testimonial as `get_testimonial` answers it to the caller."""
+    """Return a testimonial as the caller may see it."""
     if not may_see_all(caller):
         described: dict[str, Any] = _VISIBLE.dump(row)
         return described
@@ -56,13 +56,12 @@ def describe_testimonial(caller: Caller, row: Testimonial) -> dict[str, Any]:
         "history", {"history": list_history(row.id, most=MOST_TOLD)}
     )
     if row.is_visible and row.status != "demo":
-        place = row.project.slug, row.id, row.project.own_host
-        described["recordUrl"] = record_url(*place)
+        described["recordUrl"] = record_url(row.project.slug, row.id, row.project.own_host)
     return described
 
 
 def list_submissions(project: Project, query: dict[str, Any]) -> Page:
-    """Return a page of testimonials in one state, by what `SubmissionQuerySchema` loads."""
+    """Return a page of testimonials by a query that `SubmissionQuerySchema` loaded."""
     status, tag, rating = query["status"], query["tag"], query["minRating"]
     wanted = InboxFilter(
         tab=status if status in OWN_TABS else EVERYTHING,
@@ -72,15 +71,15 @@ def list_submissions(project: Project, query: dict[str, Any]) -> Page:
         form=query["form"],
         tag=spell(find_spellings(project.id), [tag])[0] if tag else "",
     )
-    found = select(Testimonial).where(match_filter(project.id, wanted))
+    rows = select(Testimonial).where(match_filter(project.id, wanted))
     if status not in OWN_TABS:
-        found = found.where(Testimonial.status == status)
-    found = found.options(selectinload(Testimonial.tag_rows))
-    return read_page(found, Testimonial, query["limit"], query["after"])
+        rows = rows.where(Testimonial.status == status)
+    rows = rows.options(selectinload(Testimonial.tag_rows))
+    return read_page(rows, Testimonial, query["limit"], query["after"])
 
 
 def require_known(project: Project, ids: Sequence[str]) -> list[Testimonial]:
-    """Return the project's testimonials with these ids, in their order; raise `NotFound`."""
+    """Return the project's testimonials with these ids, in this order; raise `NotFound`."""
     known = {row.id: row for row in find_rows(project.id, ids)}
     if unknown := [each for each in ids if each not in known]:
         listed = ", ".join(unknown[:5]) + (", ..." if len(unknown) > 5 else "")
@@ -91,19 +90,19 @@ def require_known(project: Project, ids: Sequence[str]) -> list[Testimonial]:
 def decide_all(
     project: Project, decision: str, ids: Sequence[str], actor: str, reason: str = ""
 ) -> dict[str, Any]:
-    """Do one of ACTIONS to testimonials of the locked project, where their state allows it.
+    """Apply one of ACTIONS to testimonials of the locked project whose state allows it.
 
     Returns what `DecisionsSchema` dumps.
     """
     rows = {row.id: row for row in find_rows(project.id, ids)}
-    open_to_it = {row.id for row in list_open(project, list(rows.values()), decision)}
+    allowed = {row.id for row in list_open(project, list(rows.values()), decision)}
     in_order = [rows[each] for each in ids if each in rows]
     batch, count = apply_action(project, in_order, decision, actor, reason=reason)
     return {
         "results": [
             {
                 "id": each,
-                "result": "done" if each in open_to_it else "unchanged",
+                "result": "done" if each in allowed else "unchanged",
                 "status": TRASH if rows[each].deleted_at else rows[each].status,
             }
             if each in rows

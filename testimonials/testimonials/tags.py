@@ -1,4 +1,4 @@
-"""Tags: their names, the spelling a project uses for each, and changing them."""
+"""Tags: parsing, a project's spelling of each, and changing them."""
 
 import heapq
 from collections.abc import Callable, Iterable, Sequence
@@ -18,7 +18,7 @@ from testimonials.testimonials.inbox import find_rows
 from testimonials.testimonials.models import TestimonialTag
 
 MAX_TAGS = 10
-# All of them in a line, with as many spaces, accents and repetitions as anybody writes.
+# More than ten tags with spaces and accents need.
 LONGEST_LINE = 2_000
 
 
@@ -32,14 +32,14 @@ class TagRefused(ServiceError):
 
 @dataclass(frozen=True)
 class TagCount:
-    """A tag of a project; `count` leaves out the trash."""
+    """A tag of a project, and how many testimonials outside the trash have it."""
 
     name: str
     count: int
 
 
 def read_tags(text: str) -> list[str]:
-    """Return the tags of a line of text with commas between them, each once; raise `TagRefused`."""
+    """Return the tags of a comma-separated line, without duplicates; raise `TagRefused`."""
     if len(text) > LONGEST_LINE:
         raise TagRefused(
             gettext_noop("Shorten this to %(limit)s characters; it has %(count)s."),
@@ -47,54 +47,50 @@ def read_tags(text: str) -> list[str]:
         )
     for separator in TAG_SEPARATORS:
         text = text.replace(separator, ",")
-    found: dict[str, str] = {}
+    tags: dict[str, str] = {}
     for part in text.split(","):
         if name := _read_tag(part):
-            found.setdefault(fold(name), name)
-    if len(found) > MAX_TAGS:
+            tags.setdefault(fold(name), name)
+    if len(tags) > MAX_TAGS:
         raise TagRefused(
             gettext_noop("Use at most %(most)s tags; these are %(count)s."),
-            values={"most": MAX_TAGS, "count": len(found)},
+            values={"most": MAX_TAGS, "count": len(tags)},
         )
-    return list(found.values())
+    return list(tags.values())
 
 
 def fold(name: str) -> str:
-    """Return the form in which two spellings of one tag are equal."""
+    """Return a form that is equal for all spellings of a tag."""
     return normalize("NFKC", normalize("NFKC", name[:LONGEST_LINE]).casefold())
 
 
 def find_spellings(project_id: str) -> dict[str, str]:
     """Return the project's tags by their folded form.
 
-    Before a change the project is locked, so that two spellings of one tag can't appear at once.
+    Lock the project before a change, so that two spellings of a tag can't be added at once.
     """
     return {fold(name): name for name in count_tags(project_id)}
 
 
 def spell(known: dict[str, str], names: Iterable[str]) -> list[str]:
-    """Return the names, each in its `known` spelling if it has one (`find_spellings`)."""
+    """Return the names in their `known` spelling (`find_spellings`), without duplicates."""
     return list({fold(name): known.get(fold(name), name) for name in names}.values())
 
 
 def list_project_tags(project_id: str) -> Sequence[TagCount]:
-    """Return the project's tags in alphabetical order, with how many testimonials have each."""
-    found = [TagCount(name, kept) for name, (kept, _) in count_tags(project_id).items() if kept]
-    return sorted(found, key=lambda tag: fold(tag.name))
-
-
-# As many as a list to choose from may hold; an import brings any number.
-MOST_OFFERED = 200
+    """Return the tags of testimonials outside the trash, in alphabetical order."""
+    tags = [TagCount(name, kept) for name, (kept, _) in count_tags(project_id).items() if kept]
+    return sorted(tags, key=lambda tag: fold(tag.name))
 
 
 def offer_tags(project_id: str, *chosen: str) -> list[str]:
-    """Return the tags that most testimonials have, in alphabetical order, and what is chosen."""
-    tags = heapq.nlargest(MOST_OFFERED, list_project_tags(project_id), key=lambda tag: tag.count)
+    """Return the 200 most frequent tags in alphabetical order, and the `chosen` ones."""
+    tags = heapq.nlargest(200, list_project_tags(project_id), key=lambda tag: tag.count)
     return list(dict.fromkeys([*sorted((tag.name for tag in tags), key=fold), *chosen]))
 
 
 def add_tag(project: Project, ids: Sequence[str], name: str, actor: str) -> tuple[str, int]:
-    """Add one tag to those that can have it; `project` is locked. See `in_parts`.
+    """Add a tag to testimonials of the locked project that can take one; see `in_parts`.
 
     Raises `TagRefused` unless `name` is one valid tag.
     """
@@ -107,21 +103,22 @@ def add_tag(project: Project, ids: Sequence[str], name: str, actor: str) -> tupl
 
 
 def remove_tag(project: Project, ids: Sequence[str], name: str, actor: str) -> tuple[str, int]:
-    """Remove one tag from those that have it; see `add_tag`."""
+    """Remove a tag from testimonials of the locked project; see `add_tag`."""
     folded = fold(_read_one(name))
     return _change_tags(
         project, ids, lambda tags: [tag for tag in tags if fold(tag) != folded], actor
     )
 
 
-# Sent with the project, once all of its testimonials have the new name.
+# Sent with the project, `old` and `new`, after all of its testimonials have the new name.
 tag_renamed = Signal()
 
 
 def rename_tag(project: Project, name: str, new: str, actor: str) -> tuple[str, int]:
-    """Rename a tag of the locked project, in the trash too; return its name and how many have it.
+    """Rename a tag of the locked project; return its new name and how many testimonials changed.
 
-    If there is a tag of the new name, the two become one. Raises `NotFound` and `TagRefused`.
+    If there is already a tag of the new name, the two become one. Raises `NotFound` and
+    `TagRefused`.
     """
     known = find_spellings(project.id)
     old = _find_tag(known, name)
@@ -142,9 +139,9 @@ def rename_tag(project: Project, name: str, new: str, actor: str) -> tuple[str, 
 
 
 def delete_tag(project: Project, name: str, actor: str) -> tuple[str, str, int]:
-    """Remove a tag from all testimonials of the locked project; return its name and the batch.
+    """Remove a tag from all testimonials of the locked project; return its name, and as `in_parts`.
 
-    See `in_parts`. Raises `NotFound`.
+    Raises `NotFound`.
     """
     tag = _find_tag(find_spellings(project.id), name)
     return tag, *remove_tag(project, _list_tagged(project, tag), tag, actor)
@@ -157,10 +154,9 @@ def _find_tag(known: dict[str, str], name: str) -> str:
 
 
 def _list_tagged(project: Project, name: str) -> Sequence[str]:
-    tagged = select(TestimonialTag.testimonial_id).where(
-        TestimonialTag.project_id == project.id, TestimonialTag.name == name
-    )
-    return db.session.scalars(tagged).all()
+    row = TestimonialTag
+    query = select(row.testimonial_id).where(row.project_id == project.id, row.name == name)
+    return db.session.scalars(query).all()
 
 
 def _read_tag(text: str) -> str:
@@ -171,19 +167,15 @@ def _read_tag(text: str) -> str:
         )
     name = normalize("NFC", " ".join(line.split()))
     if len(name) > TAG_LENGTH:
-        short = f"{name[:20]}…"
         raise TagRefused(
             gettext_noop("Shorten the tag %(tag)s to %(most)s characters; it has %(count)s."),
-            values={"tag": short, "most": TAG_LENGTH, "count": len(name)},
+            values={"tag": f"{name[:20]}…", "most": TAG_LENGTH, "count": len(name)},
         )
     return name
 
 
 def _change_tags(
-    project: Project,
-    ids: Sequence[str],
-    make: Callable[[list[str]], list[str]],
-    actor: str,
+    project: Project, ids: Sequence[str], make: Callable[[list[str]], list[str]], actor: str
 ) -> tuple[str, int]:
     def work(some: Sequence[str], part: Part) -> int:
         changes = []
