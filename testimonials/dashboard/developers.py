@@ -39,7 +39,12 @@ from testimonials.dashboard.activity import describe_activity, describe_newest, 
 from testimonials.dashboard.formatting import highlight
 from testimonials.dashboard.framework import Done, ProjectPage, Values, require_session
 from testimonials.dashboard.proofs import require_proof
-from testimonials.integrations.oauth import Asked, add_code, describe_place, find_request, origin_of
+from testimonials.integrations.oauth import (
+    AuthorizationRequest,
+    add_code,
+    describe_place,
+    find_request,
+)
 from testimonials.integrations.webhooks.endpoints import list_endpoints
 from testimonials.projects.access import Access, Role, search_shared
 from testimonials.projects.models import Project
@@ -369,8 +374,8 @@ LIFETIMES = {
 }
 
 
-class AskedForm(FormSchema):
-    """What the program asks for, which the page carries from its link into the form."""
+class AuthorizationForm(FormSchema):
+    """The program's request, which the page carries from its query into the form."""
 
     client_id = fields.String()
     redirect_uri = fields.String()
@@ -388,38 +393,40 @@ class ConsentForm(FormSchema):
     days = Choice(*LIFETIMES, missing=gettext_noop("Choose one of these."))
 
 
-def _read_asked(form: Mapping[str, str] | None = None) -> dict[str, str]:
-    sent = AskedForm().read(form).values
-    return {name: text for name, text in sent.items() if text is not None}
+def _read_carried(form: Mapping[str, str] | None = None) -> dict[str, str]:
+    values = AuthorizationForm().read(form).values
+    return {name: text for name, text in values.items() if text is not None}
 
 
 @oauth.get("/oauth/authorize")
 @require_session
 def show_consent(owner: SignedIn) -> ResponseReturnValue:
-    carried = _read_asked(request.args)
+    carried = _read_carried(request.args)
     return answer_privately(_page(owner, find_request(carried), carried))
 
 
 @oauth.post("/oauth/authorize")
 @require_session
 def allow(owner: SignedIn) -> ResponseReturnValue:
-    """Take the browser back to the program, with a code for what was allowed."""
-    carried = _read_asked()
+    """Redirect to the program with a code for what was allowed."""
+    carried = _read_carried()
     asked = find_request(carried)
-    # The browser takes the answer of this form there, also after the password was asked for.
-    g.form_target = origin_of(asked.redirect_uri)
+    # For the Content-Security-Policy, also of the page that asks for the password first.
+    g.form_target = urls.origin_of(asked.redirect_uri)
     return _allow(owner=owner, asked=asked, carried=carried)
 
 
 @require_proof("connect a program", "dashboard.home.show_start")
-def _allow(owner: SignedIn, asked: Asked, carried: dict[str, str]) -> ResponseReturnValue:
+def _allow(
+    owner: SignedIn, asked: AuthorizationRequest, carried: dict[str, str]
+) -> ResponseReturnValue:
     sent = ConsentForm().read()
     scopes = [scope for scope in asked.scopes if scope in sent.values.get("scopes", ())]
     if not scopes:
         missing = gettext("Choose at least one, or don’t allow it.")
         sent.errors.setdefault("scopes", [missing])
     project = sent.values.get("project", "")
-    if project not in _list_reaches(owner):
+    if project not in _list_reach(owner):
         sent.errors["project"] = [gettext("Choose one of your projects, or all.")]
     if sent.errors:
         return answer_privately(_page(owner, asked, carried, sent), 422)
@@ -429,16 +436,19 @@ def _allow(owner: SignedIn, asked: Asked, carried: dict[str, str]) -> ResponseRe
     return redirect(asked.answer(code=code), 303)
 
 
-def _list_reaches(owner: SignedIn) -> dict[str, str]:
-    own = {each.id: each.called for each in list_projects(owner.account_id)}
+def _list_reach(owner: SignedIn) -> dict[str, str]:
+    own = {project.id: project.called for project in list_projects(owner.account_id)}
     return own | {ALL_PROJECTS: gettext("All projects")}
 
 
 def _page(
-    owner: SignedIn, asked: Asked, carried: dict[str, str], sent: SentForm | None = None
+    owner: SignedIn,
+    asked: AuthorizationRequest,
+    carried: dict[str, str],
+    sent: SentForm | None = None,
 ) -> str:
-    g.form_target = origin_of(asked.redirect_uri)
-    # Not from the link: the program wrote that.
+    g.form_target = urls.origin_of(asked.redirect_uri)
+    # Not preselected from the link, which the program wrote.
     typed = sent.typed if sent else {"scopes": DEFAULT_SCOPES, "project": None, "days": "90"}
     return render_template(
         "agents/consent.html",
@@ -449,7 +459,7 @@ def _page(
         carried=carried.items(),
         scopes=asked.scopes,
         checked=typed["scopes"],
-        projects=_list_reaches(owner),
+        projects=_list_reach(owner),
         project=typed["project"],
         lifetimes={days: translate(text) for days, text in LIFETIMES.items()},
         days=typed["days"],

@@ -43,28 +43,27 @@ from testimonials.projects.models import Project
 
 
 class OAuthCode(Base):
-    """What a person allowed a client, until the client fetches the token, once."""
+    """A grant that a person has given a client, until the client exchanges it for a token."""
 
     __tablename__ = "oauth_code"
 
     code_hash: Mapped[str] = mapped_column(primary_key=True)
-    # Of the client's id, which is signed and holds all that is known of it, so clients are no rows;
-    # and of the person's `browser_generation`, so that signing out everywhere ends the code.
+    # Covers the person's `browser_generation` too, so signing out everywhere ends the code.
     client_hash: Mapped[str]
-    # Whose projects, and who allowed it.
+    # The owner of the projects, and the person who consented.
     account_id: Mapped[str] = child_of(Account.id, index=True)
     made_by_id: Mapped[str] = child_of(Account.id, index=True)
     project_id: Mapped[str | None] = child_of(Project.id, index=True)
     scopes: Mapped[list[str]] = mapped_column(JSON)
     redirect_uri: Mapped[str] = mapped_column(String(500))
     code_challenge: Mapped[str] = mapped_column(String(128))
-    # Days after which the token ends; None: never.
+    # None: the token never expires.
     token_days: Mapped[int | None]
     expires_at: Mapped[datetime] = mapped_column(Timestamp, index=True)
 
 
-# Anybody may register, so a client's id is a signed text that holds its name and addresses: nothing
-# is stored, and a client is trusted with nothing but to be answered where it said.
+# Anybody may register, so nothing is stored: a client's id is a signed text with its name and its
+# redirect URIs. A client is trusted with nothing else.
 
 MAX_NAME = 80
 MAX_URI = 500
@@ -75,8 +74,8 @@ URI_RULE = (
 )
 UNNAMED = "An unnamed program"
 
-# The web with TLS, or a program on the person's own machine. Nothing that a browser might read in
-# another way than we do: no user names, fragments, backslashes or other than ASCII.
+# Nothing that a browser might parse differently: no user names, fragments or backslashes, and only
+# ASCII.
 _URI = re.compile(
     rf"(?:https://[A-Za-z0-9.-]+|(http://(?:127\.0\.0\.1|localhost)))(?::{PORT})?"
     r"(?:/[!$%&'*+,./0-9:;=@A-Z_a-z~()-]*)?(?:\?[!$%&'*+,./0-9:;=?@A-Z_a-z~()-]*)?"
@@ -87,7 +86,7 @@ client_purpose = TokenPurpose("oauth-client")
 
 @dataclass(frozen=True)
 class Client:
-    """A program; only its addresses mean something, since it chose its name itself."""
+    """A program. It chose its name itself; only its redirect URIs can be trusted."""
 
     id: str
     name: str
@@ -95,48 +94,42 @@ class Client:
 
 
 def is_redirect_uri(uri: object) -> bool:
-    """Return whether a client may be answered at `uri`."""
+    """Return whether `uri` may be registered as a redirect URI."""
     return isinstance(uri, str) and len(uri) <= MAX_URI and _URI.fullmatch(uri) is not None
 
 
 def find_client(client_id: str) -> Client | None:
-    if (found := client_purpose.find(client_id, 2)) is None:
+    if (payload := client_purpose.find(client_id, 2)) is None:
         return None
-    return Client(client_id, found[0], tuple(found[1]))
+    name, uris = payload
+    return Client(client_id, name, tuple(uris))
 
 
 def describe_place(uri: str) -> str:
-    """Return in words where a client is answered."""
-    is_local = uri.startswith("http:")
-    return "a program on this computer" if is_local else urlsplit(uri).netloc
-
-
-def origin_of(uri: str) -> str:
-    parts = urlsplit(uri)
-    return f"{parts.scheme}://{parts.netloc}"
+    """Return in words where a redirect URI leads."""
+    return "a program on this computer" if uri.startswith("http:") else urlsplit(uri).netloc
 
 
 def _without_port(uri: str) -> str:
-    """Return the address without the port of a program on the same machine, which changes."""
-    if (found := _URI.fullmatch(uri)) is None or not found[1]:
+    """Return the URI without the port if it is on localhost, where a program's port changes."""
+    if (match := _URI.fullmatch(uri)) is None or not match[1]:
         return uri
-    return re.sub(rf"^({re.escape(found[1])}):[0-9]+", r"\1", uri)
+    return re.sub(rf"^({re.escape(match[1])}):[0-9]+", r"\1", uri)
 
 
-# What a client asks for, what a person allows, and the code that the client gets for it.
+# Authorization requests and codes.
 
 CODE_LIFE = timedelta(seconds=60)
 _CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}")
 _VERIFIER = re.compile(r"[A-Za-z0-9._~-]{43,128}")
-# Longer than any that clients send, shorter than what a header holds.
+# Longer than clients send, and short enough for a header.
 MAX_STATE = 2000
 
 
 class RequestBroken(ServiceError):
-    """The person who was sent here reads this.
+    """Shown to the person, not sent to the program.
 
-    It isn't sent to the program: anybody may register one, and nobody is taken to its address
-    without their own click.
+    Anybody may register a program, so nobody is redirected to one without clicking.
     """
 
     code = "BROKEN_REQUEST"
@@ -148,7 +141,7 @@ class RequestBroken(ServiceError):
 
 
 class OAuthRefused(ServiceError):
-    """An error for a client, by one of the codes of OAuth 2.1 and a sentence for its author."""
+    """An OAuth 2.1 error for a client: its code, and a sentence for the client's developer."""
 
     code = ServiceError.code
 
@@ -158,8 +151,8 @@ class OAuthRefused(ServiceError):
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What a client asks for, and where it waits for the answer."""
+class AuthorizationRequest:
+    """What a client asks for, and where it expects the answer."""
 
     client: Client
     redirect_uri: str
@@ -168,14 +161,14 @@ class Asked:
     code_challenge: str
 
     def answer(self, **fields: str) -> str:
-        """Return where the browser takes an answer: a code, or an error."""
+        """Return the URL to redirect to with a code or an error."""
         state = {"state": self.state} if self.state else {}
         query = urlencode(fields | state | {"iss": base_url()})
         return f"{self.redirect_uri}{'&' if '?' in self.redirect_uri else '?'}{query}"
 
 
-def find_request(values: Mapping[str, str]) -> Asked:
-    """Return what a program asks for; raise `RequestBroken`."""
+def find_request(values: Mapping[str, str]) -> AuthorizationRequest:
+    """Return the request in the query of a consent page; raise `RequestBroken`."""
     client = find_client(values.get("client_id", ""))
     uri = values.get("redirect_uri", "")
     if client is None or not any(
@@ -193,32 +186,36 @@ def find_request(values: Mapping[str, str]) -> Asked:
         raise RequestBroken(f"The program asked for a token for another service than {mcp_url()}.")
     names = values.get("scope", "").split()
     scopes = tuple(scope for scope in Scope if scope in names) or DEFAULT_SCOPES
-    return Asked(client, uri, values.get("state", "")[:MAX_STATE], scopes, challenge)
+    return AuthorizationRequest(client, uri, values.get("state", "")[:MAX_STATE], scopes, challenge)
 
 
 def is_ours(values: Mapping[str, str]) -> bool:
-    """Return whether a token is wanted for this service, if it is said for which (RFC 8707)."""
+    """Return whether a requested resource, if there is one, is this service (RFC 8707)."""
     resource = values.get("resource")
     return not resource or resource.rstrip("/") in (mcp_url(), base_url())
 
 
 def add_code(
-    asked: Asked, owner: SignedIn, project_id: str | None, scopes: Iterable[Scope], days: int
+    request: AuthorizationRequest,
+    owner: SignedIn,
+    project_id: str | None,
+    scopes: Iterable[Scope],
+    days: int,
 ) -> str:
-    """Return a new code for what the person signed in allowed; raise `SessionEnded`."""
+    """Return a new code for what the signed-in person allowed; raise `SessionEnded`."""
     code = secrets.token_urlsafe(32)
     db.session.execute(delete(OAuthCode).where(OAuthCode.expires_at < clock.now()))
     account = lock_owner(owner)
     db.session.add(
         OAuthCode(
             code_hash=hash_secret(code),
-            client_hash=_hash_client(asked.client, account),
+            client_hash=_hash_client(request.client, account),
             account_id=account.id,
             made_by_id=account.id,
             project_id=project_id,
-            scopes=[str(each) for each in scopes],
-            redirect_uri=asked.redirect_uri,
-            code_challenge=asked.code_challenge,
+            scopes=[str(scope) for scope in scopes],
+            redirect_uri=request.redirect_uri,
+            code_challenge=request.code_challenge,
             token_days=days,
             expires_at=clock.now() + CODE_LIFE,
         )
@@ -228,10 +225,10 @@ def add_code(
 
 
 def take_code(values: Mapping[str, str]) -> tuple[OAuthCode, Client]:
-    """Return what a code stands for, and whose it is; raise `OAuthRefused`.
+    """Return the code that a token request presents, and its client; raise `OAuthRefused`.
 
-    A code is used up by the first who shows it, whether or not they can use it. Whoever shows it
-    again ends the token that it gave: one of the two stole it (RFC 6749, 4.1.2).
+    The first request that presents a code uses it up, even if it is rejected. A second one revokes
+    the token: one of the two stole the code (RFC 6749, 4.1.2).
     """
     if values.get("grant_type") != "authorization_code":
         raise OAuthRefused("unsupported_grant_type", "grant_type must be authorization_code.")
@@ -240,14 +237,14 @@ def take_code(values: Mapping[str, str]) -> tuple[OAuthCode, Client]:
         raise OAuthRefused("invalid_client", "This client_id was not given out here.")
     if not is_ours(values):
         raise OAuthRefused("invalid_target", f"Tokens from here are for {mcp_url()} only.")
-    shown = hash_secret(values.get("code", ""))
-    statement = delete(OAuthCode).where(OAuthCode.code_hash == shown).returning(OAuthCode)
+    code_hash = hash_secret(values.get("code", ""))
+    statement = delete(OAuthCode).where(OAuthCode.code_hash == code_hash).returning(OAuthCode)
     code = db.session.scalars(statement).one_or_none()
     if code is None and (
-        given := db.session.get(AccessToken, _name_token(shown), with_for_update=True)
+        token := db.session.get(AccessToken, _token_id(code_hash), with_for_update=True)
     ):
-        revoke_token(given)
-    if code is None or code.expires_at <= clock.now() or not _fits(code, client, values):
+        revoke_token(token)
+    if code is None or code.expires_at <= clock.now() or not _matches(code, client, values):
         raise OAuthRefused(
             "invalid_grant", "The code is used, over, or not for this client. Ask for a new one."
         )
@@ -255,7 +252,7 @@ def take_code(values: Mapping[str, str]) -> tuple[OAuthCode, Client]:
 
 
 def redeem(code: OAuthCode, client: Client) -> tuple[AccessToken, str]:
-    """Return the access token that a person allowed, with its plain text."""
+    """Return a new access token with its plain text."""
     return make_token(
         code.account_id,
         code.project_id,
@@ -264,12 +261,12 @@ def redeem(code: OAuthCode, client: Client) -> tuple[AccessToken, str]:
         code.token_days,
         code.made_by_id,
         "oauth",
-        _name_token(code.code_hash),
+        _token_id(code.code_hash),
     )
 
 
-def _name_token(code_hash: str) -> str:
-    """Return the id of the token that a code gives, to find it by when the code comes again."""
+def _token_id(code_hash: str) -> str:
+    """Return the id of a code's token, by which it is found if the code is presented again."""
     return code_hash[:ID_LENGTH]
 
 
@@ -277,9 +274,9 @@ def _hash_client(client: Client, account: Account) -> str:
     return hash_secret(f"{client.id} {account.browser_generation}")
 
 
-def _fits(code: OAuthCode, client: Client, values: Mapping[str, str]) -> bool:
+def _matches(code: OAuthCode, client: Client, values: Mapping[str, str]) -> bool:
     account = db.session.get_one(Account, code.made_by_id)
-    is_theirs = select(Project.id).where(
+    project = select(Project.id).where(
         Project.id == code.project_id, Project.account_id == code.account_id
     )
     verifier = values.get("code_verifier", "")
@@ -289,12 +286,12 @@ def _fits(code: OAuthCode, client: Client, values: Mapping[str, str]) -> bool:
         _VERIFIER.fullmatch(verifier) is not None
         and hmac.compare_digest(challenge, code.code_challenge)
         and code.client_hash == _hash_client(client, account)
-        and (code.project_id is None or db.session.scalar(is_theirs) is not None)
+        and (code.project_id is None or db.session.scalar(project) is not None)
         and code.redirect_uri == values.get("redirect_uri")
     )
 
 
-# What OAuth clients call themselves: who we are, registering, and the token.
+# The endpoints that clients call.
 
 GRANTS: dict[str, Any] = {
     "grant_types": ["authorization_code"],
@@ -306,7 +303,7 @@ GRANTS: dict[str, Any] = {
 @oauth.get("/.well-known/oauth-protected-resource")
 @oauth.get("/.well-known/oauth-protected-resource/mcp")
 def describe_resource() -> Response:
-    """Say who gives out tokens for MCP (RFC 9728)."""
+    """Describe the authorization server of `/mcp` (RFC 9728)."""
     return jsonify(
         resource=mcp_url(),
         resource_name="Testimonials",
@@ -319,7 +316,7 @@ def describe_resource() -> Response:
 
 @oauth.get("/.well-known/oauth-authorization-server")
 def describe_server() -> Response:
-    """Say where clients register and get tokens (RFC 8414)."""
+    """Describe where clients register and get tokens (RFC 8414)."""
     return jsonify(
         issuer=base_url(),
         authorization_endpoint=consent_url(),
@@ -339,25 +336,22 @@ def describe_server() -> Response:
 
 @oauth.post("/oauth/register")
 def register() -> Response:
-    """Give a program the id under which it asks people (RFC 7591)."""
-    sent = read_json_object()
-    uris = sent.get("redirect_uris")
+    """Register a client (RFC 7591)."""
+    body = read_json_object()
+    uris = body.get("redirect_uris")
     if not isinstance(uris, list) or not 0 < len(uris) <= MAX_URIS:
         raise OAuthRefused("invalid_redirect_uri", f"Send 1 to {MAX_URIS} redirect_uris.")
     if not all(map(is_redirect_uri, uris)):
         raise OAuthRefused("invalid_redirect_uri", URI_RULE)
-    name = str(sent.get("client_name") or "")
-    printable = "".join(each if each.isprintable() else " " for each in name)
-    name = " ".join(printable.split())[:MAX_NAME].strip() or UNNAMED
-    client_id = client_purpose.sign([name, list(uris)])
-    client = Client(client_id, name, tuple(uris))
-    now = int(clock.now().timestamp())
-    known = {"client_id": client.id, "client_id_issued_at": now, "client_name": client.name}
-    return _answer(GRANTS | known | {"redirect_uris": uris}, 201)
+    name = "".join(one if one.isprintable() else " " for one in str(body.get("client_name") or ""))
+    name = " ".join(name.split())[:MAX_NAME].strip() or UNNAMED
+    client_id, now = client_purpose.sign([name, uris]), int(clock.now().timestamp())
+    client = {"client_id": client_id, "client_id_issued_at": now, "client_name": name}
+    return _answer(GRANTS | client | {"redirect_uris": uris}, 201)
 
 
-_ASKED = ("grant_type", "client_id", "code", "code_verifier", "redirect_uri", "resource", "token")
-TokenRequest: Any = FormSchema.from_dict({name: fields.String(load_default="") for name in _ASKED})
+_FIELDS = ("grant_type", "client_id", "code", "code_verifier", "redirect_uri", "resource", "token")
+TokenRequest: Any = FormSchema.from_dict({name: fields.String(load_default="") for name in _FIELDS})
 
 
 @oauth.post("/oauth/token")
@@ -376,7 +370,7 @@ def give_token() -> Response:
 
 @oauth.post("/oauth/revoke")
 def revoke() -> Response:
-    """Revoke a token; whoever holds it may, and an unknown one is none either (RFC 7009)."""
+    """Revoke a token; 200 for an unknown one too (RFC 7009)."""
     with write():
         if (token := find_by_plain_text(TokenRequest().read().values["token"])) is not None:
             act_as(ActorKind.TOKEN, token.id)

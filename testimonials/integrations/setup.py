@@ -1,12 +1,11 @@
 """A whole project set up in one call, and its summary."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from marshmallow import fields
 from sqlalchemy import select
 
+from testimonials.auth.api_auth import MissingScope, OneProjectOnly
 from testimonials.auth.models import Account
 from testimonials.auth.tokens import Caller, Scope
 from testimonials.collection.models import REQUEST_STATES
@@ -16,14 +15,18 @@ from testimonials.core.extensions import db, limiter
 from testimonials.core.http.answers import Answer
 from testimonials.core.http.blueprints import agents
 from testimonials.core.http.errors import ServiceError
-from testimonials.core.http.fields import Choice, List, Number, String, Time, WholeSchema
 from testimonials.core.http.rate_limits import Limit
 from testimonials.core.http.urls import collection_page_url, project_url, wall_url, widget_page_url
-from testimonials.integrations.setup_projects import find_or_create
-from testimonials.integrations.setup_schema import MAX_BYTES, SetupResultSchema, SetupSchema
+from testimonials.integrations.setup_schema import (
+    MAX_BYTES,
+    SetupResultSchema,
+    SetupSchema,
+    SummarySchema,
+)
+from testimonials.projects.access import find_project
 from testimonials.projects.changes import CHANGES
 from testimonials.projects.models import Project, Proposal
-from testimonials.projects.projects import complete_website, make_slug
+from testimonials.projects.projects import complete_website, create_project, lock_account, make_slug
 from testimonials.projects.proposals import count_waiting, is_by, propose, withdraw
 from testimonials.projects.website import read_later
 from testimonials.testimonials.changes import TestimonialEditSchema
@@ -41,13 +44,13 @@ from testimonials.widget.embed import build_snippet
 from testimonials.widget.settings import rate
 from testimonials.widget.sightings import list_sightings
 
-# What becomes of each thing that a setup asks for: done, so already, proposed, or refused.
+# Each requested change is applied, already there, proposed, or refused.
 
 Values = dict[str, Any]
 
-# What the specification lets the account's key do; all else it proposes.
+# What the account's key applies; it proposes everything else.
 BY_KEY = {"widget", "testimonial.add"}
-# Which values say what a proposal is about, for kinds without a target.
+# The values that identify what a proposal is about, for kinds without a target.
 NAMED_BY = {"testimonial.add": ("externalId",), "form": ("name",)}
 
 
@@ -60,28 +63,30 @@ class Steps:
     already: list[Values] = field(default_factory=list)
     proposed: list[Values] = field(default_factory=list)
     refused: list[Values] = field(default_factory=list)
-    # By kind; newest first, waiting and declined ones of the caller's.
+    # The caller's waiting and declined proposals, by kind, newest first.
     earlier: dict[str, list[Proposal]] = field(default_factory=dict)
 
     def settle(
         self, section: str, kind: str, values: Values, target: str | None = None, **names: str
     ) -> None:
-        """Bring about loaded `values` of a kind; `names` are further fields of the answer."""
+        """Apply or propose the loaded `values`; `names` are further fields of the answer."""
         change = CHANGES[kind]
         now = change.read_before(self.project, target, values)
         wanted = change.schema.dump(values)
-        missing = {name: each for name, each in wanted.items() if now.get(name) != each}
+        missing = {name: value for name, value in wanted.items() if now.get(name) != value}
         step: Values = {"section": section, **names}
         if not missing:
             self.already.append(step | {"says": "As it should be."})
             return
         if kind != "testimonial.add":
             step["fields"] = list(missing)
-            values = _keep(kind, values, {*missing, *NAMED_BY.get(kind, ())})
+            fields = change.schema.fields
+            kept = {fields[name].attribute or name for name in (*missing, *NAMED_BY.get(kind, ()))}
+            values = {name: value for name, value in values.items() if name in kept}
         if self.may(kind):
             outcome = change.apply(self.project, target, values, self.caller.label)
             self.changed.append(step | outcome.result | {"says": f"{change.done}."})
-        elif self.may_propose:
+        elif self.caller.is_key or Scope.DRAFT in self.caller.scopes:
             self._propose(step, kind, values, target, wanted, missing)
         else:
             self.refuse(step, f"This needs the scope {change.scope}, or draft to propose it.")
@@ -90,10 +95,6 @@ class Steps:
         if self.caller.is_key:
             return kind in BY_KEY
         return CHANGES[kind].scope in self.caller.scopes
-
-    @property
-    def may_propose(self) -> bool:
-        return self.caller.is_key or Scope.DRAFT in self.caller.scopes
 
     def refuse(self, step: Values, why: str) -> None:
         self.refused.append(step | {"says": why})
@@ -107,26 +108,26 @@ class Steps:
         wanted: Values,
         missing: Values,
     ) -> None:
-        """Propose it, unless that waits or was declined; it replaces what waits of the same."""
+        """Propose it unless a proposal for it waits or was declined; supersede narrower ones."""
+        named = NAMED_BY.get(kind, ())
         same = [
-            each
-            for each in self._find_earlier(kind)
-            if each.target_id == target
-            and all(each.values.get(name) == wanted.get(name) for name in NAMED_BY.get(kind, ()))
+            proposal
+            for proposal in self._find_earlier(kind)
+            if proposal.target_id == target
+            and all(proposal.values.get(name) == wanted.get(name) for name in named)
         ]
-        for each in same:
-            if _covers(each.values, missing):
-                step["proposalId"] = each.id
-                if each.status == "waiting":
+        for proposal in same:
+            if _covers(proposal.values, missing):
+                step["proposalId"] = proposal.id
+                if proposal.status == "waiting":
                     self.proposed.append(step | {"says": "Still waits for the owner."})
                 else:
-                    note = f" They say: {each.note}" if each.note else ""
+                    note = f" They say: {proposal.note}" if proposal.note else ""
                     self.refuse(step, f"The owner declined this.{note}")
                 return
-        for each in same:
-            named = NAMED_BY.get(kind, ())
-            if each.status == "waiting" and each.values.keys() <= {*missing, *named}:
-                withdraw(self.caller, self.project, each.id)
+        for proposal in same:
+            if proposal.status == "waiting" and proposal.values.keys() <= {*missing, *named}:
+                withdraw(self.caller, self.project, proposal.id)
         made = propose(self.caller, self.project, kind, values, target, self.reason)
         self.proposed.append(step | {"proposalId": made.id, "says": "Waits for the owner."})
 
@@ -142,13 +143,6 @@ class Steps:
         return self.earlier[kind]
 
 
-def _keep(kind: str, values: Values, missing: Iterable[str]) -> Values:
-    """Return those loaded values that are missing, by the schema's names for them."""
-    fields = CHANGES[kind].schema.fields
-    wanted = {fields[name].attribute or name for name in missing}
-    return {name: value for name, value in values.items() if name in wanted}
-
-
 def _covers(proposed: Values, missing: Values) -> bool:
     return all(
         _covers(proposed.get(name) or {}, value)
@@ -158,21 +152,21 @@ def _covers(proposed: Values, missing: Values) -> bool:
     )
 
 
-# What a setup answers.
+# The answer of a setup.
 
 
-def summarise(steps: Steps) -> str:
+def describe_counts(steps: Steps) -> str:
     """Return the answer's message."""
     counts = {
-        "changed": steps.changed,
-        "already so": steps.already,
-        "waiting for the owner": steps.proposed,
-        "refused": steps.refused,
+        "changed": len(steps.changed),
+        "already so": len(steps.already),
+        "waiting for the owner": len(steps.proposed),
+        "refused": len(steps.refused),
     }
-    return ", ".join(f"{len(each)} {name}" for name, each in counts.items() if each) + "."
+    return ", ".join(f"{count} {name}" for name, count in counts.items() if count) + "."
 
 
-def describe_setup(steps: Steps) -> dict[str, Any]:
+def describe_setup(steps: Steps) -> Values:
     """Return what `SetupResultSchema` dumps."""
     project = steps.project
     account = db.session.get_one(Account, project.account_id)
@@ -197,9 +191,105 @@ def describe_setup(steps: Steps) -> dict[str, Any]:
     }
 
 
-# The rules of a setup: each part of it is settled by what its caller may do.
+# The project of a setup: found by the caller's external id, or created.
 
-# The parts of a body that are settled as a whole, and by which kind of change.
+
+class ProjectInTrash(ServiceError):
+    status = 409
+    meaning = "The owner deleted the project with this `externalId`."
+    remedy = "Ask them to restore it, or send another `externalId`."
+    default_message = (
+        "The project with this externalId is in the trash. The owner can restore it in the "
+        "dashboard for 7 days after it was deleted. For another project, send another externalId."
+    )
+
+
+class ExternalIdTaken(ServiceError):
+    status = 409
+    meaning = "The project has another `externalId`, or another project has this one."
+    remedy = "Send the one that `message` names, or another."
+
+
+class _CreatedMeanwhileError(Exception):
+    """Another request created the project while this one waited for the account's lock."""
+
+
+def find_or_create(
+    caller: Caller, external_id: str, project_id: str | None, values: Values, *, has_words: bool
+) -> tuple[Project, bool]:
+    """Return the locked project with this `external_id`, and whether it was created.
+
+    `values` are for a new project. The account's first project gets samples, unless `values`
+    prevent it or it `has_words` of its own. Raises what `create_project` does, `MissingScope`,
+    `OneProjectOnly`, `ProjectInTrash`, `ExternalIdTaken`, and `NotFound` for `project_id`.
+    """
+    if project_id is not None:
+        return _adopt(caller, external_id, project_id), False
+    if (project := _find(caller, external_id)) is not None:
+        return project, False
+    try:
+        # An exception releases the account's lock, for which whoever holds the project may wait.
+        with db.session.begin_nested():
+            lock_account(caller.id)
+            if _find(caller, external_id, for_update=False) is not None:
+                raise _CreatedMeanwhileError
+            return _create(caller, external_id, values, has_words=has_words), True
+    except _CreatedMeanwhileError:
+        return find_or_create(caller, external_id, None, values, has_words=has_words)
+
+
+def _find(caller: Caller, external_id: str, *, for_update: bool = True) -> Project | None:
+    query = select(Project).where(
+        Project.account_id == caller.id, Project.external_id == external_id
+    )
+    if for_update:
+        query = query.with_for_update().execution_options(populate_existing=True)
+    project = db.session.scalars(query).one_or_none()
+    if project is None:
+        return None
+    if caller.project_id not in (None, project.id):
+        raise OneProjectOnly
+    if project.deleted_at is not None:
+        raise ProjectInTrash
+    return project
+
+
+def _adopt(caller: Caller, external_id: str, project_id: str) -> Project:
+    """Return the locked project with this id, after giving it the `external_id`."""
+    project = find_project(caller, project_id, is_locked=True)
+    if project.external_id == external_id:
+        return project
+    if project.external_id is not None:
+        raise ExternalIdTaken(
+            f"This project has the externalId {project.external_id} already. Send that one."
+        )
+    other = select(Project.id).where(
+        Project.account_id == caller.id, Project.external_id == external_id
+    )
+    if db.session.scalar(other) is not None:
+        raise ExternalIdTaken("Another project of the account has this externalId.")
+    project.external_id = external_id
+    db.session.flush()
+    return project
+
+
+def _create(caller: Caller, external_id: str, values: Values, *, has_words: bool) -> Project:
+    if caller.project_id is not None:
+        raise OneProjectOnly
+    if not caller.is_key and Scope.CONFIGURE not in caller.scopes:
+        raise MissingScope(
+            "There is no project with this externalId, and making one needs the scope configure. "
+            f"The token “{caller.name}” can only suggest changes of a project that is there: send "
+            "its projectId, or ask the owner for another token."
+        )
+    project = create_project(caller.id, values, skips_samples=has_words)
+    project.external_id = external_id
+    return project
+
+
+# The steps of a setup.
+
+# The sections of a body that are settled as a whole, with the kind of change.
 _SECTIONS = (
     ("brand", "brand"),
     ("page", "page"),
@@ -216,21 +306,17 @@ class SameIdTwice(ServiceError):
 
 
 def set_up(caller: Caller, body: Values) -> Steps:
-    """Bring about what `SetupSchema` loaded, in one transaction; return what became of it."""
+    """Apply or propose what `SetupSchema` loaded, in one transaction; return the outcome."""
     testimonials = body.get("testimonials", [])
-    ids = [each["external_id"] for each in testimonials]
-    if twice := {each for each in ids if ids.count(each) > 1}:
+    ids = [values["external_id"] for values in testimonials]
+    if twice := {name for name in ids if ids.count(name) > 1}:
         message = f"These ids name more than one testimonial: {', '.join(sorted(twice))}."
         raise SameIdTwice(message, errors={"testimonials": [message]})
     words = dict(body.get("project", {}))
     if "website" in words:
         words["website"] = complete_website(words["website"])
     project, is_new = find_or_create(
-        caller,
-        body["externalId"],
-        body.get("projectId"),
-        words,
-        has_words=bool(testimonials),
+        caller, body["externalId"], body.get("projectId"), words, has_words=bool(testimonials)
     )
     steps = Steps(caller, project, body.get("reason", ""))
     slug = words.pop("slug", None)
@@ -270,11 +356,11 @@ def _settle_slug(steps: Steps, wanted: str) -> None:
 
 
 def _settle_testimonials(steps: Steps, wanted: list[Values]) -> None:
-    """Add those that aren't there, and change the others."""
+    """Add missing testimonials, and change the others."""
     if not wanted:
         return
     added: list[Testimonial] = []
-    rows = find_by_external_ids(steps.project, [each["external_id"] for each in wanted])
+    rows = find_by_external_ids(steps.project, [values["external_id"] for values in wanted])
     for values in wanted:
         name = values["external_id"]
         step = {"section": "testimonials", "externalId": name}
@@ -311,11 +397,7 @@ def _settle_samples(steps: Steps) -> None:
         steps.refuse(step, f"This needs the scope {Scope.PUBLISH}.")
 
 
-# The API's door to a setup in one call.
-
-_RESULT = SetupResultSchema()
-
-# A hundred proposals keep SQLite from other writers for a second, also when they are only tried.
+# A hundred proposals hold SQLite's write lock for a second, in a dry run too.
 SETUPS_PER_ACCOUNT = Limit("setup", 60, "for one account", for_load=True)
 
 
@@ -357,89 +439,36 @@ SETUPS_PER_ACCOUNT = Limit("setup", 60, "for one account", for_load=True)
 def set_up_project(caller: Caller, body: Values) -> Answer:
     """Set up a project.
 
-    Everything in one call, which is safe to repeat: it says what should be so, under your own
-    ``externalId`` of the project and of each testimonial, and what is left out stays as it is.
-    The answer says in ``changed`` what was done, in ``already`` what was so before, in
-    ``proposed`` what waits for the owner, and in ``refused`` what was not done and why.
+    One call, safe to repeat, describes the desired state, with your own ``externalId`` for the
+    project and each testimonial; what is left out stays as it is. The answer lists what was done
+    in ``changed``, what needed no change in ``already``, what waits for the owner in ``proposed``,
+    and what was not done, and why, in ``refused``.
 
     The account's key creates the project, changes the widget and adds testimonials at once; the
     page, the design and changes of testimonials wait for the owner as proposals. A token does at
     once what its scopes allow, and proposes the rest if it has the scope draft. A proposal that
-    waits isn't made again, nor one that the owner declined. All of it is done or, after an error,
-    nothing. A body may have 512 KiB. At most 60 calls an hour are taken for an account.
+    waits, or that the owner declined, isn't made again. After an error nothing is changed. A body
+    may have 512 KiB. The limit is 60 calls an hour for each account.
     """
     steps = set_up(caller, body)
-    return Answer(summarise(steps), _RESULT.dump(describe_setup(steps)))
+    return Answer(describe_counts(steps), SetupResultSchema().dump(describe_setup(steps)))
 
 
-# How a project stands: what an agent needs to tell its owner.
+@agents.resource("GET /v1/projects/<project_id>/summary", scope=Scope.READ, data=SummarySchema)
+def get_summary(project: Project) -> Values:
+    """Read a project's summary.
 
-
-def summarize(project: Project) -> dict[str, Any]:
-    """Return what `SummarySchema` dumps."""
+    How many testimonials and proposals wait, the rating, the states of requests by mail, and the
+    websites that show the widget.
+    """
     average, count = rate(project)
-    asked = count_states(project)
+    requests = count_states(project)
     return {
         "status": project.status,
         "testimonials": count_tabs(project.id)[project.id] | {"samples": count_samples(project.id)},
         "averageRating": average if count else None,
         "ratingCount": count,
         "proposalsWaiting": count_waiting(project.id),
-        "requests": {state: asked[state] for state in REQUEST_STATES},
+        "requests": {state: requests[state] for state in REQUEST_STATES},
         "websites": list_sightings(project.id),
     }
-
-
-# Shapes of what agents tell their owners.
-
-
-class TestimonialCountsSchema(WholeSchema):
-    """How many testimonials are in each state; `rejected` has those that authors withdrew."""
-
-    pending = Number()
-    approved = Number()
-    rejected = Number()
-    spam = Number()
-    trash = Number()
-    samples = Number()
-
-
-class WebsiteSchema(WholeSchema):
-    """A website that shows the widget."""
-
-    origin = String()
-    seenAt = Time(attribute="seen_at")
-
-
-class SummarySchema(WholeSchema):
-    """How a project stands."""
-
-    status = Choice("active", "inactive")
-    testimonials = fields.Nested(TestimonialCountsSchema)
-    averageRating = fields.Float(
-        allow_none=True,
-        metadata={
-            "description": "Of all genuine ratings, shown or not, to one decimal; null: none."
-        },
-    )
-    ratingCount = Number()
-    proposalsWaiting = Number()
-    requests = fields.Dict(
-        keys=String(),
-        values=Number(),
-        metadata={"description": "How many requests by mail are in each state."},
-    )
-    websites = List(
-        fields.Nested(WebsiteSchema),
-        description="Where the widget was seen within 90 days, last seen first.",
-    )
-
-
-@agents.resource("GET /v1/projects/<project_id>/summary", scope=Scope.READ, data=SummarySchema)
-def get_summary(project: Project) -> Values:
-    """Read how a project stands.
-
-    What waits for the owner, how many testimonials and stars there are, what came of requests by
-    mail, and which websites show the widget.
-    """
-    return summarize(project)

@@ -1,4 +1,4 @@
-"""Shapes of PUT /v1/setup."""
+"""Schemas of setups and summaries."""
 
 from marshmallow import Schema, fields
 
@@ -7,6 +7,7 @@ from testimonials.collection.forms import MAX_FORMS
 from testimonials.core.http.fields import (
     Choice,
     List,
+    Number,
     OneLine,
     StrictSchema,
     String,
@@ -46,7 +47,7 @@ class SetupDesignSchema(PageDesignSchema):
 
 
 class SetupFormSchema(FormChangeSchema):
-    """A form, which `name` says; one that isn't there yet needs a title."""
+    """A form, found by its `name`; a new one needs a title."""
 
     class Meta(StrictSchema.Meta):
         exclude = ("newName", "translations", "isOpen", "prompts")
@@ -55,23 +56,23 @@ class SetupFormSchema(FormChangeSchema):
 class SetupTestimonialSchema(TestimonialAddSchema):
     """A testimonial under an id of the caller's own."""
 
-    externalId = ExternalId(required=True, description="Your own id of it; each is stored once.")
+    externalId = ExternalId(required=True, description="Your own id for it; it is stored once.")
 
 
 class SetupSchema(StrictSchema):
-    """The body of PUT /v1/setup: what should be so. What is left out stays as it is."""
+    """The body of PUT /v1/setup: the desired state. What is left out stays as it is."""
 
     externalId = OneLine(
         EXTERNAL_ID_LENGTH,
         blank=False,
         required=True,
-        description="Your own key of the project. The first call makes it, later ones change it.",
+        description="Your own id for the project. The first call creates it, later ones update it.",
     )
     projectId = OneLine(
         24,
         blank=False,
         metadata={"pattern": "^[0-9a-f]{24}$"},
-        description="The `_id` of a project that is there already, to give it your key.",
+        description="The `_id` of an existing project, to give it your `externalId`.",
     )
     project = make_part(schemas.ProjectCreateSchema)
     brand = make_part(BrandUpdateSchema)
@@ -80,45 +81,45 @@ class SetupSchema(StrictSchema):
     forms = make_parts(
         fields.Nested(SetupFormSchema),
         MAX_FORMS,
-        metadata={"description": "Those that are not there yet are added; none is removed."},
+        metadata={"description": "Missing ones are added; none are removed."},
     )
     widget = make_part(schemas.WidgetConfigUpdateSchema)
     design = make_part(DesignUpdateSchema)
     testimonials = make_parts(
         fields.Nested(SetupTestimonialSchema),
         MAX_TESTIMONIALS,
-        metadata={"description": "Those that are not there yet are added; none is removed."},
+        metadata={"description": "Missing ones are added; none are removed."},
     )
     removeDemo = Switch(description="true: remove the samples.")
-    reason = Text(REASON_LENGTH, description="Why, for the owner who decides about the proposals.")
+    reason = Text(REASON_LENGTH, description="Why, for the owner who decides on the proposals.")
 
 
 class SetupStepSchema(Schema):
-    """One thing that was asked for, and what became of it."""
+    """One requested change and its outcome."""
 
     section = Choice(
         *("project", "brand", "page", "pageDesign", "forms", "widget", "design", "testimonials"),
         "samples",
         required=True,
     )
-    says = String(required=True, description="The same in words.")
+    says = String(required=True, description="The outcome in words.")
     fields_ = List(
         String(),
         data_key="fields",
         attribute="fields",
-        description="Names of fields, where only some are concerned.",
+        description="The affected fields, if not all of them are.",
     )
-    externalId = String(description="Of a testimonial.")
-    testimonialId = String(description="Of a testimonial.")
-    proposalId = String(description="What became of it: GET .../proposals/:proposal_id.")
+    externalId = String(description="The testimonial's.")
+    testimonialId = String(description="The testimonial's.")
+    proposalId = String(description="Its state is at GET .../proposals/:proposal_id.")
 
 
 class SetupLinksSchema(WholeSchema):
-    """Addresses to tell the owner."""
+    """URLs to give the owner."""
 
-    collectionPage = String(description="Customers write here.")
-    wall = String(description="All testimonials, in public.")
-    widgetPage = String(description="The widget by itself.")
+    collectionPage = String(description="Where customers write testimonials.")
+    wall = String(description="The public page with all testimonials.")
+    widgetPage = String(description="The widget on a page of its own.")
     dashboard = String(description="For the owner.")
     proposals = String(description="For the owner.")
 
@@ -127,11 +128,11 @@ class ClaimStateSchema(WholeSchema):
     """Whether a person has claimed the account."""
 
     isClaimed = fields.Boolean()
-    expiresAt = Time(allow_none=True, description="Unclaimed until then, the account is removed.")
+    expiresAt = Time(allow_none=True, description="When an unclaimed account is removed.")
 
 
 class SetupResultSchema(WholeSchema):
-    """What became of everything that was asked for."""
+    """The outcome of every requested change."""
 
     project = fields.Nested(schemas.ProjectSchema)
     changed = List(fields.Nested(SetupStepSchema))
@@ -141,3 +142,45 @@ class SetupResultSchema(WholeSchema):
     snippet = fields.Nested(EmbedSnippetSchema)
     links = fields.Nested(SetupLinksSchema)
     claim = fields.Nested(ClaimStateSchema)
+
+
+class TestimonialCountsSchema(WholeSchema):
+    """How many testimonials are in each state; `rejected` includes withdrawn ones."""
+
+    pending = Number()
+    approved = Number()
+    rejected = Number()
+    spam = Number()
+    trash = Number()
+    samples = Number()
+
+
+class WebsiteSchema(WholeSchema):
+    """A website that shows the widget."""
+
+    origin = String()
+    seenAt = Time(attribute="seen_at")
+
+
+class SummarySchema(WholeSchema):
+    """The state of a project."""
+
+    status = Choice("active", "inactive")
+    testimonials = fields.Nested(TestimonialCountsSchema)
+    averageRating = fields.Float(
+        allow_none=True,
+        metadata={
+            "description": "The mean of all genuine ratings, shown or not; null if there are none."
+        },
+    )
+    ratingCount = Number()
+    proposalsWaiting = Number()
+    requests = fields.Dict(
+        keys=String(),
+        values=Number(),
+        metadata={"description": "Requests by mail, by state."},
+    )
+    websites = List(
+        fields.Nested(WebsiteSchema),
+        description="Where the widget was seen within 90 days, latest first.",
+    )
