@@ -1,4 +1,4 @@
-"""Messages of MCP, and the calls of the API that they become."""
+"""MCP messages, and the API calls that they become."""
 
 import base64
 import binascii
@@ -17,10 +17,10 @@ from testimonials.core.extensions import db
 from testimonials.core.http.urls import base_url
 
 # Revision 2026-07-28 has no sessions: each request names its revision and repeats the method in
-# headers, which proxies read. Older clients begin with `initialize`; nothing is kept of it.
+# headers, for proxies. Older clients begin with `initialize`, of which nothing is stored.
 
 CURRENT = "2026-07-28"
-# Those that begin with `initialize`, newest first. Without a header, a client is of one of them.
+# Newest first. A request without a header is of one of them.
 OLDER = ("2025-11-25", "2025-06-18")
 
 VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
@@ -41,7 +41,7 @@ _ENCODED = re.compile(r"=\?base64\?(.*)\?=")
 
 
 class MessageRefused(Exception):
-    """A request that gets an error of JSON-RPC; `status` is the HTTP status in the revision."""
+    """A JSON-RPC error; `status` is its HTTP status in the current revision."""
 
     def __init__(self, code: int, message: str, data: object = None) -> None:
         super().__init__(message)
@@ -62,15 +62,14 @@ class Call:
     is_current: bool
 
     def answer(self, result: dict[str, Any]) -> dict[str, Any]:
-        """Return the message with the result, as the call's revision wants it."""
+        """Return the response in the format of the call's revision."""
         if self.is_current:
             result = {"resultType": "complete"} | result | {"_meta": SERVER_META}
         return {"jsonrpc": "2.0", "id": self.id, "result": result}
 
 
 def answer_error(call_id: object, error: MessageRefused) -> dict[str, Any]:
-    known = call_id if _is_id(call_id) else None
-    return {"jsonrpc": "2.0", "id": known, "error": error.error}
+    return {"jsonrpc": "2.0", "id": call_id if _is_id(call_id) else None, "error": error.error}
 
 
 def read_call(message: Mapping[str, Any], headers: Headers) -> Call:
@@ -79,7 +78,7 @@ def read_call(message: Mapping[str, Any], headers: Headers) -> Call:
     is_notification = "id" not in message
     is_sound = message.get("jsonrpc") == "2.0" and isinstance(params, dict)
     if not is_sound or not isinstance(method, str):
-        raise MessageRefused(INVALID_REQUEST, "This is no request of JSON-RPC 2.0.")
+        raise MessageRefused(INVALID_REQUEST, "This is not a JSON-RPC 2.0 request.")
     if not is_notification and not _is_id(message["id"]):
         raise MessageRefused(INVALID_REQUEST, "The id must be a string or a number.")
     is_current = _is_current(params, headers)
@@ -106,7 +105,7 @@ def _is_current(params: Mapping[str, Any], headers: Headers) -> bool:
 
 
 def _check_envelope(method: str, params: Mapping[str, Any], headers: Headers) -> None:
-    """Check what a request of the current revision says of itself, in its body and its headers."""
+    """Check the metadata of a request of the current revision, and the headers that repeat it."""
     meta = params.get("_meta")
     meta = meta if isinstance(meta, dict) else {}
     if missing := [key for key in (VERSION_KEY, CAPABILITIES_KEY) if key not in meta]:
@@ -117,7 +116,7 @@ def _check_envelope(method: str, params: Mapping[str, Any], headers: Headers) ->
     for header, value in expected.items():
         sent = headers.get(header)
         if sent is None or decode_header(sent.strip()) != value:
-            raise MessageRefused(HEADER_MISMATCH, f"The header {header} is not what the body says.")
+            raise MessageRefused(HEADER_MISMATCH, f"The header {header} doesn't match the body.")
     if meta[VERSION_KEY] != CURRENT:
         raise _unsupported(meta[VERSION_KEY])
 
@@ -128,11 +127,11 @@ def _unsupported(version: object) -> MessageRefused:
 
 
 def decode_header(text: str) -> str | None:
-    """Return what a header's value stands for; None if it is encoded and broken."""
-    if (found := _ENCODED.fullmatch(text)) is None:
+    """Return a header's decoded value; None if its encoding is invalid."""
+    if (match := _ENCODED.fullmatch(text)) is None:
         return text
     try:
-        return base64.b64decode(found[1], validate=True).decode()
+        return base64.b64decode(match[1], validate=True).decode()
     except (binascii.Error, UnicodeDecodeError):
         return None
 
@@ -144,13 +143,10 @@ def encode_header(text: str) -> str:
     return f"=?base64?{base64.b64encode(text.encode()).decode()}?="
 
 
-# Calls of the service by itself: a tool runs the very view that its operation has under `/v1`.
-#
-# The caller's credentials, network and limits are those of the request that asked for it.
+# Internal requests: a tool runs the view of its operation under `/v1`, with the credentials,
+# network and limits of the caller.
 
 MCP = "mcp"
-
-# The headers that the inner request takes over.
 PASSED_ON = ("Authorization", "x-service-account-id", "x-api-key")
 
 
@@ -162,21 +158,21 @@ def call_view(
     body: Mapping[str, Any] | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> Response:
-    """Return what the view of `endpoint` answers; `values` are those of its placeholders."""
+    """Return the response of the view `endpoint`; `values` are those of its URL."""
     app = current_app._get_current_object()  # type: ignore[attr-defined]
-    passed = {name: request.headers[name] for name in PASSED_ON if name in request.headers}
+    credentials = {name: request.headers[name] for name in PASSED_ON if name in request.headers}
     builder = EnvironBuilder(
         path=app.url_map.bind("").build(endpoint, dict(values or {})),
         base_url=base_url(),
         method=method,
         query_string=dict(query or {}),
         json=body,
-        headers=list((passed | dict(headers or {})).items()),
+        headers=list((credentials | dict(headers or {})).items()),
         environ_base={"REMOTE_ADDR": request.remote_addr, CALLED_BY: MCP},
     )
-    # One connection for each thread: this request waits for the other one.
+    # A thread has one connection, which the inner request needs.
     db.session.remove()
-    # A context of its own, so that neither sees the other's session and actor.
+    # A context of its own, so that neither request sees the other's session and actor.
     with app.app_context(), app.request_context(builder.get_environ()):
         response: Response = app.full_dispatch_request()
         response.get_data()
@@ -184,6 +180,6 @@ def call_view(
 
 
 def list_projects() -> dict[str, str]:
-    """Return the caller's projects: slugs by id; none if the caller may not read."""
-    found = call_view("projects.list_projects").get_json().get("data", [])
-    return {project["_id"]: project["publicPageConfig"]["slug"] for project in found}
+    """Return the slugs of the caller's projects by id; none if the caller may not read."""
+    projects = call_view("projects.list_projects").get_json().get("data", [])
+    return {project["_id"]: project["publicPageConfig"]["slug"] for project in projects}

@@ -1,7 +1,6 @@
-"""`testimonials mcp`: MCP over standard input and output, for clients that start a program.
+"""`testimonials mcp`: MCP over standard input and output, forwarded to a service's `/mcp`.
 
-It passes each message on to the service's own `/mcp`, so there is one table of tools, and it works
-with a service on any machine. It needs no instance here.
+The service may be on any machine; no instance is needed on this one.
 """
 
 import io
@@ -42,8 +41,8 @@ def mcp(url: str, token: str) -> None:
 
 
 def forward(url: str, token: str, lines: Iterable[str]) -> Iterator[dict[str, Any]]:
-    """Yield the service's answer to each line that asks for one."""
-    # What was agreed on by `initialize`; newer clients say it in each message.
+    """Yield the service's answer to each request."""
+    # Negotiated by `initialize`; newer clients send it with each message.
     version = ""
     for line in filter(str.strip, lines):
         message: dict[str, Any] = {"id": None}
@@ -52,7 +51,7 @@ def forward(url: str, token: str, lines: Iterable[str]) -> Iterator[dict[str, An
             answer = _send(url, token, _headers(message, version), line.encode())
         except messages.MessageRefused as error:
             answer = messages.answer_error(message.get("id"), error)
-        # A notification gets no answer, whatever becomes of it.
+        # A notification gets no answer, not even an error.
         if answer and "id" in message:
             version = answer.get("result", {}).get("protocolVersion", version)
             yield answer
@@ -71,7 +70,7 @@ def _read(line: str) -> dict[str, Any]:
 
 
 def _headers(message: dict[str, Any], version: str) -> dict[str, str]:
-    """Return the headers that repeat what a message says, as its revision wants them."""
+    """Return the headers that the message's revision requires."""
     params = message.get("params")
     params = params if isinstance(params, dict) else {}
     meta = params.get("_meta")
@@ -86,12 +85,12 @@ def _headers(message: dict[str, Any], version: str) -> dict[str, str]:
 
 
 def _send(url: str, token: str, headers: dict[str, str], body: bytes) -> dict[str, Any]:
-    """Return the service's answer, empty if it has none to give; raise `MessageRefused`."""
+    """Return the service's answer, which may be empty; raise `MessageRefused`."""
     from urllib.request import Request, urlopen
 
     request = Request(url, body, headers, method="POST")  # noqa: S310
     request.add_header("Content-Type", "application/json")
-    # Not sent to wherever a redirect leads.
+    # A redirect must not carry the token to another host.
     request.add_unredirected_header("Authorization", f"Bearer {token}")
     try:
         with urlopen(request, timeout=SECONDS) as response:  # noqa: S310
@@ -100,8 +99,8 @@ def _send(url: str, token: str, headers: dict[str, str], body: bytes) -> dict[st
         answer = _parse(error.read())
         if "jsonrpc" in answer:
             return answer
-        said = answer.get("message", f"The service answered {error.code} {error.reason}.")
-        raise messages.MessageRefused(UNREACHABLE, f"{url}: {said}") from None
+        message = answer.get("message", f"The service answered {error.code} {error.reason}.")
+        raise messages.MessageRefused(UNREACHABLE, f"{url}: {message}") from None
     except (OSError, ValueError, HTTPException) as error:
         raise messages.MessageRefused(UNREACHABLE, f"{url} can't be reached: {error}.") from None
 

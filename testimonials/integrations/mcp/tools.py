@@ -1,6 +1,5 @@
-"""What MCP offers: tools, made from the operations of the API, resources and prompts."""
+"""MCP's tools, which are operations of the API, and its resources and prompts."""
 
-import itertools
 import json
 import re
 from collections.abc import Mapping
@@ -23,30 +22,31 @@ from testimonials.integrations.mcp.messages import (
     list_projects,
 )
 
-# Arguments and their meaning come from the operation; here stands what helps a model choose. At
-# most 21, since every one costs each conversation a few hundred words.
+Schema = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Tool:
-    """A tool, and the `operationId` it runs; `is_destructive` if it may take something away."""
+    """A tool and the `operationId` that it runs, which documents its arguments.
+
+    There are at most 21, since each costs every conversation a few hundred words.
+    """
 
     name: str
     operation: str
     title: str
     description: str
+    # It may delete or overwrite something.
     is_destructive: bool = False
-    # It has others do something, such as a mail server.
+    # It reaches beyond this service, such as by mail.
     is_outbound: bool = False
 
 
-_FILE = Path(__file__).with_name("tools.json")
-TOOLS = tuple(Tool(**each) for each in json.loads(_FILE.read_text(encoding="utf-8")))
+def _load(name: str) -> Any:
+    return json.loads(Path(__file__).with_name(name).read_text(encoding="utf-8"))
 
 
-# Tools: operations of the API, described for language models and run as under ``/v1``.
-
-Schema = dict[str, Any]
+TOOLS = tuple(Tool(**values) for values in _load("tools.json"))
 
 PROJECT = "projectId"
 IN_PATH = "path:project_id"
@@ -55,7 +55,7 @@ PROJECT_SCHEMA = {
     "type": "string",
     "description": "Needed where there are several projects.",
 }
-# What many operations share, in fewer words than in the reference: each tool repeats it.
+# Parameters of many operations, in fewer words than in the reference, since each tool repeats them.
 SHARED: dict[str, Schema] = {
     "limit": {"type": "integer", "minimum": 1, "maximum": 100, "default": 50},
     "dryRun": {"type": "boolean", "description": "Only say what would be done."},
@@ -66,7 +66,7 @@ SHARED: dict[str, Schema] = {
 }
 # `after` pages better.
 LEFT_OUT = "offset"
-# What to do about an error besides what its message says.
+# Remedies to add to an error's message.
 ADVICE = {
     "MISSING_SCOPE": "The owner can connect you again with more, or make another access token.",
     "NOT_FOUND": "The ids are in the answers of the list tools, such as list_projects.",
@@ -75,7 +75,7 @@ ADVICE = {
 
 @dataclass(frozen=True)
 class PreparedTool:
-    """A tool with its operation; `places` says of each argument where it is sent."""
+    """A tool with its operation; `places` maps each argument to where it is sent."""
 
     tool: Tool
     endpoint: str
@@ -103,14 +103,11 @@ class PreparedTool:
 
 def list_tools(caller: Caller) -> list[dict[str, Any]]:
     """Return the tools whose operation the caller may run or propose."""
-    return [each.describe() for each in _tools().values() if may_pass(caller, each.operation)]
+    return [tool.describe() for tool in _tools().values() if may_pass(caller, tool.operation)]
 
 
 def call_tool(_: Caller, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Run a tool; return its result, which holds errors of the operation too.
-
-    Raises `MessageRefused` for an unknown tool.
-    """
+    """Run a tool and return its result or error; raise `MessageRefused` for an unknown tool."""
     tool = _tools().get(str(params.get("name")))
     arguments = params.get("arguments") or {}
     if tool is None or not isinstance(arguments, dict):
@@ -127,7 +124,7 @@ def call_tool(_: Caller, params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _find_fault(tool: PreparedTool, arguments: Mapping[str, Any]) -> str:
-    """Return what is wrong with arguments in words, where the operation couldn't say it itself."""
+    """Return a message about arguments that can't be passed to the operation, or ""."""
     if unknown := sorted(arguments.keys() - tool.places.keys()):
         known = ", ".join(tool.places) or "none"
         return f"Unknown: {', '.join(unknown)}. The arguments of this tool are: {known}."
@@ -156,7 +153,7 @@ def _run(tool: PreparedTool, arguments: Mapping[str, Any]) -> Response:
 
 
 def _write_plain(value: object) -> str:
-    """Return a value as a query or a path has it; what is no plain value is refused there."""
+    """Return a value as text for a query or path, where the operation rejects what isn't plain."""
     return value if isinstance(value, str) else dump_json(value).decode()
 
 
@@ -201,10 +198,11 @@ def _prepare(
     tool: Tool, endpoint: str, operation: Operation, described: Schema, schemas: Schema
 ) -> PreparedTool:
     properties, places, required = {}, {}, []
-    # Those by reference are headers, and what `SHARED` has.
-    own = [each for each in described["parameters"] if each.get("name", LEFT_OUT) != LEFT_OUT]
-    for parameter in own:
-        name = re.sub(r"_(\w)", lambda found: found[1].upper(), parameter["name"])
+    for parameter in described["parameters"]:
+        # Those by reference are headers, and what `SHARED` has.
+        if parameter.get("name", LEFT_OUT) == LEFT_OUT:
+            continue
+        name = re.sub(r"_(\w)", lambda match: match[1].upper(), parameter["name"])
         about = {"description": parameter["description"]} if "description" in parameter else {}
         properties[name] = SHARED.get(name) or _resolve(parameter["schema"], schemas) | about
         places[name] = f"{parameter['in']}:{parameter['name']}"
@@ -227,38 +225,40 @@ def _prepare(
 
 
 def _resolve(schema: Any, schemas: Schema) -> Any:
-    """Return a schema with what its references lead to in their places."""
+    """Return a schema with its references replaced by what they refer to."""
     if isinstance(schema, list):
-        return [_resolve(each, schemas) for each in schema]
+        return [_resolve(value, schemas) for value in schema]
     if not isinstance(schema, dict):
         return schema
-    # What tells a model nothing; the operation checks patterns anyway.
+    # Patterns don't help a model, and the operation checks them anyway.
     left_out = {"$ref"} | ({"pattern"} if isinstance(schema.get("pattern"), str) else set())
-    kept = {name: each for name, each in schema.items() if name not in left_out}
-    resolved = {name: _resolve(each, schemas) for name, each in kept.items()}
+    resolved = {
+        name: _resolve(value, schemas) for name, value in schema.items() if name not in left_out
+    }
     if "$ref" in schema:
         resolved = _resolve(schemas[schema["$ref"].rpartition("/")[2]], schemas) | resolved
     return resolved
 
 
 def _merge(schema: Schema) -> Schema:
-    """Return the schema of an object; of one that has several kinds, with their fields in words.
+    """Return the schema without a `oneOf` at the top, which many clients don't support.
 
-    Many clients take no choice between schemas at the top.
+    A description names the fields of each kind instead.
     """
-    choices = [each["properties"] for each in schema.get("oneOf", ())]
+    choices = [choice["properties"] for choice in schema.get("oneOf", ())]
     if not choices:
         return schema
-    kinds = [each["kind"]["enum"][0] for each in choices]
-    fields = [", ".join(each["values"]["properties"]) for each in choices]
-    known = "; ".join(f"{kind}: {names}" for kind, names in zip(kinds, fields, strict=True))
-    merged = {name: each for properties in choices for name, each in properties.items()}
-    merged["kind"] = {"type": "string", "enum": kinds}
+    fields = {
+        choice["kind"]["enum"][0]: ", ".join(choice["values"]["properties"]) for choice in choices
+    }
+    known = "; ".join(f"{kind}: {names}" for kind, names in fields.items())
+    merged = {name: value for choice in choices for name, value in choice.items()}
+    merged["kind"] = {"type": "string", "enum": list(fields)}
     merged["values"] = {"type": "object", "description": f"By kind: {known}."}
     return {"properties": merged, "required": ["kind", "values"]}
 
 
-# Resources: what an assistant can read without a tool: the guide, each project and its wall.
+# Resources, which an assistant reads without a tool.
 
 GUIDE = "testimonials://guide"
 ADDRESS = "testimonials://projects/"
@@ -291,12 +291,7 @@ def list_resources() -> list[dict[str, Any]]:
         "description": "What the service does, and how.",
         "mimeType": "text/plain",
     }
-    resources = [_describe(*one) for one in list_projects().items()]
-    return [guide, *itertools.chain.from_iterable(resources)]
-
-
-def _describe(project_id: str, slug: str) -> list[dict[str, Any]]:
-    return [
+    return [guide] + [
         {
             "uri": template["uriTemplate"].replace("{projectId}", project_id),
             "name": f"{template['name']}-{slug}",
@@ -304,6 +299,7 @@ def _describe(project_id: str, slug: str) -> list[dict[str, Any]]:
             "description": template["description"],
             "mimeType": template["mimeType"],
         }
+        for project_id, slug in list_projects().items()
         for template in TEMPLATES
     ]
 
@@ -313,12 +309,11 @@ def read_resource(params: Mapping[str, Any]) -> list[dict[str, Any]]:
     uri = params.get("uri")
     if not isinstance(uri, str):
         raise MessageRefused(INVALID_PARAMS, "resources/read needs a uri.")
-    found = _PROJECT.fullmatch(uri)
     if uri == GUIDE:
         answer = call_view("site.get_guide_for_agents")
-    elif found is not None:
-        endpoint = "widget.get_json_feed" if found[2] else "projects.get_project"
-        answer = call_view(endpoint, values={"project_id": found[1]})
+    elif match := _PROJECT.fullmatch(uri):
+        endpoint = "widget.get_json_feed" if match[2] else "projects.get_project"
+        answer = call_view(endpoint, values={"project_id": match[1]})
     else:
         raise MessageRefused(INVALID_PARAMS, "There is no such resource.", {"uri": uri})
     if answer.status_code != 200:
@@ -327,13 +322,9 @@ def read_resource(params: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [{"uri": uri, "mimeType": answer.mimetype, "text": answer.get_data(as_text=True)}]
 
 
-# Prompts: jobs that a person picks in their assistant, which then has the steps before it.
+# Prompts, which a person picks in their assistant. The steps name arguments in braces.
 
-
-_PROMPTS = Path(__file__).with_name("prompts.json")
-# In braces, the steps of each name its arguments.
-
-PROMPTS = {each["name"]: each for each in json.loads(_PROMPTS.read_text(encoding="utf-8"))}
+PROMPTS = {prompt["name"]: prompt for prompt in _load("prompts.json")}
 
 
 def list_prompts() -> list[dict[str, Any]]:
@@ -349,14 +340,14 @@ def get_prompt(params: Mapping[str, Any]) -> dict[str, Any]:
     if prompt is None:
         known = ", ".join(PROMPTS)
         raise MessageRefused(INVALID_PARAMS, f"There is no such prompt. There are: {known}.")
-    given = params.get("arguments") or {}
-    if not isinstance(given, dict) or not all(isinstance(each, str) for each in given.values()):
+    values = params.get("arguments") or {}
+    if not isinstance(values, dict) or not all(isinstance(value, str) for value in values.values()):
         raise MessageRefused(INVALID_PARAMS, "The arguments must be strings by name.")
-    required = [each["name"] for each in prompt["arguments"] if each["required"]]
-    if missing := [name for name in required if not given.get(name)]:
+    required = [argument["name"] for argument in prompt["arguments"] if argument["required"]]
+    if missing := [name for name in required if not values.get(name)]:
         raise MessageRefused(INVALID_PARAMS, f"Give {' and '.join(missing)}.")
-    # In one go: what a person gives may hold braces too.
+    # In one pass, since values may contain braces.
     steps = "\n".join(prompt["steps"])
-    text = re.sub(r"{(\w+)}", lambda found: given.get(found[1]) or "(not given)", steps)
+    text = re.sub(r"{(\w+)}", lambda match: values.get(match[1]) or "(not given)", steps)
     message = {"role": "user", "content": {"type": "text", "text": text}}
     return {"description": prompt["description"], "messages": [message]}
