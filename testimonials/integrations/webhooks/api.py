@@ -1,4 +1,4 @@
-"""The API's doors to events and webhooks."""
+"""The API of events and webhooks."""
 
 from flask import Response
 
@@ -14,7 +14,7 @@ from testimonials.core.http.answers import (
 from testimonials.core.http.blueprints import webhooks
 from testimonials.integrations.webhooks import endpoints, log, schemas
 from testimonials.integrations.webhooks.models import WebhookDelivery, WebhookEndpoint
-from testimonials.integrations.webhooks.payloads import list_told
+from testimonials.integrations.webhooks.payloads import list_caller_events
 from testimonials.projects.access import find_project
 from testimonials.projects.changes import Values
 from testimonials.projects.models import Project
@@ -35,17 +35,17 @@ _WEBHOOK = schemas.WebhookSchema()
 def list_events(caller: Caller, query: Values) -> Response:
     """List events.
 
-    What has happened to testimonials, requests, proposals and settings, oldest first. Whoever goes
-    on with ``after``, the ``id`` of the last event read, misses nothing. What happened again and
-    again within an hour is one event, which gets a new ``id`` each time. A change of many
-    testimonials at once is one event with their ``count``; webhooks tell of each. Events are kept
-    for a year unless the service's operator chose otherwise.
+    Events of testimonials, requests, proposals and settings, oldest first. To miss none, continue
+    with ``after``, the ``id`` of the last event you have read. Repetitions within an hour are one
+    event, which gets a new ``id`` each time. A change of many testimonials at once is one event
+    with their ``count``; webhooks send one for each. Events are kept for a year unless the
+    service's operator chose otherwise.
     """
     if query["projectId"]:
         find_project(caller, query["projectId"], is_locked=False)
-    items, following = list_told(caller, query)
-    response = answer("OK", {"items": items, "next": following})
-    add_link(response, link_to(following))
+    items, cursor = list_caller_events(caller, query)
+    response = answer("OK", {"items": items, "next": cursor})
+    add_link(response, link_to(cursor))
     return response
 
 
@@ -58,7 +58,7 @@ def list_events(caller: Caller, query: Values) -> Response:
 def list_webhooks(project: Project) -> Page:
     """List webhook endpoints.
 
-    All of the project, newest first. Their secrets are never shown again.
+    All of a project's, newest first. Their secrets are not shown again.
     """
     return Page(endpoints.list_endpoints(project), None)
 
@@ -75,13 +75,13 @@ def list_webhooks(project: Project) -> Page:
 def create_webhook(caller: Caller, project: Project, body: Values) -> Answer:
     """Add a webhook endpoint.
 
-    From now on, what happens in the project is sent there as Standard Webhooks
+    Events of the project are sent to it from now on as Standard Webhooks
     (https://www.standardwebhooks.com): a POST with ``{type, timestamp, data}``, signed with the
-    ``secret`` in this answer, which is shown only once. Any status from 200 to 299 within 15
-    seconds accepts it; otherwise it is tried again for three days, and 410 switches the endpoint
-    off. A project has at most 10, each with an address of its own. With ``"template": "build"`` it
-    is a host's build hook, called within a minute of what can change a website: once for all that
-    happened meanwhile, with ``{}`` and no signature.
+    ``secret`` in this answer, which is shown only once. A status from 200 to 299 within 15 seconds
+    accepts it; otherwise it is retried for three days, and 410 switches the endpoint off. A project
+    has at most 10 endpoints with different URLs. With ``"template": "build"`` it is a host's build
+    hook, called with ``{}`` and no signature, once for all that can change a website within a
+    minute.
     """
     keeper_id = caller.made_by_id or caller.id
     row = endpoints.add_endpoint(project, **body, created_by=caller.label, keeper_id=keeper_id)
@@ -96,7 +96,7 @@ def create_webhook(caller: Caller, project: Project, body: Values) -> Answer:
 def get_webhook(webhook: WebhookEndpoint) -> WebhookEndpoint:
     """Show a webhook endpoint.
 
-    With how it fares, without its secret.
+    Its settings and state, without its secret.
     """
     return webhook
 
@@ -113,8 +113,8 @@ def get_webhook(webhook: WebhookEndpoint) -> WebhookEndpoint:
 def update_webhook(project: Project, webhook: WebhookEndpoint, body: Values) -> None:
     """Change a webhook endpoint.
 
-    Only the fields that are sent change. Switched on again, it hears of what happens from then on;
-    ``redeliver`` sends it what it has missed.
+    Only the fields that are sent change. An endpoint that is switched on again gets new events;
+    ``redeliver`` sends those that it has missed.
     """
     endpoints.change_endpoint(project, webhook, **body)
 
@@ -128,7 +128,7 @@ def update_webhook(project: Project, webhook: WebhookEndpoint, body: Values) -> 
 def delete_webhook(project: Project, webhook: WebhookEndpoint) -> None:
     """Remove a webhook endpoint.
 
-    With its log. What waits for it is not sent.
+    Its log is deleted, and its waiting deliveries are not sent.
     """
     endpoints.remove_endpoint(project, webhook)
 
@@ -142,8 +142,8 @@ def delete_webhook(project: Project, webhook: WebhookEndpoint) -> None:
 def test_webhook(webhook: WebhookEndpoint) -> WebhookDelivery:
     """Send a test.
 
-    A ``webhook.test`` leaves within a second or two, once, also to an endpoint that is switched
-    off. The log of deliveries says what came of it.
+    A ``webhook.test`` is sent once, within a second or two, even if the endpoint is switched off.
+    The log of deliveries has the outcome.
     """
     return log.send_test(webhook)
 
@@ -157,10 +157,10 @@ def test_webhook(webhook: WebhookEndpoint) -> WebhookDelivery:
 def rotate_webhook_secret(caller: Caller, project: Project, webhook: WebhookEndpoint) -> Answer:
     """Replace the secret.
 
-    The new one is in this answer, and shown only once. For 24 hours the old one signs too, so that
-    a receiver that verifies with either loses nothing. An endpoint that is ``paused``, because
-    whoever added it is no admin any more, is kept by this: it hears of what happens from then on,
-    and only the new secret signs.
+    The new one is in this answer, and shown only once. The old one signs too for another 24 hours,
+    so that a receiver loses nothing whichever it verifies with. An endpoint that is ``paused``,
+    because whoever added it is no longer an admin, is resumed: it gets new events, signed with the
+    new secret only.
     """
     endpoints.rotate_secret(project, webhook, caller.made_by_id or caller.id)
     return Answer("Secret replaced", _WEBHOOK.dump(webhook) | {"secret": webhook.shown_secret})
@@ -176,8 +176,8 @@ def rotate_webhook_secret(caller: Caller, project: Project, webhook: WebhookEndp
 def list_deliveries(webhook: WebhookEndpoint, query: Values) -> Page:
     """List deliveries.
 
-    The log of an endpoint, newest first: what waits, and the last 100 that were accepted or given
-    up, with what was sent, each answer and its time.
+    The log of an endpoint, newest first: waiting deliveries, and the last 100 that were accepted or
+    given up, with what was sent and each response.
     """
     return log.list_deliveries(webhook, **query)
 
@@ -193,7 +193,7 @@ def list_deliveries(webhook: WebhookEndpoint, query: Values) -> Page:
 def redeliver_webhook(webhook: WebhookEndpoint, body: Values) -> Values:
     """Send again.
 
-    One delivery (``deliveryId``), or everything that has happened ``since`` a time. Each has the
-    same ``webhook-id`` as before and the data as it is now.
+    One delivery (``deliveryId``), or all events ``since`` a time. Each keeps its ``webhook-id`` and
+    has the current data.
     """
     return {"count": log.redeliver(webhook, **body)}

@@ -1,4 +1,4 @@
-"""Delivering events to webhooks: due attempts, signatures, retries."""
+"""Delivering webhooks: reading events, leasing what is due, sending and retrying it."""
 
 import logging
 import math
@@ -29,7 +29,7 @@ from testimonials.core.jobs import every_process, is_ending
 from testimonials.integrations.events import WEBHOOK_STOPPED
 from testimonials.integrations.webhooks.endpoints import (
     is_any_left,
-    may_hear,
+    is_kept,
     name_host,
     pause_left,
     send_left_mail,
@@ -46,26 +46,27 @@ from testimonials.integrations.webhooks.models import (
 from testimonials.integrations.webhooks.payloads import TEST, Message, Outcome, send, write_bodies
 from testimonials.projects.models import Project
 
-# A process leases what it sends, so that no other sends it too. When it dies, the lease runs out
-# and the delivery is sent again, with the same id: at least once.
+# A process leases what it sends. If it dies, the lease expires and another sends the delivery
+# again with the same id: at least once.
 
-# Longer than a try takes, with the slowest look-up of a name.
+# Longer than any attempt, with the slowest DNS lookup.
 LEASE = timedelta(minutes=1)
+HOUR = 3600
 DELAYS = tuple(
-    timedelta(seconds=each)
-    for each in (5, 300, 1800, *(hours * 3600 for hours in (2, 5, 10, 14, 20, 24)))
+    timedelta(seconds=seconds)
+    for seconds in (5, 300, 1800, *(hours * HOUR for hours in (2, 5, 10, 14, 20, 24)))
 )
-LONGEST = timedelta(days=3)
-# So that a row of decisions starts one build of a website.
+DEADLINE = timedelta(days=3)
+# So that several decisions in a row start one build.
 BUILD_AFTER = timedelta(seconds=30)
-# After so many tries of one about a testimonial, later ones no longer wait for it.
+# After so many attempts, later deliveries about the same testimonial no longer wait.
 TRIES_IN_ORDER = 3
-# How many at once to an endpoint that accepts nothing, so that others don't wait for it.
-MOST_TO_FAILING = 2
-# How many at once of one account: while others wait, and at all, so that a slow receiver never
-# keeps the others' from the first free place.
-MOST_OF_ACCOUNT, MOST_OF_ONE = 5, 15
-MOST_ATTEMPTS = 20
+# Concurrent deliveries to a failing endpoint, so that others don't wait for it.
+MAX_TO_FAILING = 2
+# Concurrent deliveries of one account: while others wait, and otherwise. A slow receiver never
+# takes the last free place.
+MAX_WHILE_OTHERS_WAIT, MAX_OF_ACCOUNT = 5, 15
+MAX_ATTEMPTS = 20
 # A delivery, its endpoint, and the account that both belong to.
 Due = tuple[WebhookDelivery, WebhookEndpoint, str]
 Row = dict[str, object]
@@ -74,7 +75,7 @@ GONE = "Its server answered 410 Gone."
 
 @dataclass(frozen=True)
 class Leased:
-    """A delivery that this process is to send."""
+    """A delivery that this process has leased."""
 
     delivery_id: str
     endpoint_id: str
@@ -83,56 +84,53 @@ class Leased:
 
 
 class Busy:
-    """How many are under way to each endpoint and of each account."""
+    """Deliveries under way to each endpoint and of each account."""
 
     def __init__(self, under_way: Iterable[Leased] = ()) -> None:
-        self.endpoints = Counter(each.endpoint_id for each in under_way)
-        self.accounts = Counter(each.account_id for each in under_way)
+        self.endpoints = Counter(leased.endpoint_id for leased in under_way)
+        self.accounts = Counter(leased.account_id for leased in under_way)
 
-    def has_room(self, endpoint: WebhookEndpoint, account_id: str, most: int) -> bool:
-        is_full = self.endpoints[endpoint.id] >= MOST_TO_FAILING
+    def has_room(self, endpoint: WebhookEndpoint, account_id: str, limit: int) -> bool:
+        is_full = self.endpoints[endpoint.id] >= MAX_TO_FAILING
         is_held = endpoint.failing_since is not None and is_full
-        return self.accounts[account_id] < most and not is_held
+        return self.accounts[account_id] < limit and not is_held
 
-    def list_full(self, most: int) -> list[str]:
-        return [each for each, count in self.accounts.items() if count >= most]
+    def list_full(self, limit: int) -> list[str]:
+        return [account for account, count in self.accounts.items() if count >= limit]
 
 
 def has_due(busy: Busy) -> bool:
-    """Tell whether `lease` would find anything, without a lock."""
-    query = _select_due(busy, MOST_OF_ONE).with_only_columns(WebhookDelivery.id).limit(1)
-    found = db.session.scalar(query) is not None
+    """Return whether `lease` has anything to do, without a lock."""
+    query = _select_due(busy, MAX_OF_ACCOUNT).with_only_columns(WebhookDelivery.id).limit(1)
+    is_any = db.session.scalar(query) is not None
     db.session.rollback()
-    return found
+    return is_any
 
 
-def lease(most: int, busy: Busy) -> list[Leased]:
-    """Take at most `most` of what is due; after a commit no other process sends it.
-
-    `busy` is what is under way, and counts what is taken too.
-    """
+def lease(count: int, busy: Busy) -> list[Leased]:
+    """Lease at most `count` due deliveries, and add them to `busy`."""
     taken: list[Due] = []
-    for share in (MOST_OF_ACCOUNT, MOST_OF_ONE):
-        while (wanted := most - len(taken)) > 0:
-            query = _select_due(busy, share).limit(wanted)
+    for limit in (MAX_WHILE_OTHERS_WAIT, MAX_OF_ACCOUNT):
+        while (room := count - len(taken)) > 0:
+            query = _select_due(busy, limit).limit(room)
             query = query.order_by(WebhookDelivery.next_try_at, WebhookDelivery.id)
             locked = query.with_for_update(of=WebhookDelivery, skip_locked=True)
             rows = db.session.execute(locked).all()
-            found = [(row, to, of) for row, to, of in rows if _take(row, to, of, busy, share)]
+            new = [(row, to, of) for row, to, of in rows if _take(row, to, of, busy, limit)]
             db.session.flush()
-            taken += found
-            if not found or len(rows) < wanted:
+            taken += new
+            if not new or len(rows) < room:
                 break
-        if not busy.list_full(share):
+        if not busy.list_full(limit):
             # Nobody was held back.
             break
     return _write_messages(taken)
 
 
 def _take(
-    row: WebhookDelivery, endpoint: WebhookEndpoint, account_id: str, busy: Busy, share: int
+    row: WebhookDelivery, endpoint: WebhookEndpoint, account_id: str, busy: Busy, limit: int
 ) -> bool:
-    if not busy.has_room(endpoint, account_id, share):
+    if not busy.has_room(endpoint, account_id, limit):
         return False
     busy.endpoints[endpoint.id] += 1
     busy.accounts[account_id] += 1
@@ -141,32 +139,32 @@ def _take(
     return True
 
 
-def settle(outcomes: Iterable[tuple[Leased, Outcome]]) -> None:
-    """Note what came of tries."""
-    by_id = {leased.delivery_id: (leased, outcome) for leased, outcome in outcomes}
-    endpoint_ids = {leased.endpoint_id for leased, _ in by_id.values()}
+def settle(outcomes: Sequence[tuple[Leased, Outcome]]) -> None:
+    """Write the outcomes of attempts."""
+    by_id = {leased.delivery_id: outcome for leased, outcome in outcomes}
+    endpoint_ids = {leased.endpoint_id for leased, _ in outcomes}
     # In this order, so that two processes can't deadlock.
     query = select(WebhookEndpoint).where(WebhookEndpoint.id.in_(endpoint_ids))
     query = query.order_by(WebhookEndpoint.id)
-    found = db.session.scalars(query).all()
-    is_fine = all(outcome.is_accepted for _, outcome in by_id.values())
-    if not is_fine or any(each.failing_since for each in found):
-        # Only then do they change, and other processes wait.
-        changing = query.with_for_update().execution_options(populate_existing=True)
-        found = db.session.scalars(changing).all()
-    endpoints = {each.id: each for each in found}
-    rows = select(WebhookDelivery).where(WebhookDelivery.id.in_(by_id), IS_DUE)
-    hopeless: dict[str, str] = {}
-    for row in db.session.scalars(rows).all():
-        endpoint, outcome = endpoints[row.endpoint_id], by_id[row.id][1]
+    rows = db.session.scalars(query).all()
+    is_fine = all(outcome.is_accepted for outcome in by_id.values())
+    if not is_fine or any(endpoint.failing_since for endpoint in rows):
+        # Endpoints are locked only if they will change.
+        locked = query.with_for_update().execution_options(populate_existing=True)
+        rows = db.session.scalars(locked).all()
+    endpoints = {endpoint.id: endpoint for endpoint in rows}
+    deliveries = select(WebhookDelivery).where(WebhookDelivery.id.in_(by_id), IS_DUE)
+    hopeless: dict[WebhookEndpoint, str] = {}
+    for row in db.session.scalars(deliveries).all():
+        endpoint, outcome = endpoints[row.endpoint_id], by_id[row.id]
         _note(row, endpoint, outcome)
         if reason := _find_hopeless(row, endpoint, outcome):
-            hopeless[endpoint.id] = reason
-    _stop([(endpoints[each], reason) for each, reason in hopeless.items()])
+            hopeless[endpoint] = reason
+    _stop(hopeless)
 
 
-def _select_due(busy: Busy, share: int) -> Select[WebhookDelivery, WebhookEndpoint, str]:
-    """Find what is due, but of no account that has its share already."""
+def _select_due(busy: Busy, limit: int) -> Select[WebhookDelivery, WebhookEndpoint, str]:
+    """Select due deliveries, except of accounts with `limit` under way."""
     now = clock.now()
     earlier = aliased(WebhookDelivery)
     is_behind = exists().where(
@@ -176,7 +174,7 @@ def _select_due(busy: Busy, share: int) -> Select[WebhookDelivery, WebhookEndpoi
         earlier.tries < TRIES_IN_ORDER,
         is_due(earlier),
     )
-    full = [each for each, count in busy.endpoints.items() if count >= MOST_TO_FAILING]
+    full = [endpoint for endpoint, count in busy.endpoints.items() if count >= MAX_TO_FAILING]
     is_full = WebhookEndpoint.id.in_(full) & WebhookEndpoint.failing_since.is_not(None)
     return (
         select(WebhookDelivery, WebhookEndpoint, Project.account_id)
@@ -189,21 +187,21 @@ def _select_due(busy: Busy, share: int) -> Select[WebhookDelivery, WebhookEndpoi
             or_(WebhookEndpoint.is_active, WebhookDelivery.event_type == TEST),
             Project.deleted_at.is_(None),
             ~Project.is_suspended,
-            may_hear(),
+            is_kept(),
             ~is_behind,
             ~is_full,
-            Project.account_id.not_in(busy.list_full(share)),
+            Project.account_id.not_in(busy.list_full(limit)),
         )
     )
 
 
 def _write_messages(taken: Sequence[Due]) -> list[Leased]:
     messages = []
-    ordered = sorted(taken, key=lambda each: (each[1].project_id, each[0].id))
-    for project_id, group in groupby(ordered, key=lambda each: each[1].project_id):
-        found = list(group)
-        bodies = write_bodies([row for row, _, _ in found], project_id)
-        for row, endpoint, account_id in found:
+    ordered = sorted(taken, key=lambda due: (due[1].project_id, due[0].id))
+    for project_id, group in groupby(ordered, key=lambda due: due[1].project_id):
+        of_project = list(group)
+        bodies = write_bodies([row for row, _, _ in of_project], project_id)
+        for row, endpoint, account_id in of_project:
             body = b"{}" if endpoint.template == BUILD else bodies[row.id]
             row.body = body.decode()
             message = Message(endpoint.url, row.message_id, body, _list_secrets(endpoint))
@@ -215,43 +213,43 @@ def _list_secrets(endpoint: WebhookEndpoint) -> list[str]:
     if endpoint.template == BUILD:
         return []
     until = endpoint.old_secret_until
-    is_old_valid = endpoint.old_secret and until and until > clock.now()
-    return [endpoint.secret, *([str(endpoint.old_secret)] if is_old_valid else [])]
+    if endpoint.old_secret and until and until > clock.now():
+        return [endpoint.secret, endpoint.old_secret]
+    return [endpoint.secret]
 
 
 def _note(row: WebhookDelivery, endpoint: WebhookEndpoint, outcome: Outcome) -> None:
     attempt = {"at": iso(outcome.at), "ms": outcome.ms, "status": outcome.status}
     attempt |= {"error": outcome.error, "answer": outcome.answer}
-    row.attempts = [*row.attempts, attempt][-MOST_ATTEMPTS:]
+    row.attempts = [*row.attempts, attempt][-MAX_ATTEMPTS:]
     row.leased_until = None
     if outcome.is_accepted:
         row.state = "sent"
         if endpoint.failing_since is not None:
             endpoint.failing_since = None
-            _move(endpoint, WebhookDelivery.next_try_at > clock.now(), clock.now())
+            _reschedule(endpoint, WebhookDelivery.next_try_at > clock.now(), clock.now())
     elif row.event_type == TEST or outcome.status == HTTPStatus.GONE:
         row.state = "failed"
     else:
         endpoint.failing_since = endpoint.failing_since or outcome.at
-        _plan(row, endpoint, outcome)
+        _retry(row, endpoint, outcome)
 
 
-def _plan(row: WebhookDelivery, endpoint: WebhookEndpoint, outcome: Outcome) -> None:
-    """Let a delivery be tried again after a while, or give it up after three days."""
-    now, end = clock.now(), row.created_at + LONGEST
+def _retry(row: WebhookDelivery, endpoint: WebhookEndpoint, outcome: Outcome) -> None:
+    """Schedule the next attempt of a delivery, or give it up after three days."""
+    now, end = clock.now(), row.created_at + DEADLINE
     if now >= end:
         row.state = "failed"
         return
-    asked = timedelta(seconds=min(outcome.retry_after, LONGEST.total_seconds()))
-    delay = DELAYS[min(row.tries, len(DELAYS)) - 1]
-    row.next_try_at = min(now + delay, end)
-    if asked:
-        # It is the endpoint that wants to be left alone, so this delivery and all others.
-        _move(endpoint, WebhookDelivery.next_try_at < now + asked, now + asked)
+    row.next_try_at = min(now + DELAYS[min(row.tries, len(DELAYS)) - 1], end)
+    if outcome.retry_after:
+        # The endpoint asks for this, so all its deliveries wait.
+        later = now + timedelta(seconds=min(outcome.retry_after, DEADLINE.total_seconds()))
+        _reschedule(endpoint, WebhookDelivery.next_try_at < later, later)
 
 
-def _move(endpoint: WebhookEndpoint, which: Any, time: datetime) -> None:
-    """Let all that waits for an endpoint, and meets a condition, be tried at another time."""
+def _reschedule(endpoint: WebhookEndpoint, which: Any, time: datetime) -> None:
+    """Change the time of the next attempt of an endpoint's waiting deliveries."""
     db.session.flush()
     waiting = (WebhookDelivery.endpoint_id == endpoint.id, WebhookDelivery.leased_until.is_(None))
     db.session.execute(
@@ -263,62 +261,62 @@ def _move(endpoint: WebhookEndpoint, which: Any, time: datetime) -> None:
 
 
 def _find_hopeless(row: WebhookDelivery, endpoint: WebhookEndpoint, outcome: Outcome) -> str:
-    """Return why nothing more should be sent to an endpoint, if so."""
+    """Return why an endpoint should be switched off, or ""."""
     if outcome.is_accepted or row.event_type == TEST or not endpoint.is_active:
         return ""
     if outcome.status == HTTPStatus.GONE:
         return GONE
     since = endpoint.failing_since
-    if since is None or clock.now() - since < LONGEST:
+    if since is None or clock.now() - since < DEADLINE:
         return ""
     return f"It has accepted nothing for three days. The last try: {outcome.problem}"
 
 
-def _stop(hopeless: Sequence[tuple[WebhookEndpoint, str]]) -> None:
+def _stop(hopeless: dict[WebhookEndpoint, str]) -> None:
     """Switch endpoints off, and mail their owners."""
     stopped = []
-    for endpoint, reason in hopeless:
+    for endpoint, reason in hopeless.items():
         project = db.session.get_one(Project, endpoint.project_id)
         stop_endpoint(endpoint, reason)
         send_stopped_mail(project, name_host(endpoint), reason)
         stopped.append((project, endpoint))
-    # In the order of the records, which other processes lock too.
+    # Accounts' records are locked in this order everywhere.
     for project, endpoint in sorted(stopped, key=lambda pair: (pair[0].account_id, pair[0].id)):
         record(WEBHOOK_STOPPED, project, url=name_host(endpoint))
 
 
-# The background thread of webhooks: it reads the record, and sends what is due, 20 at a time.
+# The background work: it reads the record of events and sends due deliveries.
 #
-# A receiver never holds up anything but its own deliveries: sending happens in threads without the
-# database, mail has a thread of its own, and what else this thread does gets its turn.
+# A slow receiver delays only its own deliveries: requests are sent in threads without a database
+# connection, mail has another thread, and the other work of this thread gets its turn.
 
 logger = logging.getLogger("testimonials.webhooks")
 
 EXTENSION = "testimonials_webhooks"
 AT_ONCE = 20
 READ_SECONDS = 1.0
-# How long to wait for an answer before looking for something else to send.
+# How long to wait for a response before leasing more.
 LOOK_SECONDS = 0.25
-# How long what is under way is waited for before the thread's other work.
+# How long to wait for responses before the thread's other work.
 TURN_SECONDS = 3.0
-# While so many wait for an endpoint, no more are written: the record itself keeps them.
-MOST_WAITING = 1000
+# Waiting deliveries of an endpoint; further events are read later.
+MAX_WAITING = 1000
 
 
 class Dispatcher:
-    """What this process has under way."""
+    """The deliveries that this process has under way."""
 
     def __init__(self) -> None:
         self._answers: queue.SimpleQueue[tuple[Leased, Outcome]] = queue.SimpleQueue()
         self._under_way: dict[str, Leased] = {}
-        # Kept until they are written down, also if the database fails meanwhile.
+        # Kept until they are committed, even if the database fails meanwhile.
         self._done: list[tuple[Leased, Outcome]] = []
         self._next_read = 0.0
 
     def run(self, is_ending: Callable[[], bool] = lambda: False, seconds: float = math.inf) -> None:
-        """Read and send until nothing is left to do now; commits after each step.
+        """Read and send until nothing is due; commit after each step.
 
-        What is under way after `seconds` is left to the next run, unless the process ends.
+        After `seconds` what is under way is left to the next run, unless the process ends.
         """
         is_allowed, end = may_connect(), time.monotonic() + seconds
         while True:
@@ -332,7 +330,7 @@ class Dispatcher:
                 return
 
     def _collect(self) -> None:
-        """Take the answers that have come; wait a moment for the first."""
+        """Take the outcomes that are there, after waiting a moment for the first."""
         if not self._under_way:
             return
         try:
@@ -343,28 +341,27 @@ class Dispatcher:
             return
 
     def _settle_and_lease(self, is_allowed: Check, is_ending: bool) -> None:
-        finished = {leased.delivery_id for leased, _ in self._done}
-        under_way = [each for name, each in self._under_way.items() if name not in finished]
+        done = {leased.delivery_id for leased, _ in self._done}
+        under_way = [leased for id, leased in self._under_way.items() if id not in done]
         busy = Busy(under_way)
         room = 0 if is_ending else AT_ONCE - len(under_way)
-        # Looking first, without a lock, keeps an idle service from blocking writers.
+        # Checked first without a lock, so that an idle service doesn't block writers.
         if not self._done and not (room and has_due(busy)):
             return
         with write():
             settle(self._done)
             db.session.flush()
-            leased = lease(room, busy) if room else []
+            new = lease(room, busy) if room else []
         self._done = []
-        self._under_way = {each.delivery_id: each for each in (*under_way, *leased)}
-        for each in leased:
-            arguments = (each, is_allowed)
-            threading.Thread(target=self._send, args=arguments, daemon=True).start()
+        self._under_way = {leased.delivery_id: leased for leased in (*under_way, *new)}
+        for leased in new:
+            threading.Thread(target=self._send, args=(leased, is_allowed), daemon=True).start()
 
     def _send(self, leased: Leased, is_allowed: Check) -> None:
         try:
             outcome = send(leased.message, is_allowed)
         except Exception as error:
-            # A fault of ours; without an outcome, the delivery would count as under way for ever.
+            # A bug: without an outcome the delivery would stay under way.
             log_fault(logger, "a webhook was not sent; it is tried again", error)
             outcome = Outcome(clock.now(), 0, error="It was not sent, for a reason of our own.")
         self._answers.put((leased, outcome))
@@ -372,13 +369,13 @@ class Dispatcher:
 
 @every_process("webhooks")
 def deliver_webhooks() -> None:
-    """Read and send until nothing is left to do now, or others of the thread have waited long."""
+    """Read and send until nothing is due, or for `TURN_SECONDS`."""
     kept(EXTENSION, Dispatcher).run(is_ending, TURN_SECONDS)
 
 
 def pause_endpoints() -> None:
-    """Pause the endpoints of whoever has left a project, and mail its owner; commits."""
-    # Looking first, without a lock, keeps an idle service from blocking writers.
+    """Pause the endpoints of people who have left, and mail the owners; commits."""
+    # Checked first without a lock, so that an idle service doesn't block writers.
     is_any = is_any_left()
     db.session.rollback()
     if is_any:
@@ -388,7 +385,7 @@ def pause_endpoints() -> None:
 
 
 def read_events() -> None:
-    """Write deliveries of what has happened since each endpoint was last told; commits each."""
+    """Write deliveries of new events; commits for each endpoint."""
     unread = exists().where(
         Event.project_id == WebhookEndpoint.project_id,
         Event.id > WebhookEndpoint.read_to,
@@ -401,7 +398,7 @@ def read_events() -> None:
             WebhookEndpoint.is_active,
             Project.deleted_at.is_(None),
             ~Project.is_suspended,
-            may_hear(),
+            is_kept(),
             unread,
         )
     )
@@ -413,13 +410,13 @@ def read_events() -> None:
 
 
 def _read(endpoint: WebhookEndpoint) -> None:
-    """Write deliveries and the place to go on from, unless another process has done so."""
+    """Write deliveries and `read_to`, unless another process has done so."""
     waiting = select(func.count()).where(WebhookDelivery.endpoint_id == endpoint.id, IS_DUE)
-    if (db.session.scalar(waiting) or 0) >= MOST_WAITING:
+    if (db.session.scalar(waiting) or 0) >= MAX_WAITING:
         return
     rows, read_to = _list_unread(endpoint)
     db.session.rollback()
-    # Whoever holds it is reading too, or changing it: there is another round in a second.
+    # If another process has locked it, the next round in a second reads on.
     query = (
         select(WebhookEndpoint)
         .where(
@@ -440,7 +437,7 @@ def _read(endpoint: WebhookEndpoint) -> None:
 
 
 def _settle_build(endpoint: WebhookEndpoint, rows: list[Row]) -> list[Row]:
-    """Return the one call of a build hook for all that happened; none while one waits to start."""
+    """Return one delivery to a build hook for all events; none while another waits."""
     waiting = (IS_DUE, WebhookDelivery.tries == 0, WebhookDelivery.leased_until.is_(None))
     query = select(WebhookDelivery.id).where(WebhookDelivery.endpoint_id == endpoint.id, *waiting)
     if not rows or db.session.scalar(query.limit(1)) is not None:
@@ -449,10 +446,10 @@ def _settle_build(endpoint: WebhookEndpoint, rows: list[Row]) -> list[Row]:
 
 
 def _list_unread(endpoint: WebhookEndpoint) -> tuple[list[Row], str]:
-    """Return rows of deliveries in the order of the events, and the last event that was read."""
+    """Return rows of deliveries in the order of the events, and the id of the last event."""
     rows: list[Row] = []
     now, read_to = clock.now(), endpoint.read_to
-    for event in read_after(endpoint.project_id, read_to, MOST_WAITING):
+    for event in read_after(endpoint.project_id, read_to, MAX_WAITING):
         name = EventType.known[event.type].webhook
         if name and (not endpoint.events or name in endpoint.events):
             rows.append(

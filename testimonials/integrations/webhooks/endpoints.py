@@ -1,4 +1,4 @@
-"""Webhook endpoints: adding, changing and stopping them; the mail about them."""
+"""Webhook endpoints: adding, changing and stopping them, and the mail about it."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -40,13 +40,12 @@ from testimonials.projects.access import Role, has_role
 from testimonials.projects.models import Project
 from testimonials.transfer.ownership import handed_over
 
-# `project` is locked wherever something changes.
+# Functions that change something expect `project` to be locked.
 
-MOST_ENDPOINTS = 10
-OLD_SECRET_SIGNS = timedelta(hours=24)
-MOST_BECAUSE = 200
+MAX_ENDPOINTS = 10
+OLD_SECRET_LIFE = timedelta(hours=24)
 BY_HAND = gettext_noop("It was switched off by hand.")
-# What can change what a website shows: a build hook hears of these unless it names others.
+# What can change a website: the default events of build hooks.
 BUILD_EVENTS = (
     "testimonial.approved",
     "testimonial.rejected",
@@ -59,14 +58,14 @@ BUILD_EVENTS = (
 
 class TooManyEndpoints(ServiceError):
     status = 422
-    meaning = "The project has as many webhook endpoints as it may."
+    meaning = "The project has the maximum number of webhook endpoints."
     remedy = "Remove one first."
-    default_message = f"A project has at most {MOST_ENDPOINTS} webhook endpoints. Remove one first."
+    default_message = f"A project has at most {MAX_ENDPOINTS} webhook endpoints. Remove one first."
 
 
 class EndpointPaused(ServiceError):
     status = 422
-    meaning = "Whoever added the webhook endpoint is no admin of the project any more."
+    meaning = "Whoever added the webhook endpoint is no longer an admin of the project."
     remedy = "Keep it by replacing its secret (`POST .../rotate`), or remove it."
     default_message = gettext_noop(
         "Whoever added this webhook endpoint doesn’t manage the project any more. Keep it with a "
@@ -76,13 +75,13 @@ class EndpointPaused(ServiceError):
 
 class EndpointExists(ServiceError):
     status = 409
-    meaning = "The project has a webhook endpoint with this address."
-    remedy = "Change that one; an endpoint may hear of several types of events."
+    meaning = "The project has a webhook endpoint with this URL."
+    remedy = "Change that one; an endpoint may get several types of events."
     default_message = gettext_noop("This project has a webhook endpoint with this address already.")
 
 
 def list_endpoints(project: Project | None) -> Sequence[WebhookEndpoint]:
-    """Return the endpoints of a project, or for the operator of all, newest first."""
+    """Return the endpoints of a project, or of all projects for the operator, newest first."""
     query = select(WebhookEndpoint)
     if project is not None:
         query = query.where(WebhookEndpoint.project_id == project.id)
@@ -90,14 +89,14 @@ def list_endpoints(project: Project | None) -> Sequence[WebhookEndpoint]:
 
 
 def find_endpoint(project: Project, endpoint_id: str) -> WebhookEndpoint:
-    found = find_row(WebhookEndpoint, endpoint_id, WebhookEndpoint.project_id == project.id)
-    return require_found(found, "There is no such webhook endpoint in this project.")
+    row = find_row(WebhookEndpoint, endpoint_id, WebhookEndpoint.project_id == project.id)
+    return require_found(row, "There is no such webhook endpoint in this project.")
 
 
 def get_endpoint(endpoint_id: str) -> WebhookEndpoint:
     """Return any project's endpoint, for the operator; raise `NotFound`."""
-    found = db.session.get(WebhookEndpoint, endpoint_id)
-    return require_found(found, f"There is no webhook endpoint with the id {endpoint_id}.")
+    row = db.session.get(WebhookEndpoint, endpoint_id)
+    return require_found(row, f"There is no webhook endpoint with the id {endpoint_id}.")
 
 
 def add_endpoint(
@@ -108,9 +107,9 @@ def add_endpoint(
     keeper_id: str,
     template: str = EVENT,
 ) -> WebhookEndpoint:
-    """Add an endpoint that is told of `events` (none: all) from now on, and return it.
+    """Add an endpoint that gets `events` (empty: all) from now on, and return it.
 
-    It hears as long as the account `keeper_id`, whose name is `created_by`, is an admin.
+    It gets them while the account `keeper_id`, whose name is `created_by`, is an admin.
     Raises `EndpointExists`, `TooManyEndpoints` and `ValidationFailed`.
     """
     require_reachable(url)
@@ -141,23 +140,23 @@ def change_endpoint(
 ) -> bool:
     """Change what isn't None; return whether anything changed.
 
-    An endpoint that is switched on again hears of what happens from then on. Raises
-    `EndpointExists`, `EndpointPaused` and `ValidationFailed`.
+    An endpoint that is switched on again gets new events only. Raises `EndpointExists`,
+    `EndpointPaused` and `ValidationFailed`.
     """
     if url is not None:
         require_reachable(url)
     if events is not None:
         events = _events_of(endpoint.template, events)
-    wanted = {"url": url, "events": events, "is_active": is_active}
+    values = {"url": url, "events": events, "is_active": is_active}
     changes: dict[str, Any] = {
         name: value
-        for name, value in wanted.items()
+        for name, value in values.items()
         if value is not None and getattr(endpoint, name) != value
     }
     if not changes:
         return False
     if url is not None and "url" in changes:
-        _require_new(url, [each for each in list_endpoints(project) if each is not endpoint])
+        _require_new(url, [other for other in list_endpoints(project) if other is not endpoint])
         changes["failing_since"] = None
     if changes.get("is_active"):
         require_unpaused(endpoint)
@@ -172,14 +171,14 @@ def change_endpoint(
 
 
 def _events_of(template: str, events: Sequence[str]) -> list[str]:
-    """Return what an endpoint hears of: all, for none, that a build hook has a use for."""
+    """Return `events`, with the default for a build hook."""
     return list(events or (BUILD_EVENTS if template == BUILD else ()))
 
 
 def stop_endpoint(endpoint: WebhookEndpoint, because: str) -> None:
-    """Switch an endpoint off, and give up what waits for it."""
+    """Switch an endpoint off, and give up its waiting deliveries."""
     endpoint.is_active, endpoint.failing_since = False, None
-    endpoint.switched_off_because = because[:MOST_BECAUSE]
+    endpoint.switched_off_because = because[:200]
     _mark_changed(endpoint)
     db.session.execute(
         update(WebhookDelivery)
@@ -189,15 +188,15 @@ def stop_endpoint(endpoint: WebhookEndpoint, because: str) -> None:
 
 
 def rotate_secret(project: Project, endpoint: WebhookEndpoint, account_id: str) -> None:
-    """Give the endpoint a new secret; the old one signs too for a day.
+    """Replace the secret; the old one signs too for a day.
 
-    A paused one is kept by this, for the account: it hears from now on, and only the new one signs.
+    A paused endpoint is resumed for the account, and only the new secret signs.
     """
     if is_kept := endpoint.state == "paused":
         _switch_on(project, endpoint)
         endpoint.keeper_id = account_id
     endpoint.old_secret = None if is_kept else endpoint.secret
-    endpoint.old_secret_until = None if is_kept else clock.now() + OLD_SECRET_SIGNS
+    endpoint.old_secret_until = None if is_kept else clock.now() + OLD_SECRET_LIFE
     endpoint.secret = new_secret()
     _mark_changed(endpoint)
     _record(WEBHOOK_ROTATED, project, endpoint)
@@ -209,8 +208,9 @@ def remove_endpoint(project: Project, endpoint: WebhookEndpoint) -> None:
 
 
 def copy_endpoint(endpoint: WebhookEndpoint) -> dict[str, Any]:
-    """Return what `restore_endpoint` takes, as JSON can hold it, to hear again of what waits."""
-    values = {each.name: getattr(endpoint, each.name) for each in WebhookEndpoint.__table__.columns}
+    """Return the JSON that `restore_endpoint` takes; waiting deliveries are read again."""
+    columns = WebhookEndpoint.__table__.columns
+    values = {column.name: getattr(endpoint, column.name) for column in columns}
     waiting = select(func.min(WebhookDelivery.event_id)).where(
         WebhookDelivery.endpoint_id == endpoint.id, IS_DUE, WebhookDelivery.event_type != TEST
     )
@@ -226,7 +226,7 @@ def copy_endpoint(endpoint: WebhookEndpoint) -> dict[str, Any]:
 
 
 def restore_endpoint(project: Project, values: dict[str, Any]) -> WebhookEndpoint:
-    """Bring a removed endpoint back; it is paused if whoever kept it has left by now.
+    """Restore a removed endpoint; it is paused if its keeper has left meanwhile.
 
     Raises `EndpointExists` and `TooManyEndpoints`.
     """
@@ -243,7 +243,6 @@ def restore_endpoint(project: Project, values: dict[str, Any]) -> WebhookEndpoin
 
 
 def require_unpaused(endpoint: WebhookEndpoint) -> None:
-    """Raise `EndpointPaused` for an endpoint that waits until somebody keeps it."""
     if endpoint.state == "paused":
         raise EndpointPaused
 
@@ -255,10 +254,7 @@ def find_newest_event(project_id: str) -> str:
 
 
 def require_reachable(url: str) -> None:
-    """Raise `ValidationFailed` for a URL that nothing would be sent to.
-
-    What a name leads to is looked at when something is sent.
-    """
+    """Raise `ValidationFailed` for a URL that is not allowed; names are resolved when sending."""
     if current_settings().webhook_addresses == "any":
         return
     parts = urlsplit(url)
@@ -273,24 +269,22 @@ def require_reachable(url: str) -> None:
 
 
 def _require_new(url: str, others: Sequence[WebhookEndpoint]) -> None:
-    """Raise `EndpointExists` if one of the locked project's other endpoints is called there too."""
-    if _spell_alike(url) in map(_spell_alike, [each.url for each in others]):
+    if _normalize(url) in [_normalize(other.url) for other in others]:
         raise EndpointExists
 
 
 def _require_room(project: Project, url: str) -> None:
-    there = list_endpoints(project)
-    _require_new(url, there)
-    if len(there) >= MOST_ENDPOINTS:
+    endpoints = list_endpoints(project)
+    _require_new(url, endpoints)
+    if len(endpoints) >= MAX_ENDPOINTS:
         raise TooManyEndpoints
 
 
-def _spell_alike(url: str) -> str:
-    """Return a URL as all that lead to the same address: lower case where it makes no difference,
-    without the usual port and what is never sent."""
+def _normalize(url: str) -> str:
+    """Return the URL with a lower-case host, and without the default port and the fragment."""
     parts = urlsplit(url)
-    usual = {"https": ":443", "http": ":80"}[parts.scheme]
-    host = parts.netloc.lower().removesuffix(usual)
+    port = {"https": ":443", "http": ":80"}[parts.scheme]
+    host = parts.netloc.lower().removesuffix(port)
     return parts._replace(netloc=host, path=parts.path or "/", fragment="").geturl()
 
 
@@ -313,15 +307,12 @@ def _record(type: EventType, project: Project, endpoint: WebhookEndpoint) -> Non
     record(type, project, url=name_host(endpoint))
 
 
-# The mail about webhooks.
-
-
 def send_left_mail(
     project: Project, hosts: Sequence[str], secret_until: datetime | None = None
 ) -> None:
-    """Tell the owner what waits for their word since somebody has left the project.
+    """Tell the owner what to decide since somebody has left the project.
 
-    `secret_until` is how long links that prove a purchase may be signed as before a hand-over.
+    The old secret of links that prove a purchase works until `secret_until`, if it was replaced.
     """
     lines = []
     if hosts:
@@ -348,10 +339,8 @@ def send_left_mail(
 
 
 def send_stopped_mail(project: Project, host: str, reason: str) -> None:
-    """Tell the owner that a webhook endpoint was switched off."""
-    account = db.session.get_one(Account, project.account_id)
     send_plain_mail(
-        account.email,
+        db.session.get_one(Account, project.account_id).email,
         "webhook-stopped",
         "A webhook endpoint was switched off",
         [
@@ -366,14 +355,12 @@ def send_stopped_mail(project: Project, host: str, reason: str) -> None:
     )
 
 
-# Endpoints of somebody who has left: paused until somebody who stays keeps or removes each.
+# Endpoints of somebody who has left, paused until somebody keeps or removes them. The conditions
+# are for queries that select from `project` and `webhook_endpoint`.
 
 
-def may_hear() -> ColumnElement[bool]:
-    """Return the condition that an endpoint's keeper is an admin who isn't suspended.
-
-    For queries that select from `project` and `webhook_endpoint`.
-    """
+def is_kept() -> ColumnElement[bool]:
+    """Return the condition that an endpoint's keeper is an admin who isn't suspended."""
     is_suspended = exists().where(
         Account.id == WebhookEndpoint.keeper_id, Account.suspended_at.is_not(None)
     )
@@ -381,7 +368,7 @@ def may_hear() -> ColumnElement[bool]:
 
 
 def has_left() -> ColumnElement[bool]:
-    """Return the condition that an endpoint's keeper is no admin any more, and it isn't paused."""
+    """Return the condition that an endpoint isn't paused and its keeper is no longer an admin."""
     return and_(
         WebhookEndpoint.switched_off_because.is_distinct_from(LEFT),
         ~has_role(WebhookEndpoint.keeper_id, Role.ADMIN),
@@ -390,21 +377,18 @@ def has_left() -> ColumnElement[bool]:
 
 
 def is_any_left() -> bool:
-    """Tell whether `pause_left` would find anything, without a lock."""
+    """Return whether `pause_left` has anything to do, without a lock."""
     query = select(WebhookEndpoint.id).join(Project, Project.id == WebhookEndpoint.project_id)
     return db.session.scalar(query.where(has_left()).limit(1)) is not None
 
 
 def pause_left(*conditions: ColumnElement[bool]) -> dict[Project, list[str]]:
-    """Pause the endpoints whose keepers have left; return their hosts, by project.
-
-    What waits for them is given up. The caller mails the owners.
-    """
+    """Pause the endpoints whose keepers have left; return their hosts by project, for a mail."""
     rows = db.session.execute(
         select(WebhookEndpoint, Project)
         .join(Project, Project.id == WebhookEndpoint.project_id)
         .where(has_left(), *conditions)
-        # In the order of the records, which other processes lock too.
+        # Accounts' records are locked in this order everywhere.
         .order_by(Project.account_id, WebhookEndpoint.id)
         .with_for_update(of=WebhookEndpoint, skip_locked=True)
     ).all()
@@ -412,9 +396,7 @@ def pause_left(*conditions: ColumnElement[bool]) -> dict[Project, list[str]]:
     for endpoint, project in rows:
         stop_endpoint(endpoint, LEFT)
         hosts[project].append(name_host(endpoint))
-    for project, names in hosts.items():
-        for host in names:
-            record(WEBHOOK_STOPPED, project, url=host)
+        _record(WEBHOOK_STOPPED, project, endpoint)
     return hosts
 
 

@@ -19,7 +19,7 @@ from testimonials.integrations.webhooks.models import IS_DUE, WebhookDelivery, W
 from testimonials.integrations.webhooks.payloads import TEST
 from testimonials.testimonials.models import Testimonial
 
-# How many of an endpoint are kept once they are settled.
+# Settled deliveries of each endpoint that are kept.
 KEPT = 100
 
 
@@ -33,21 +33,18 @@ class EndpointOff(ServiceError):
 def list_deliveries(
     endpoint: WebhookEndpoint, limit: int = KEPT, after: Cursor | None = None
 ) -> Page:
-    """Return a page of the log, newest first: what was sent, and what waits."""
+    """Return a page of the log, newest first."""
     query = select(WebhookDelivery).where(WebhookDelivery.endpoint_id == endpoint.id)
     return read_page(query, WebhookDelivery, limit, after)
 
 
 def find_delivery(endpoint: WebhookEndpoint, delivery_id: str) -> WebhookDelivery:
-    found = find_row(WebhookDelivery, delivery_id, WebhookDelivery.endpoint_id == endpoint.id)
-    return require_found(found, f"There is no such delivery. The last {KEPT} are kept.")
+    row = find_row(WebhookDelivery, delivery_id, WebhookDelivery.endpoint_id == endpoint.id)
+    return require_found(row, f"There is no such delivery. The last {KEPT} are kept.")
 
 
 def send_test(endpoint: WebhookEndpoint) -> WebhookDelivery:
-    """Let a test be sent within a second or two, once, also to an endpoint that is off.
-
-    Raises `EndpointPaused`.
-    """
+    """Queue a test, even if the endpoint is switched off; raise `EndpointPaused`."""
     require_unpaused(endpoint)
     return _add(endpoint, new_identifier(), TEST, None)
 
@@ -55,9 +52,9 @@ def send_test(endpoint: WebhookEndpoint) -> WebhookDelivery:
 def redeliver(
     endpoint: WebhookEndpoint, delivery_id: str | None = None, since: datetime | None = None
 ) -> int:
-    """Send a delivery again, or everything that has happened since a time; return how many.
+    """Send a delivery again, or all events since a time; return how many.
 
-    The receiver knows each by its id. Raises `EndpointPaused`, `EndpointOff` and `NotFound`.
+    Raises `EndpointPaused`, `EndpointOff` and `NotFound`.
     """
     require_unpaused(endpoint)
     if not endpoint.is_active:
@@ -67,7 +64,7 @@ def redeliver(
         _add(endpoint, row.event_id, row.event_type, row.subject)
         return 1
     start = min(endpoint.read_to, first_identifier(since or clock.now()))
-    # What waits is written anew together with the rest.
+    # Waiting deliveries are written again with the rest.
     db.session.execute(
         delete(WebhookDelivery).where(
             WebhookDelivery.endpoint_id == endpoint.id,
@@ -79,15 +76,16 @@ def redeliver(
     )
     endpoint.read_to = start
     db.session.flush()
-    is_later = Event.project_id == endpoint.project_id, Event.id > start, IS_TOLD
-    query = select(func.count()).where(*is_later)
+    query = select(func.count()).where(
+        Event.project_id == endpoint.project_id, Event.id > start, IS_TOLD
+    )
     return db.session.scalar(query) or 0
 
 
 def delete_old_deliveries(limit: int) -> int:
-    """Delete at most `limit` deliveries that are old, or past those that the log shows.
+    """Delete at most `limit` settled deliveries that are old or beyond `KEPT`; return how many.
 
-    Returns how many. Those that are kept lose the words of testimonials that are gone.
+    The others lose the words of deleted testimonials.
     """
     is_gone = ~select(Testimonial.id).where(Testimonial.id == WebhookDelivery.subject).exists()
     db.session.execute(
@@ -96,13 +94,16 @@ def delete_old_deliveries(limit: int) -> int:
         .values(body="")
         .execution_options(synchronize_session=False)
     )
-    place = func.row_number().over(
+    rank = func.row_number().over(
         partition_by=WebhookDelivery.endpoint_id, order_by=WebhookDelivery.id.desc()
     )
-    settled = select(WebhookDelivery.id, place.label("place")).where(WebhookDelivery.state != "due")
-    ranked = settled.subquery()
+    ranked = (
+        select(WebhookDelivery.id, rank.label("rank"))
+        .where(WebhookDelivery.state != "due")
+        .subquery()
+    )
     until = first_identifier(clock.expired_until(current_settings().delivery_days))
-    is_old = or_(ranked.c.place > KEPT, ranked.c.id < until)
+    is_old = or_(ranked.c.rank > KEPT, ranked.c.id < until)
     old = select(ranked.c.id).where(is_old).limit(limit)
     return delete_rows(WebhookDelivery, WebhookDelivery.id.in_(old))
 
@@ -123,13 +124,13 @@ def _add(
 
 
 def count_by_state() -> dict[str, int]:
-    """Return how many deliveries wait, were accepted and were given up, of those that are kept."""
+    """Return how many stored deliveries are in each state."""
     query = select(WebhookDelivery.state, func.count()).group_by(WebhookDelivery.state)
     return {str(state): count for state, count in db.session.execute(query)}
 
 
 def list_failing() -> Sequence[WebhookEndpoint]:
-    """Return the endpoints of all projects that accept nothing."""
-    failing = WebhookEndpoint.failing_since
-    query = select(WebhookEndpoint).where(failing.is_not(None), WebhookEndpoint.is_active)
-    return db.session.scalars(query.order_by(failing)).all()
+    """Return the failing endpoints of all projects."""
+    since = WebhookEndpoint.failing_since
+    query = select(WebhookEndpoint).where(since.is_not(None), WebhookEndpoint.is_active)
+    return db.session.scalars(query.order_by(since)).all()

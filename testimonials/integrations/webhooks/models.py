@@ -14,59 +14,58 @@ from testimonials.projects.models import Project
 
 _IS_DUE = "state = 'due'"
 STATES = ("working", "failing", "off", "paused")
-# What an endpoint gets: each event, signed; or an empty POST that starts the build of a website.
+# An endpoint gets each event, signed, or an empty POST that starts the build of a website.
 EVENT, BUILD = TEMPLATES = ("event", "build")
 # The reason that makes an endpoint `paused`.
 LEFT = gettext_noop("Whoever added it doesn’t manage the project any more.")
 
 
 class WebhookEndpoint(Base):
-    """An address that is told what happens in a project."""
+    """A URL to which the events of a project are sent."""
 
     id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
     project_id: Mapped[str] = child_of(Project.id, index=True)
     url: Mapped[str] = mapped_column(String(500))
     # One of `TEMPLATES`.
     template: Mapped[str] = mapped_column(String(10), server_default=EVENT)
-    # The types it wants; none for all.
+    # The types to send; empty for all.
     events: Mapped[list[str]] = mapped_column(JSON)
-    # Signing needs the secret itself. The one before still signs for a day.
+    # In plain text, to sign with. The old one signs too for a day.
     secret: Mapped[str]
     old_secret: Mapped[str | None]
     old_secret_until: Mapped[datetime | None] = mapped_column(Timestamp)
-    # The id of the last event of which deliveries were written.
+    # The id of the last event that was read into deliveries.
     read_to: Mapped[str]
     is_active: Mapped[bool] = mapped_column(default=True)
-    # Since when every delivery has failed.
     failing_since: Mapped[datetime | None] = mapped_column(Timestamp)
     switched_off_because: Mapped[str | None] = mapped_column(String(200))
     created_by: Mapped[str] = mapped_column(String(254))
-    # Whose role lets it hear: who added it, or kept it after these had left. No foreign key:
-    # an account that is gone has no role.
+    # Who added it, or kept it after they had left: it gets events while they are an admin. No
+    # foreign key, since a deleted account has no role.
     keeper_id: Mapped[str] = mapped_column(server_default="")
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
     updated_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
 
     @property
     def shown_secret(self) -> str | None:
-        """The secret that signs; None for a build hook, whose calls nothing signs."""
+        """The signing secret; None for a build hook, whose calls aren't signed."""
         return None if self.template == BUILD else self.secret
 
     @property
     def state(self) -> str:
-        """How it fares, as one of `STATES`; `paused` until somebody keeps or removes it."""
+        """One of `STATES`; `paused` until somebody keeps or removes it."""
         if not self.is_active:
             return "paused" if self.switched_off_because == LEFT else "off"
         return "failing" if self.failing_since else "working"
 
 
 class WebhookDelivery(Base):
-    """One message to one endpoint, until it was accepted or given up; kept for the log."""
+    """A message to an endpoint, kept for the log once it was accepted or given up."""
 
     __table_args__ = (
         Index("ix_webhook_delivery_endpoint_id_id", "endpoint_id", "id"),
         index_some("ix_webhook_delivery_due", _IS_DUE, "next_try_at", "id"),
-        # For keeping the order of those about one testimonial.
+        # Keeps deliveries about one testimonial in order.
         index_some("ix_webhook_delivery_subject", _IS_DUE, "endpoint_id", "subject", "event_id"),
     )
 
@@ -74,22 +73,22 @@ class WebhookDelivery(Base):
     endpoint_id: Mapped[str] = child_of(WebhookEndpoint.id)
     event_id: Mapped[str]
     event_type: Mapped[str] = mapped_column(String(60))
-    # The testimonial that it is about: those about one leave in order.
+    # The id of the testimonial that it is about.
     subject: Mapped[str | None]
-    # As it was last sent: made for each try, so that nothing leaves that is gone by then.
+    # As last sent: written for each attempt, so that no deleted data is sent.
     body: Mapped[str] = mapped_column(Text, default="")
     # `due`, `sent` or `failed`.
     state: Mapped[str] = mapped_column(String(10), default="due")
     tries: Mapped[int] = mapped_column(default=0)
     next_try_at: Mapped[datetime | None] = mapped_column(Timestamp)
     leased_until: Mapped[datetime | None] = mapped_column(Timestamp)
-    # Each try: `at`, `status` or `error`, `ms`, and the beginning of the `answer`.
+    # Of each attempt `at`, `ms`, `status` or `error`, and the beginning of the `answer`.
     attempts: Mapped[list[dict[str, Any]]] = mapped_column(JSON, default=list)
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
 
     @property
     def message_id(self) -> str:
-        """Its id outside, the same however often it is sent."""
+        """The receiver's id for it, the same however often it is sent."""
         return f"msg_{self.event_id}{'_' if self.subject else ''}{self.subject or ''}"
 
     @property
@@ -102,7 +101,7 @@ class WebhookDelivery(Base):
 
 
 def is_due(delivery: type[WebhookDelivery]) -> ColumnElement[bool]:
-    """Return the condition for what isn't settled, spelt as in the indexes that serve it."""
+    """Return the condition for waiting deliveries, worded as in their indexes."""
     return delivery.state == literal_column("'due'")
 
 

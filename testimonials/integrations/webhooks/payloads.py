@@ -1,4 +1,4 @@
-"""What receivers are told of an event, and one delivery on the wire (Standard Webhooks 1.0.0)."""
+"""Payloads of webhooks, and sending one (Standard Webhooks 1.0.0)."""
 
 import base64
 import email.utils
@@ -44,70 +44,68 @@ NAMES = tuple(
         key=lambda name: name.partition(".")[0],
     )
 )
-MOST_BYTES = 20_000
+MAX_BODY_BYTES = 20_000
 
 _TESTIMONIAL, _PROJECT, _PROPOSAL = VisibleTestimonialSchema(), ProjectSchema(), ProposalSchema()
 
 
-def write_bodies(told: Sequence[WebhookDelivery], project_id: str) -> dict[str, bytes]:
-    """Return the bodies of a project's deliveries, by their ids, as they are now."""
-    ids = {each.subject for each in told if each.subject}
-    rows = select(Testimonial).where(Testimonial.id.in_(ids))
-    rows = rows.options(selectinload(Testimonial.tag_rows))
-    found = {row.id: row for row in db.session.scalars(rows)} if ids else {}
+def write_bodies(deliveries: Sequence[WebhookDelivery], project_id: str) -> dict[str, bytes]:
+    """Return the bodies of a project's deliveries by id, with the current data."""
+    ids = {delivery.subject for delivery in deliveries if delivery.subject}
+    query = select(Testimonial).where(Testimonial.id.in_(ids))
+    query = query.options(selectinload(Testimonial.tag_rows))
+    testimonials = {row.id: row for row in db.session.scalars(query)} if ids else {}
     project = db.session.get(Project, project_id)
-    return {each.id: _write_body(each, project_id, found, project) for each in told}
+    return {
+        delivery.id: _write_body(delivery, project_id, testimonials, project)
+        for delivery in deliveries
+    }
 
 
 def _write_body(
-    each: WebhookDelivery, project_id: str, found: dict[str, Testimonial], project: Project | None
+    delivery: WebhookDelivery,
+    project_id: str,
+    testimonials: dict[str, Testimonial],
+    project: Project | None,
 ) -> bytes:
-    if each.event_type.startswith("testimonial."):
-        short = {"_id": each.subject, "projectId": project_id}
-        row = found.get(each.subject or "")
+    if delivery.event_type.startswith("testimonial."):
+        short = {"_id": delivery.subject, "projectId": project_id}
+        row = testimonials.get(delivery.subject or "")
         data = short if row is None else _describe(row, short)
-    elif each.event_type == PROJECT_UPDATED:
+    elif delivery.event_type == PROJECT_UPDATED:
         short = {"_id": project_id}
         data = short if project is None else _PROJECT.dump(project)
     else:
-        data, short = _describe_other(each, project_id)
-    for shown in (data, short):
-        body = dump_json(
-            {
-                "type": each.event_type,
-                "timestamp": clock.iso(find_time(each.event_id)),
-                "data": shown,
-            }
-        )
-        if len(body) < MOST_BYTES:
-            break
-    return body
+        data, short = _describe_other(delivery, project_id)
+    envelope = {"type": delivery.event_type, "timestamp": iso(find_time(delivery.event_id))}
+    body = dump_json(envelope | {"data": data})
+    return body if len(body) < MAX_BODY_BYTES else dump_json(envelope | {"data": short})
 
 
 def _describe(row: Testimonial, short: dict[str, Any]) -> dict[str, Any]:
-    """Return a testimonial, but no words that its author or the owner has taken back."""
+    """Return a testimonial without words that its author or the owner has withdrawn."""
     if row.deleted_at is not None:
         return short
     aside = {"setAside": row.set_aside} if row.set_aside else {}
     if row.status == "withdrawn":
         return short | {"status": row.status} | aside
-    shown: dict[str, Any] = _TESTIMONIAL.dump(row)
-    return shown | aside
+    values: dict[str, Any] = _TESTIMONIAL.dump(row)
+    return values | aside
 
 
 def _describe_other(
-    each: WebhookDelivery, project_id: str
+    delivery: WebhookDelivery, project_id: str
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the data of a type that is about neither a testimonial nor the project."""
+    """Return the data and its short form for events of requests and proposals, and for tests."""
     data: dict[str, Any] = {"projectId": project_id}
-    if each.event_type == TEST:
+    if delivery.event_type == TEST:
         data |= {"message": "This is a test."}
         return data, data
-    # Redelivered when the record has forgotten it: ids only.
-    event = db.session.get(Event, each.event_id)
+    # A delivery that is sent again may be older than the events that are kept.
+    event = db.session.get(Event, delivery.event_id)
     details = event.details if event else {}
-    if each.event_type == ANSWERED:
-        data |= {"testimonialId": each.subject}
+    if delivery.event_type == ANSWERED:
+        data |= {"testimonialId": delivery.subject}
         data |= {"requestId": details["request"]} if details else {}
         return data, data
     data |= {"_id": details.get("proposal")}
@@ -115,38 +113,41 @@ def _describe_other(
     return (_PROPOSAL.dump(proposal) if proposal else data), data
 
 
-# Events as the API lists them, for who reads the record without webhooks.
+# Events as the API lists them.
 
 TEAM = "The owner or a colleague"
 
 
-def list_told(caller: Caller, query: dict[str, Any]) -> tuple[list[dict[str, Any]], str | None]:
-    """Return a page of the events that the caller reaches, and the cursor of the next."""
+def list_caller_events(
+    caller: Caller, query: dict[str, Any]
+) -> tuple[list[dict[str, Any]], str | None]:
+    """Return a page of the events that the caller may read, and the cursor of the next."""
     project_id = query["projectId"] or caller.project_id
-    whose = Event.project_id == project_id if project_id else Event.account_id == caller.id
-    names = [query["type"]] if query["type"] else []
-    stored = ((type, type.webhook) for type in EventType.known.whole().values() if type.webhook)
+    types = [
+        type
+        for type in EventType.known.whole().values()
+        if type.webhook and query["type"] in ("", type.webhook)
+    ]
     events = db.session.scalars(
         select(Event)
         .where(
-            whose,
+            Event.project_id == project_id if project_id else Event.account_id == caller.id,
             Event.id > query["after"],
-            Event.type.in_([type for type, name in stored if not names or name in names]),
+            Event.type.in_(types),
             IS_TOLD,
             is_kept(),
         )
         .order_by(Event.id)
         .limit(query["limit"] + 1)
     ).all()
-    shown = events[: query["limit"]]
-    following = shown[-1].id if len(events) > len(shown) else None
-    names_of = find_token_names(caller.id).items()
-    tokens = {token_key(token_id): name for token_id, name in names_of}
-    return [_describe_event(event, tokens) for event in shown], following
+    page = events[: query["limit"]]
+    cursor = page[-1].id if len(events) > len(page) else None
+    names = {token_key(id): name for id, name in find_token_names(caller.id).items()}
+    return [_describe_event(event, names) for event in page], cursor
 
 
 def _describe_event(event: Event, names: Names) -> dict[str, Any]:
-    # Who of the team it was is not for whoever holds a token.
+    # Tokens don't learn which person it was.
     is_person = event.actor_kind == ActorKind.PERSON
     described: dict[str, Any] = {
         "id": event.id,
@@ -156,7 +157,7 @@ def _describe_event(event: Event, names: Names) -> dict[str, Any]:
             "kind": event.actor_kind,
             "name": TEAM if is_person else name_actor(event, names),
         },
-        # When it last happened; `created_at` is when an event was first counted.
+        # `created_at` is that of the first repetition, the id that of the last.
         "createdAt": iso(find_time(event.id)),
     }
     if event.testimonial_id:
@@ -171,17 +172,16 @@ def _describe_event(event: Event, names: Names) -> dict[str, Any]:
 SECRET_PREFIX = "whsec_"  # noqa: S105 - only the beginning
 SECRET_BYTES = 32
 SECONDS = 15.0
-MOST_READ = 64 * 1024
-# How much of an answer the log keeps.
-SHOWN = 1024
-# The same for an address that isn't public and a name that nobody has: an endpoint is no way to
-# learn what is inside.
+MAX_RESPONSE_BYTES = 64 * 1024
+# How much of a response the log keeps.
+LOGGED_BYTES = 1024
+# The same for private addresses and unknown names, so that endpoints can't explore the network.
 NOWHERE = "The host has no public address."
 
 
 @dataclass(frozen=True)
 class Message:
-    """What leaves for an endpoint; `secrets` are those that sign it, none for a build hook."""
+    """A request to an endpoint, signed with each of `secrets`; none for a build hook."""
 
     url: str
     id: str
@@ -191,14 +191,14 @@ class Message:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one try: the status of an answer, or an error in a sentence."""
+    """The outcome of an attempt: the status of the response, or an error in a sentence."""
 
     at: datetime
     ms: int
     status: int | None = None
     error: str | None = None
     answer: str = ""
-    # The seconds after which the receiver wants to be asked again.
+    # In seconds.
     retry_after: float = 0
 
     @property
@@ -215,15 +215,15 @@ def new_secret() -> str:
 
 
 def sign(secret: str, message_id: str, timestamp: int, body: bytes) -> str:
-    """Return one signature as the header has it."""
+    """Return one signature of the header."""
     key = base64.b64decode(secret.removeprefix(SECRET_PREFIX))
     content = b".".join((message_id.encode(), str(timestamp).encode(), body))
     return "v1," + base64.b64encode(hmac.digest(key, content, hashlib.sha256)).decode()
 
 
 def send(message: Message, is_allowed: Check, seconds: float = SECONDS) -> Outcome:
-    """Send a message once, and return what came of it; takes no connection of the database."""
-    at, begun = clock.now(), time.monotonic()
+    """Send a message once, without a database connection, and return the outcome."""
+    at, start = clock.now(), time.monotonic()
     timestamp = int(time.time())
     headers = {
         "Content-Type": "application/json",
@@ -231,7 +231,9 @@ def send(message: Message, is_allowed: Check, seconds: float = SECONDS) -> Outco
         "Connection": "close",
     }
     if message.secrets:
-        signatures = (sign(each, message.id, timestamp, message.body) for each in message.secrets)
+        signatures = (
+            sign(secret, message.id, timestamp, message.body) for secret in message.secrets
+        )
         headers |= {
             "webhook-id": message.id,
             "webhook-timestamp": str(timestamp),
@@ -242,7 +244,7 @@ def send(message: Message, is_allowed: Check, seconds: float = SECONDS) -> Outco
         answer = ask(
             message.url,
             seconds,
-            MOST_READ,
+            MAX_RESPONSE_BYTES,
             is_allowed,
             method="POST",
             headers=headers,
@@ -250,15 +252,15 @@ def send(message: Message, is_allowed: Check, seconds: float = SECONDS) -> Outco
         )
     except (AddressRefused, UrlRefused, OSError) as fault:
         error = describe_fault(fault)
-    ms = int((time.monotonic() - begun) * 1000)
+    ms = int((time.monotonic() - start) * 1000)
     if answer is None:
         return Outcome(at, ms, error=error)
-    text = answer.content[:SHOWN].decode("utf-8", "replace").replace("\0", "\ufffd")
+    text = answer.content[:LOGGED_BYTES].decode("utf-8", "replace").replace("\0", "\ufffd")
     return Outcome(at, ms, answer.status, answer=text, retry_after=read_retry_after(answer))
 
 
 def describe_fault(fault: Exception) -> str:
-    """Return why no answer came, as a sentence for the log."""
+    """Return why there was no response, as a sentence for the log."""
     if isinstance(fault, AddressRefused | UrlRefused | socket.gaierror):
         return NOWHERE
     if isinstance(fault, TimeoutError):
@@ -272,10 +274,10 @@ def describe_fault(fault: Exception) -> str:
 
 def read_retry_after(answer: Answer) -> float:
     """Return the seconds that a 429 or 503 asks for, or 0."""
-    given = answer.headers.get("Retry-After", "") if answer.status in (429, 503) else ""
-    if given.isascii() and given.isdigit():
-        return float(given[:9])
+    value = answer.headers.get("Retry-After", "") if answer.status in (429, 503) else ""
+    if value.isascii() and value.isdigit():
+        return float(value[:9])
     with suppress(*FAULTS):
-        wanted = email.utils.parsedate_to_datetime(given)
-        return max(0.0, (wanted - clock.now()).total_seconds())
+        at = email.utils.parsedate_to_datetime(value)
+        return max(0.0, (at - clock.now()).total_seconds())
     return 0.0

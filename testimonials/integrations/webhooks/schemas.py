@@ -1,4 +1,4 @@
-"""Shapes of events, webhook endpoints and deliveries in the API."""
+"""Schemas of events, webhook endpoints and deliveries."""
 
 import re
 from collections.abc import Mapping
@@ -31,11 +31,11 @@ ACTOR_KINDS = ("person", "agent", "token", "operator", "system", "visitor")
 
 
 class EventNames(RuleField, fields.List):  # type: ignore[type-arg]
-    """Names of events, each once; none for all."""
+    """Names of events without duplicates; empty for all."""
 
     rule = f"Must be a list of types of events, or [] for all: {', '.join(NAMES)}."
     about: ClassVar[Mapping[str, Any]] = {
-        "description": "The types of events that it is told of; [] for all.",
+        "description": "The types of events to send; [] for all.",
         "items": {"type": "string", "enum": list(NAMES)},
     }
 
@@ -43,13 +43,13 @@ class EventNames(RuleField, fields.List):  # type: ignore[type-arg]
         super().__init__(cls_or_instance=fields.String(), **options)
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
-        if not isinstance(value, list) or not all(each in NAMES for each in value):
+        if not isinstance(value, list) or not all(name in NAMES for name in value):
             raise self.make_error("invalid")
         return list(dict.fromkeys(value))
 
 
 class EventId(RuleField, fields.String):
-    """The id of an event, or the beginning of time."""
+    """The id of an event."""
 
     rule = "Must be the `id` of an event."
 
@@ -60,7 +60,7 @@ class EventId(RuleField, fields.String):
 
 
 class Since(RuleField, fields.DateTime):
-    """A time with its offset, as ISO 8601 has it."""
+    """An ISO 8601 time with an offset."""
 
     rule = "Must be a time such as 2026-03-12T10:00:00Z."
 
@@ -77,11 +77,11 @@ class ActorSchema(WholeSchema):
     """Who did it."""
 
     kind = Choice(*ACTOR_KINDS)
-    name = String(description="What people know them by, as activity shows it.")
+    name = String(description="Their name, as activity shows it.")
 
 
 class EventSchema(Schema):
-    """One thing that happened, to one testimonial or to `count` of them at once."""
+    """An event, about one testimonial or `count` of them."""
 
     id = String(required=True)
     type = Choice(*NAMES, required=True)
@@ -93,8 +93,6 @@ class EventSchema(Schema):
 
 
 class EventQuerySchema(StrictSchema):
-    """The query of the list of events."""
-
     after = EventId(load_default="", description="The `id` of the last event that you have read.")
     projectId = EventId(load_default="", description="Only events of this project.")
     type = Choice(*NAMES, load_default="", description="Only events of this type.")
@@ -109,7 +107,7 @@ class WebhookCreateSchema(StrictSchema):
     template = Choice(
         *TEMPLATES,
         load_default=EVENT,
-        description="`event`: it is sent each event, signed. `build`: it is a host's build hook.",
+        description="`event`: it gets each event, signed. `build`: it is a host's build hook.",
     )
 
 
@@ -120,7 +118,7 @@ class WebhookUpdateSchema(StrictSchema):
     events = EventNames()
     active = Switch(
         attribute="is_active",
-        description="false: nothing is sent. true: it hears of what happens from now on.",
+        description="false: nothing is sent. true: new events are sent from now on.",
     )
 
 
@@ -135,13 +133,13 @@ class WebhookSchema(WholeSchema):
     active = fields.Boolean(attribute="is_active")
     state = Choice(
         *STATES,
-        description="`paused`: whoever added it is no admin any more. It hears of nothing "
-        "until it is kept (`POST .../rotate`) or removed.",
+        description="`paused`: whoever added it is no longer an admin. Nothing is sent until it is "
+        "kept (`POST .../rotate`) or removed.",
     )
     failingSince = Time(
         attribute="failing_since",
         allow_none=True,
-        description="Since when every try has failed; null while all is well.",
+        description="Since when every attempt has failed; null while deliveries succeed.",
     )
     switchedOffBecause = String(attribute="switched_off_because", allow_none=True)
     createdBy = String(attribute="created_by")
@@ -152,25 +150,25 @@ class WebhookSchema(WholeSchema):
 class NewWebhookSchema(WebhookSchema):
     """A webhook endpoint with its secret, which is shown only once."""
 
-    secret = String(allow_none=True, description="Verifies what it is sent; null for a build hook.")
+    secret = String(allow_none=True, description="Verifies deliveries; null for a build hook.")
 
 
 class AttemptSchema(WholeSchema):
-    """One try of a delivery, and what came of it."""
+    """One attempt of a delivery, and its outcome."""
 
     at = String(metadata={"format": "date-time"})
     ms = Number(description="How long it took.")
     status = Number(allow_none=True)
-    error = String(allow_none=True, description="Why no answer came.")
-    answer = String(description="The first 1,024 bytes of the answer's content.")
+    error = String(allow_none=True, description="Why there was no response.")
+    answer = String(description="The first 1,024 bytes of the response.")
 
 
 class DeliverySchema(WholeSchema):
-    """One message to an endpoint."""
+    """A message to an endpoint."""
 
     _id = String(attribute="id")
     webhookId = String(attribute="endpoint_id")
-    messageId = String(attribute="message_id", description="The header `webhook-id` of each try.")
+    messageId = String(attribute="message_id", description="The header `webhook-id`.")
     eventId = String(attribute="event_id")
     type = String(attribute="event_type")
     testimonialId = String(attribute="subject", allow_none=True)
@@ -186,7 +184,7 @@ class RedeliverSchema(StrictSchema):
     """The body of POST redeliver: one of the two."""
 
     deliveryId = EventId(attribute="delivery_id", description="The `_id` of one delivery.")
-    since = Since(description="Everything that has happened since this time.")
+    since = Since(description="All events since this time.")
 
     @validates_schema
     def _require_one(self, data: dict[str, Any], **_: Any) -> None:
@@ -195,6 +193,6 @@ class RedeliverSchema(StrictSchema):
 
 
 class RedeliveredSchema(WholeSchema):
-    """How many events are told again."""
+    """How many events are sent again."""
 
     count = Number()

@@ -11,7 +11,7 @@ from testimonials.collection.request_mail import send_due_requests
 from testimonials.core.extensions import db
 from testimonials.integrations.webhooks.delivery import Dispatcher
 from testimonials.integrations.webhooks.log import delete_old_deliveries
-from testimonials.integrations.webhooks.payloads import MOST_BYTES
+from testimonials.integrations.webhooks.payloads import MAX_BODY_BYTES
 from testimonials.transfer.tables import jobs
 from tests.auth.tokens import give_token
 from tests.collection.authors.authors import Visitor
@@ -117,7 +117,7 @@ def test_the_longest_words_are_told_and_a_body_is_never_too_large(hook, receiver
     browser.post(f"/dashboard/projects/{hook.project}/inbox/proposals", data=form)
     short = {"projectId": hook.project, "_id": made["_id"]}
     assert take(hook, receiver) == [("proposal.decided", short)]
-    assert all(len(each.body.encode()) < MOST_BYTES for each in hook.deliveries())
+    assert all(len(each.body.encode()) < MAX_BODY_BYTES for each in hook.deliveries())
 
 
 def test_what_is_held_as_spam_is_told_once_it_is_released(app, hook, receiver, browser):
