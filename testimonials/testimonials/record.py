@@ -5,7 +5,7 @@ import hashlib
 import json
 import secrets
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -225,8 +225,11 @@ def begin_all() -> None:
 
 
 @job(BEGIN, "jobs", longest=timedelta(hours=1))
-def begin_record(project_id: str) -> None:
-    """Write an entry for each testimonial of a project that has none yet, with its own time."""
+def begin_record(project_id: str, asked: Sequence[str] = ()) -> None:
+    """Write an entry for each testimonial of a project that has none yet, with its own time.
+
+    `asked` are the ids of those that answer a request, as the record says that they came with.
+    """
     fill_digests(project_id)
     row = Testimonial
     is_noted = exists().where(Event.testimonial_id == row.id, Event.entry.is_not(None))
@@ -240,7 +243,7 @@ def begin_record(project_id: str) -> None:
             if project is None:
                 return
             found = select(row).where(*wanted, row.id.in_(some)).order_by(*in_order)
-            add_entries(project, db.session.scalars(found).all())
+            add_entries(project, db.session.scalars(found).all(), set(asked))
 
 
 def fill_digests(project_id: str) -> None:
@@ -262,7 +265,7 @@ def _set_digest(model: Any, id: str, digest: str) -> None:
         db.session.execute(update(model).where(model.id == id).values(digest=digest))
 
 
-def continue_record(project: Project, log: Log | None, **more: Any) -> None:
+def continue_record(project: Project, log: Log | None, asked: Sequence[str], **more: Any) -> None:
     """Begin the record of a locked project that came from elsewhere, after the head of that one.
 
     `more` is what that one doesn't say, as far as there is any.
@@ -274,11 +277,11 @@ def continue_record(project: Project, log: Log | None, **more: Any) -> None:
         entry |= {"kind": "continued", "by": "service"}
         row = {"type": "", "before": None, "created_at": clock.now(), "entry": entry}
         record_changes(project, [row], batch_id=new_identifier())
-    enqueue(BEGIN, project_id=project.id)
+    enqueue(BEGIN, project_id=project.id, asked=asked)
     db.session.flush()
 
 
-def add_entries(project: Project, rows: Sequence[Testimonial]) -> None:
+def add_entries(project: Project, rows: Sequence[Testimonial], asked: Collection[str] = ()) -> None:
     """Write what is known of testimonials of the locked project from before their record began."""
     digests = find_digests(rows)
     entries = [
@@ -286,6 +289,7 @@ def add_entries(project: Project, rows: Sequence[Testimonial]) -> None:
         | write_entry(
             row,
             "received",
+            *(["request"] if row.id in asked else []),
             hashes=digests[row.id],
             backfilled=True,
             by="author" if row.source == "public_page" else "owner",

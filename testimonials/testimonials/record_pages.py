@@ -50,7 +50,7 @@ def show_record(slug: str, testimonial_id: str) -> str:
         logo_url=image_url(page_logo_id(project)),
         row=row,
         entries=[_describe_entry(each) for each in entries],
-        proofs=entries[-1]["entry"]["proofs"] if entries else [],
+        proofs=_list_proofs(entries),
         canonical=record_url(slug, row.id, project.own_host),
         log_url=log_url(project.id),
         shown_url=url_for("wall.show_testimonial", slug=slug, testimonial_id=row.id),
@@ -129,6 +129,12 @@ def _describe_entry(told: dict[str, Any]) -> dict[str, Any]:
     entry = told["entry"]
     day = datetime.fromisoformat(entry["time"])
     return {**entry, "day": day, "earlier": told.get("words")}
+
+
+def _list_proofs(entries: list[dict[str, Any]]) -> set[str]:
+    """Return what the newest entry says, and what is told once, by the entry of an answer."""
+    told = [set(each["entry"]["proofs"]) for each in entries]
+    return set().union(*told[-1:], *(each & {"request"} for each in told))
 
 
 def _describe_key(key: SigningKey) -> dict[str, Any]:

@@ -33,6 +33,8 @@ class Differences:
 
     # The testimonials that do.
     rows: list[Row] = field(default_factory=list)
+    # Ids of those that answer a request, as the record says: the request itself may be forgotten.
+    asked: list[str] = field(default_factory=list)
     # How many ratings the record has and the archive lacks.
     missing: int = 0
     # How many were set aside and are gone, by reason.
@@ -50,14 +52,15 @@ def settle_differences(
     those of pictures, and of recordings by their testimonials.
     """
     entries, found = group_entries(log), Differences()
-    asked = {row["testimonial_id"] for row in lists["invitations"]}
     there = {row["id"] for row in lists["testimonials"]}
     kept = Counter[tuple[int, float]]()
     overdue = clock.now() - timedelta(days=OVERDUE_DAYS)
     for row in lists["testimonials"]:
         row["is_overdue"] = row["is_overdue"] and row["created_at"] <= overdue
         own = entries.get(row["id"], [])
-        if row["status"] == "demo" or _is_as_said(row, own, digests, asked):
+        if row["status"] == "demo" or _is_as_said(row, own, digests):
+            if any("request" in each["proofs"] for each in own):
+                found.asked.append(row["id"])
             continue
         found.rows.append(row)
         row.update(dict.fromkeys(AUTHORS), source="import", shows_earlier=False)
@@ -74,13 +77,11 @@ def settle_differences(
     return found
 
 
-def _is_as_said(
-    row: Row, entries: list[dict[str, Any]], digests: Mapping[str, str], asked: set[str | None]
-) -> bool:
+def _is_as_said(row: Row, entries: list[dict[str, Any]], digests: Mapping[str, str]) -> bool:
     if not entries:
         return False
     marks = {"insider": row["is_insider"], "rewarded": row["is_rewarded"]}
-    newest, proofs = entries[-1], {each for entry in entries for each in entry["proofs"]}
+    newest = entries[-1]
     proved = {"order": row["purchase_verified_at"], "email": row["email_verified_at"]}
     says = {
         "source": row["source"],
@@ -93,7 +94,6 @@ def _is_as_said(
         all(newest.get(name) == value for name, value in says.items())
         and {name for name, at in proved.items() if at} <= set(newest["proofs"])
         and all(marks[name] for name in newest.get("marks", ()))
-        and ("request" not in proofs or row["id"] in asked)
         and _is_of_then(row, entries)
         and _has_words(row, entries, digests)
     )

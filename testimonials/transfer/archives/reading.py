@@ -154,7 +154,10 @@ def _read_archive(
         digests |= _read_digests(archive)
         with refusing(_refuse_record):
             archive.differences = settle_differences(lists, archive.log, digests)
-    elif not is_believed:
+    elif is_believed:
+        answers = (row["testimonial_id"] for row in lists["invitations"])
+        archive.differences.asked = [each for each in answers if each is not None]
+    else:
         archive.differences = settle_differences(lists, Log([], {}, ""), {})
     return archive
 

@@ -112,12 +112,12 @@ def restore_project(
     )
     account.has_created_project = True
     mark_changed(project)
-    _continue_record(project, archive)
+    _continue_record(project, archive, ids)
     finish_import(restored.testimonials)
     return restored
 
 
-def _continue_record(project: Project, archive: Archive) -> None:
+def _continue_record(project: Project, archive: Archive, ids: dict[str, str]) -> None:
     differences, kept, log = archive.differences, Counter[str](), archive.log
     for row in archive.lists["keptRatings"]:
         kept[str(row["rating"])] += row["number"]
@@ -127,6 +127,7 @@ def _continue_record(project: Project, archive: Archive) -> None:
     continue_record(
         project,
         log,
+        [ids.get(each, each) for each in differences.asked],
         kept=dict(kept),
         aside=dict(differences.aside),
         differing=len(differences.rows),

@@ -14,12 +14,15 @@ from flask import Flask
 from flask.testing import FlaskClient
 
 from testimonials.auth.tokens import Scope
+from testimonials.core.jobs import run_due
 from tests.auth.browsers import mails, open_browser
 from tests.auth.tokens import give_token
-from tests.collection.requests.asking import ask, form_of, requests_to
+from tests.collection.requests.asking import ask, form_of, read_requests, requests_to
+from tests.support.commands import run_json, run_well
 from tests.support.rows import read_testimonials
 from tests.support.shapes import data_of
 from tests.support.visitors import form_token
+from tests.testimonials.moderation.test_setting_aside import decide
 
 NOTE = "Your words will be marked “Verified customer”."
 
@@ -170,3 +173,28 @@ def test_a_mailed_request_with_an_order_proves_it_too(app, client, browser, proj
     client.post("/kiln", data=sent | {"invitation": html.unescape(invitation[1])})
     (row,) = read_testimonials(app, project)
     assert row.purchase_reference == "A-17"
+
+
+def test_that_a_mailed_list_named_the_order_is_told_elsewhere_too(
+    app, client, owner, browser, project, tmp_path
+):
+    test_a_mailed_request_with_an_order_proves_it_too(app, client, browser, project)
+    (row,) = read_testimonials(app, project)
+    decide(give_token(app, owner), project, row.id, decision="approve")
+    told = "✓ The business mailed its request to this author about their order."
+    assert told in client.get(f"/kiln/{row.id}/record").text
+    # The address is forgotten; that it was asked stands in the record.
+    (asked,) = read_requests(app).values()
+    removed = f"/dashboard/projects/{project}/collect/asked/remove"
+    assert browser.post(removed, data={"id": asked.id}).status_code == 303
+    for slug, copy in (("kiln", "kiln-2"), ("kiln-2", "kiln-3")):
+        file = str(tmp_path / f"{slug}.zip")
+        run_well(app, "projects", "export", slug, file)
+        into = ("--account", owner.email, "--slug", copy)
+        brought = run_json(app, "projects", "import", file, *into)
+        assert brought["differing"] == []
+        with app.app_context():
+            run_due("jobs")
+        (row,) = read_testimonials(app, brought["_id"])
+        assert row.purchase_reference == "A-17"
+        assert told in client.get(f"/{copy}/{row.id}/record").text
