@@ -57,7 +57,7 @@ from testimonials.testimonials.history import remove_some
 from testimonials.testimonials.media.recordings import find_account_share
 from testimonials.transfer.archives.writing import (
     finish_records,
-    reading_one_moment,
+    reading_snapshot,
     write_account_archive,
 )
 
@@ -278,7 +278,7 @@ def export_account(account: str, file: Path, force: bool) -> Said:
     project that `projects import` can import.
     """
     finish_records(Project.account_id == get_account(account).id)
-    with writing_file(file, is_forced=force) as out, reading_one_moment():
+    with writing_file(file, is_forced=force) as out, reading_snapshot():
         found = get_account(account)
         write_account_archive(found, out)
     with write():

@@ -33,7 +33,7 @@ from testimonials.core.db.transactions import write
 from testimonials.core.event_lists import find_types, list_events
 from testimonials.core.text import make_printable
 from testimonials.testimonials.events import AUTHOR_ERASED, AUTHOR_EXPORTED
-from testimonials.transfer.archives.writing import reading_one_moment
+from testimonials.transfer.archives.writing import reading_snapshot
 from testimonials.transfer.privacy import count_found, describe_person
 from testimonials.transfer.tables.export import describe_event, find_names, write_events
 
@@ -120,7 +120,7 @@ def export_command(email: str, file: Path, force: bool) -> Said:
     who the address belongs to.
     """
     address = parse_email(email)
-    with writing_file(file, is_forced=force) as out, reading_one_moment():
+    with writing_file(file, is_forced=force) as out, reading_snapshot():
         found = describe_person(address)
         out.write(json.dumps(found, ensure_ascii=False, indent=1).encode())
     with write():

@@ -60,7 +60,7 @@ from testimonials.testimonials.history import remove_some
 from testimonials.testimonials.testimonials import count_by_project, count_by_status
 from testimonials.transfer.archives.reading import open_archive, storing_recordings
 from testimonials.transfer.archives.restoring import Restored, restore_project
-from testimonials.transfer.archives.writing import finish_records, reading_one_moment, write_archive
+from testimonials.transfer.archives.writing import finish_records, reading_snapshot, write_archive
 from testimonials.transfer.case_file import CASE_FILES
 from testimonials.transfer.ownership import hand_over
 from testimonials.transfer.tables.export import write_table
@@ -232,7 +232,7 @@ def export_project(project: str, file: Path, as_csv: bool, samples: bool, force:
     The zip has the settings, testimonials, history, consent and pictures.
     """
     finish_records(Project.id == get_project(project).id)
-    with writing_file(file, is_forced=force) as out, reading_one_moment():
+    with writing_file(file, is_forced=force) as out, reading_snapshot():
         found = get_project(project)
         if as_csv:
             write_table(found, out, has_samples=samples)
@@ -254,7 +254,7 @@ def case_file_command(project: str, file: Path, testimonial: str | None, force: 
     Its numbers and how they are made, who was asked, each decision, and settings over time.
     """
     fill, _ = CASE_FILES["json" if file.suffix == ".json" else "html"]
-    with writing_file(file, is_forced=force) as out, reading_one_moment():
+    with writing_file(file, is_forced=force) as out, reading_snapshot():
         found = get_project(project)
         fill(found, out, testimonial_id=testimonial)
     with write():

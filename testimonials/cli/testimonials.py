@@ -33,9 +33,9 @@ from testimonials.transfer.models import TableImport
 from testimonials.transfer.tables.columns import require_mapping
 from testimonials.transfer.tables.files import ENCODINGS
 from testimonials.transfer.tables.jobs import (
+    DEFAULT_OPTIONS,
     IMPORT,
     RUNNING,
-    USUAL,
     ImportEnded,
     find_import,
     read_file,
@@ -207,7 +207,7 @@ def _write(project_id: str, name: str, plan: Plan, *, fetches: bool) -> TableImp
             actor=ACTOR,
             file_name=name[:255],
             state=RUNNING,
-            options=USUAL | {"photos": fetches},
+            options=DEFAULT_OPTIONS | {"photos": fetches},
             total=counts[NEW],
             outcome={THERE: counts[THERE], REFUSED: counts[REFUSED]},
         )

@@ -54,7 +54,7 @@ from testimonials.testimonials.history import remove_some
 from testimonials.testimonials.media.recordings import find_account_share
 from testimonials.transfer.archives.writing import (
     finish_records,
-    reading_one_moment,
+    reading_snapshot,
     spool,
     write_account_archive,
 )
@@ -225,7 +225,7 @@ def show_data(owner: SignedIn) -> Values:
 @require_proof("download all of your data", DATA, is_download=True)
 def export_everything(owner: SignedIn) -> ResponseReturnValue:
     finish_records(Project.account_id == owner.account_id)
-    with reading_one_moment():
+    with reading_snapshot():
         file = spool(partial(write_account_archive, accounts.get_account(owner.account_id)))
     with write():
         record(events.ACCOUNT_EXPORTED, owner.account_id)
@@ -237,7 +237,7 @@ def export_everything(owner: SignedIn) -> ResponseReturnValue:
 @require_proof("download all of your data", DATA, is_download=True)
 def export_person(owner: SignedIn) -> ResponseReturnValue:
     """Send what is stored about the account's address, also in projects of others."""
-    with reading_one_moment():
+    with reading_snapshot():
         text = json.dumps(describe_person(owner.email), ensure_ascii=False, indent=1)
     with write():
         record(events.ACCOUNT_EXPORTED, owner.account_id)

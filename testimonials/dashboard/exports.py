@@ -40,7 +40,7 @@ from testimonials.transfer.archives import reading
 from testimonials.transfer.archives.restoring import restore_project
 from testimonials.transfer.archives.writing import (
     finish_records,
-    reading_one_moment,
+    reading_snapshot,
     spool,
     write_archive,
 )
@@ -124,7 +124,7 @@ def _export(
         with write(partial(find_access, owner, project_id, Role.ADMIN)) as access:
             of = Project.id == access.project.id
         finish_records(of)
-    with reading_one_moment():
+    with reading_snapshot():
         read = find_access(owner, project_id, Role.ADMIN).project
         slug, file = read.slug, spool(partial(fill, read))
     # Only now: making the file takes long, and a writing transaction would keep others waiting.

@@ -24,16 +24,12 @@ from testimonials.core.http.fields import (
 )
 from testimonials.projects.changes import Values
 from testimonials.projects.models import Project
-from testimonials.transfer.archives.writing import reading_one_moment, spool
+from testimonials.transfer.archives.writing import reading_snapshot, spool
 from testimonials.transfer.case_file import CASE_FILES, write_case_json
 from testimonials.transfer.models import TableImport
 from testimonials.transfer.tables.jobs import DONE, RUNNING, STOPPED, UNDONE, Undone, find_import
 from testimonials.transfer.tables.jobs import list_imports as list_newest
 from testimonials.transfer.tables.jobs import undo_import as take_back
-
-ID_LENGTH = 24
-
-# Shapes of the API's answers about imports.
 
 
 class ImportSchema(WholeSchema):
@@ -53,8 +49,6 @@ class ImportSchema(WholeSchema):
 
 
 class UndoImportSchema(StrictSchema):
-    """How an import is undone."""
-
     alsoChanged = Switch(
         load_default=False, description="Also remove what somebody has changed since."
     )
@@ -67,9 +61,6 @@ class UndoneImportSchema(WholeSchema):
     keptCount = Number(
         attribute="kept", description="How many stay, because they were changed since."
     )
-
-
-# The API's doors to imports: looking at them, and undoing one.
 
 
 @transfer.resource(
@@ -106,9 +97,7 @@ def undo_import(caller: Caller, project: Project, import_id: str, body: Values) 
 
 
 class CaseFileQuerySchema(StrictSchema):
-    """Of what a case file is."""
-
-    testimonial = Text(ID_LENGTH, description="The id of one testimonial. Without it, all.")
+    testimonial = Text(24, description="The id of one testimonial. Without it, all.")
 
 
 class CaseFileSchema(WholeSchema):
@@ -152,9 +141,9 @@ def get_case_file(project: Project, query: Values) -> Response:
     project_id, testimonial_id = project.id, query.get("testimonial")
     is_page = request.accept_mimetypes.best_match(("application/json", "text/html")) == "text/html"
     fill, kind = CASE_FILES["html"] if is_page else (_write_wrapped, "application/json")
-    with reading_one_moment():
-        found = db.session.get_one(Project, project_id)
-        file = spool(partial(fill, found, testimonial_id=testimonial_id))
+    with reading_snapshot():
+        project = db.session.get_one(Project, project_id)
+        file = spool(partial(fill, project, testimonial_id=testimonial_id))
     etag = hashlib.file_digest(file, "sha256").hexdigest()[:20]
     file.seek(0)
     response = send_file(file, kind, etag=etag, conditional=True)

@@ -1,4 +1,4 @@
-"""The case file of a project or of one testimonial: what happened, and how its numbers are made."""
+"""The case file of a project or a testimonial: what happened, and how its numbers are made."""
 
 from array import array
 from collections import Counter, defaultdict
@@ -47,11 +47,11 @@ Members = Iterator[tuple[str, Any]]
 Row = dict[str, Any]
 
 FORMAT, VERSION = "testimonials-case-file", 1
-# What changes of settings are about.
+# The first parts of types of events that change settings.
 SUBJECTS = ("project", "page", "widget", "form", "domain", "purchases", "proposal")
-# The first of these ends the wait of what came in.
+# The first of these is the first decision about a testimonial.
 DECISIONS = ("approve", "reject", SET_ASIDE, "spam")
-# Who was asked, as the columns of the list.
+# Columns of requests that a list counts.
 COUNTED = ("sent_at", "opened_at", "declined_at", "answered_at")
 NOTES = {
     "numbers": (
@@ -82,15 +82,15 @@ NOTES = {
 
 
 def write_case_json(project: Project, out: IO[bytes], testimonial_id: str | None = None) -> None:
-    """Write the case file as JSON, of one testimonial or of all; raise `NotFound`.
+    """Write the case file of one testimonial or of all as JSON; raise `NotFound`.
 
-    Only a part of it is in memory at a time, so `reading_one_moment` makes it consistent.
+    Only part of it is in memory at a time; call it within `reading_snapshot`.
     """
     write_members(_describe(project, testimonial_id), out)
 
 
 def write_case_html(project: Project, out: IO[bytes], testimonial_id: str | None = None) -> None:
-    """Write the same as a page to read and to print, which needs no other file."""
+    """Write the same as a self-contained page to read and to print."""
     template = current_app.jinja_env.get_template("transfer/case_file.html")
     pieces = template.stream(case=dict(_describe(project, testimonial_id)), compare=_compare_all)
     pieces.enable_buffering(500)
@@ -104,14 +104,14 @@ CASE_FILES: dict[str, tuple[Callable[..., None], str]] = {
 
 
 def _describe(project: Project, testimonial_id: str | None) -> Members:
-    """Yield the members in their order; what is long is an iterator, which is read once."""
+    """Yield the members in their order; the long ones are iterators."""
     if testimonial_id is not None:
         find_testimonial(project, testimonial_id)
     settings = current_settings()
     yield "format", FORMAT
     yield "version", VERSION
     yield "program", __version__
-    # The day, so that what hasn't changed is the same file.
+    # Only the day, so that the file stays the same while nothing changes.
     yield "day", clock.now().date().isoformat()
     yield "testimonial", testimonial_id
     kept = NOTES["kept"] % (settings.activity_days, settings.request_days)
@@ -160,7 +160,7 @@ def _describe_kept(project: Project) -> Iterator[Row]:
 def _describe_stars(
     project: Project, testimonial_id: str | None, gone: Mapping[str, Sequence[Row]]
 ) -> list[Row]:
-    """Return for each number of stars what became of what visitors sent, and how soon."""
+    """Return for each number of stars what became of visitors' testimonials, and how soon."""
     of = Testimonial
     decided = select(func.min(Event.created_at)).where(
         Event.testimonial_id == of.id, Event.action.in_(DECISIONS), Event.undone_at.is_(None)
@@ -172,13 +172,13 @@ def _describe_stars(
     counts: dict[int, Counter[str]] = defaultdict(Counter)
     waits: dict[int, array[int]] = defaultdict(lambda: array("q"))
     rows = db.session.execute(query.execution_options(yield_per=ROWS_AT_ONCE))
-    for rating, status, standing, deleted_at, came_at, decided_at in rows:
-        # Halves are rounded up, as people do.
+    for rating, status, standing, deleted_at, created_at, decided_at in rows:
+        # Halves are rounded up.
         stars = int((rating or 0) + 0.5)
-        became = "deleted" if standing == "genuine" and deleted_at else status
-        counts[stars][became if standing in ("genuine", "waiting") else standing] += 1
+        state = "deleted" if standing == "genuine" and deleted_at else status
+        counts[stars][state if standing in ("genuine", "waiting") else standing] += 1
         if decided_at:
-            waits[stars].append((decided_at - came_at) // clock.MILLISECOND)
+            waits[stars].append((decided_at - created_at) // clock.MILLISECOND)
     for newest in (entries[-1] for entries in gone.values()):
         if newest["source"] == "public_page":
             counts[int((newest["stars"] or 0) + 0.5)][newest["reason"]] += 1
@@ -189,18 +189,19 @@ def _describe_stars(
     ]
 
 
-def _describe_star(stars: int, found: Counter[str], waits: Sequence[int]) -> Row:
-    total = sum(found.values())
+def _describe_star(stars: int, counts: Counter[str], waits: Sequence[int]) -> Row:
+    total = sum(counts.values())
     return {
         "stars": stars or None,
         "received": total,
-        "approved": found.pop("approved", 0),
-        "rejected": found.pop("rejected", 0),
-        "waiting": found.pop("pending", 0),
-        "held": found.pop("held", 0),
-        "deleted": found.pop("deleted", 0),
-        "setAside": dict(sorted(found.items())),
-        "setAsideShare": sum(found.values()) / total,
+        "approved": counts.pop("approved", 0),
+        "rejected": counts.pop("rejected", 0),
+        "waiting": counts.pop("pending", 0),
+        "held": counts.pop("held", 0),
+        "deleted": counts.pop("deleted", 0),
+        # The other keys are reasons.
+        "setAside": dict(sorted(counts.items())),
+        "setAsideShare": sum(counts.values()) / total,
         "medianHoursToDecision": round(median(waits) / 3_600_000, 2) if waits else None,
     }
 
@@ -230,15 +231,15 @@ def _describe_events(project: Project) -> Iterator[Row]:
     for event in list_events(Event.type.in_(types), project_id=project.id):
         hide_from_team(event)
         row = describe_event(event, people, {})
-        told = {name: row[name] for name in ("createdAt", "type", "actorKind", "sentence")}
-        yield told | {"changes": event.details.get(CHANGED)}
+        shown = {name: row[name] for name in ("createdAt", "type", "actorKind", "sentence")}
+        yield shown | {"changes": event.details.get(CHANGED)}
 
 
 # Who was asked.
 
 
 def _count_orders(project: Project) -> Row:
-    """Count the orders that requests or shops' links named, and those of which somebody wrote."""
+    """Count the orders that requests named, and those with a testimonial."""
     asked, wrote = (
         db.session.scalar(
             select(func.count(of.purchase_reference.distinct())).where(of.project_id == project.id)
@@ -249,7 +250,7 @@ def _count_orders(project: Project) -> Row:
 
 
 def _describe_lists(project: Project, testimonial_id: str | None) -> Iterator[Row]:
-    """Yield what was sent together, oldest first, with its week and what came of it."""
+    """Yield the batches of requests, oldest first, each with its week and its results."""
     of, batch = MailedRequest, RequestBatch
     query = (
         select(batch, func.count(of.id), *(func.count(getattr(of, name)) for name in COUNTED))
@@ -260,7 +261,7 @@ def _describe_lists(project: Project, testimonial_id: str | None) -> Iterator[Ro
         .group_by(batch.id)
         .order_by(batch.created_at, batch.id)
     )
-    for row, known, *found, unsubscribed in db.session.execute(query):
+    for row, known, *counts, unsubscribed in db.session.execute(query):
         week = row.created_at.isocalendar()
         yield {
             "id": row.id,
@@ -271,7 +272,7 @@ def _describe_lists(project: Project, testimonial_id: str | None) -> Iterator[Ro
             "form": row.form_name,
             "asked": row.size,
             "known": known,
-            **{name.removesuffix("_at"): n for name, n in zip(COUNTED, found, strict=True)},
+            **{name.removesuffix("_at"): n for name, n in zip(COUNTED, counts, strict=True)},
             "unsubscribed": unsubscribed,
         }
 
@@ -346,9 +347,9 @@ def _describe_testimonials(project: Project, testimonial_id: str | None) -> Iter
             }
 
 
-# What its author was promised for it stands in this event.
+# The event whose details say what the author was promised.
 SUBMITTED = "submit"
-TOLD = (
+EVENT_COLUMNS = (
     Event.testimonial_id,
     Event.created_at,
     Event.action,
@@ -358,33 +359,33 @@ TOLD = (
     Event.is_by_mail,
     Event.undone_at,
     Event.before,
-    # Each would be read as JSON, and of the others nothing is told.
+    # Others aren't needed, and would be parsed as JSON.
     case((Event.action == SUBMITTED, Event.details)).label("details"),
 )
 
 
 def _find_history(ids: Sequence[str]) -> dict[str, list[Any]]:
-    """Return the history of each testimonial, newest first; without models, which take longer."""
-    found: dict[str, list[Any]] = defaultdict(list)
-    query = select(*TOLD).where(
+    """Return the history of each testimonial, newest first; rows are faster than models here."""
+    history: dict[str, list[Any]] = defaultdict(list)
+    query = select(*EVENT_COLUMNS).where(
         Event.testimonial_id.in_(ids), or_(IS_HISTORY, Event.action == SUBMITTED)
     )
     for event in db.session.execute(query.order_by(Event.created_at.desc(), Event.id.desc())):
-        found[event.testimonial_id].append(event)
-    return found
+        history[event.testimonial_id].append(event)
+    return history
 
 
 def _describe_history(row: PlainRow, events: Sequence[Any]) -> list[Row]:
-    """Return what was done, oldest first, each change with the values before and after it."""
-    told, now = [], dict[str, Any]()
+    """Return the events, oldest first, each with the values before and after it."""
+    described, later = [], dict[str, Any]()
     for event in events:
         changes = []
-        for name, before in (event.before or {}).items():
-            after = now.get(name, getattr(row, name, None))
-            was, then = (write_value(from_json(name, each)) for each in (before, after))
-            changes.append({"field": to_name(name), "before": was, "after": then})
-            now[name] = before
-        told.append(
+        for name, value in (event.before or {}).items():
+            now = later.get(name, getattr(row, name, None))
+            before, after = (write_value(from_json(name, each)) for each in (value, now))
+            changes.append({"field": to_name(name), "before": before, "after": after})
+            later[name] = value
+        described.append(
             {
                 "at": iso(event.created_at),
                 "action": event.action,
@@ -397,11 +398,11 @@ def _describe_history(row: PlainRow, events: Sequence[Any]) -> list[Row]:
                 "changes": changes,
             }
         )
-    return told[::-1]
+    return described[::-1]
 
 
 def _compare_all(changes: Sequence[Row]) -> list[tuple[str, tuple[Parts, Parts]]]:
-    """Return what changed: a field, and its values before and after, with what differs marked."""
+    """Return the changed fields, with their values before and after and the differences marked."""
     return [(each["field"], _compare(each.get("before"), each.get("after"))) for each in changes]
 
 

@@ -1,4 +1,4 @@
-"""Erasing again, after a restore or an import, what was erased."""
+"""Erasing again what was erased, after a restore or an import brings it back."""
 
 import contextlib
 import json
@@ -38,23 +38,23 @@ from testimonials.testimonials.media.removal import remove_after_commit
 from testimonials.transfer.archives.format import Row
 from testimonials.transfer.archives.reading import Archive, Stored
 
-# The list of what was erased, as a file beside the data and beside its backups.
+# The list of erased ids, as a file beside the data and beside its backups.
 
 logger = logging.getLogger("testimonials")
 
 NAME = "erased.json"
 FORMAT = "testimonials-erased"
 
-# Kind and id, to when it was erased in milliseconds.
+# The time of erasure in milliseconds, by kind and id.
 ErasedList = dict[tuple[str, str], int]
 
 
 class ListDamaged(Exception):
-    """The file is not a list of what was erased."""
+    """The file is not a valid list."""
 
 
 def read_list(file: Path) -> ErasedList:
-    """Return what the file says, nothing if there is none; raise `ListDamaged`."""
+    """Return the list in a file, empty if there is no file; raise `ListDamaged`."""
     try:
         return parse_list(file.read_bytes(), str(file))
     except FileNotFoundError:
@@ -62,7 +62,6 @@ def read_list(file: Path) -> ErasedList:
 
 
 def parse_list(content: bytes, name: str) -> ErasedList:
-    """Return what a file of this name says; raise `ListDamaged`."""
     with refusing(lambda _fault: ListDamaged(f"{name} is damaged")):
         values = json.loads(content)
         if values["format"] != FORMAT:
@@ -81,14 +80,14 @@ def find_projects(database: Path) -> set[str]:
 
 
 def _read_rows(database: Path, query: str) -> list[Any]:
-    """Return what an SQLite database says, nothing if it can't be read."""
+    """Return the rows of a query, none if the SQLite database can't be read."""
     with contextlib.suppress(sqlite3.Error), open_file(database, wait=1) as opened:
         return opened.execute(query).fetchall()
     return []
 
 
 def join_lists(lists: Iterable[ErasedList]) -> ErasedList:
-    """Return everything in any of the lists, with the latest time of each."""
+    """Return the union of the lists, with the latest time of each id."""
     joined: ErasedList = {}
     for each in lists:
         for key, at in each.items():
@@ -97,7 +96,7 @@ def join_lists(lists: Iterable[ErasedList]) -> ErasedList:
 
 
 def write_list(folder: Path, erased: ErasedList) -> None:
-    """Write the file into a folder, whole or not at all."""
+    """Write the file into a folder atomically."""
     rows = [{"kind": key[0], "id": key[1], "at": at} for key, at in sorted(erased.items())]
     draft = folder / f".{NAME}.{os.getpid()}"
     try:
@@ -111,18 +110,14 @@ def write_list(folder: Path, erased: ErasedList) -> None:
 
 
 def learn_files() -> None:
-    """Add to the database what only the files know; the caller commits.
+    """Add to the database what only the files have; the caller commits.
 
-    They know more after a restore from before there was a table, and on a new machine.
+    They have more after a restore of a backup without the table, and on a new machine.
     """
-    learn_erased(join_lists(_read_or_nothing(folder / NAME) for folder in _list_folders()))
-
-
-def learn_erased(erased: ErasedList) -> None:
-    """Add to the database what a list knows; the caller commits."""
     since = clock.to_milliseconds(clock.expired_until(current_settings().erased_days))
     known = read_known()
-    for (kind, id), at in erased.items():
+    lists = (_read_or_empty(folder / NAME) for folder in _list_folders())
+    for (kind, id), at in join_lists(lists).items():
         is_back = kind == PROJECT and db.session.get(Project, id) is not None
         if at > max(since, known.get((kind, id), 0)) and not is_back:
             db.session.merge(Erased(kind=kind, id=id, erased_at=clock.from_milliseconds(at)))
@@ -130,19 +125,19 @@ def learn_erased(erased: ErasedList) -> None:
 
 
 def write_lists() -> None:
-    """Write what the database knows beside it, and beside its backups."""
+    """Write the list in the database to the files beside it and beside its backups."""
     erased = read_known()
     for folder in _list_folders():
         try:
-            if folder.is_dir() and _read_or_nothing(folder / NAME) != erased:
+            if folder.is_dir() and _read_or_empty(folder / NAME) != erased:
                 write_list(folder, erased)
         except OSError as error:
-            # A full disk, or one that is away, must not keep the sweep from its work.
+            # A full or missing disk must not stop the sweep.
             logger.warning("%s can't be written to %s: %s", NAME, folder, error.strerror)
 
 
 def delete_old_erasures() -> int:
-    """Forget what was erased so long ago that no backup has it; return how many."""
+    """Forget ids erased so long ago that no backup has them; return how many."""
     until = clock.expired_until(current_settings().erased_days)
     return delete_rows(Erased, Erased.erased_at <= until)
 
@@ -158,20 +153,19 @@ def read_known() -> ErasedList:
     return {(row.kind, row.id): clock.to_milliseconds(row.erased_at) for row in rows}
 
 
-def _read_or_nothing(file: Path) -> ErasedList:
-    """Return what the file says; one that is damaged is written anew."""
+def _read_or_empty(file: Path) -> ErasedList:
+    """Return the list in a file; a damaged one is replaced later."""
     try:
         return read_list(file)
     except (ListDamaged, OSError):
         return {}
 
 
-# Erasing from a database that is being restored what was erased after it was backed up.
-#
-# The database is an SQLite file that nothing has open, and may be of an older revision.
+# Erasing from a backup that is being restored what was erased after it was made. The database is an
+# SQLite file that nothing else has open, maybe of an older revision.
 
 TABLES = (ACCOUNT, PROJECT, TESTIMONIAL)
-# Where the addresses of authors are. Other mails to an address are an account's.
+# Where the addresses of authors are. Other mail to an address is to an account.
 ADDRESSES = (
     ("testimonial", "author_email", "author_email NOTNULL"),
     ("invitation", "email", "1"),
@@ -181,8 +175,8 @@ UNWANTED = (
     "INSERT OR IGNORE INTO unsubscribed_address (account_id, email_hash, created_at) "
     "VALUES (?, ?, ?)"
 )
-# What quotes a testimonial: a table, a column without which it is too old to, and what takes the
-# words away.
+# Where testimonials are quoted: a table, a column that older revisions lack, and the statement that
+# removes the words.
 _NOTE = "An author has deleted a testimonial that was in this mail."
 QUOTES = (
     (
@@ -215,11 +209,11 @@ DISOWNED_MAILS = (
 
 
 def erase_again(work: Path, database: Path, erased: ErasedList) -> int:
-    """Erase what the list names from an unpacked backup; return how many rows it had of it."""
+    """Erase what is on the list from an unpacked backup; return the number of rows."""
     if not erased:
         return 0
     with open_file(database) as opened:
-        # What is erased must not be legible in the file.
+        # Overwrites what it deletes.
         opened.execute("PRAGMA secure_delete=ON")
         opened.execute("PRAGMA foreign_keys=ON")
         opened.execute("BEGIN IMMEDIATE")
@@ -227,10 +221,12 @@ def erase_again(work: Path, database: Path, erased: ErasedList) -> int:
         count = sum(_delete(opened, kind, ids[kind]) for kind in TABLES)
         count += _erase_recordings(opened, erased)
         count += _erase_addresses(opened, erased) + _erase_people(opened, erased)
-        _keep(opened, erased)
+        known = [(kind, id, at) for (kind, id), at in erased.items()]
+        insert = "INSERT OR REPLACE INTO erased (kind, id, erased_at) VALUES (?, ?, ?)"
+        opened.executemany(insert, known)
         opened.execute("COMMIT")
         if count:
-            # The index of words is kept in pieces, which hold what was removed until merged.
+            # The segments of the search index contain deleted words until they are merged.
             merge = "INSERT INTO testimonial_search (testimonial_search) VALUES ('optimize')"
             opened.execute(merge)
     kept = set(list_recordings(database))
@@ -241,19 +237,19 @@ def erase_again(work: Path, database: Path, erased: ErasedList) -> int:
 
 
 def _erase_recordings(opened: sqlite3.Connection, erased: ErasedList) -> int:
-    """Remove recordings; a testimonial that had no words yet goes with its own."""
+    """Delete recordings, and testimonials that had no words besides."""
     rows = [(id, at) for (kind, id), at in erased.items() if kind == RECORDING]
     own = "(SELECT testimonial_id FROM recording WHERE testimonial_id = ? AND created_at <= ?)"
     wordless = f"DELETE FROM testimonial WHERE text = '' AND id IN {own}"  # noqa: S608 - our own names
-    spoken = f"UPDATE testimonial SET kind = 'written' WHERE id IN {own}"  # noqa: S608 - our own names
+    others = f"UPDATE testimonial SET kind = 'written' WHERE id IN {own}"  # noqa: S608 - our own names
     recording = "DELETE FROM recording WHERE testimonial_id = ? AND created_at <= ?"
     count = _run(opened, wordless, rows)
-    _run(opened, spoken, rows)
+    _run(opened, others, rows)
     return count + _run(opened, recording, rows)
 
 
 def _erase_addresses(opened: sqlite3.Connection, erased: ErasedList) -> int:
-    """Do again what somebody wished who hadn't written a testimonial: see `disown`."""
+    """Repeat what people asked who hadn't written the testimonial with their address (`disown`)."""
     rows = [(id, at) for (kind, id), at in erased.items() if kind == ADDRESS]
     query = (
         "SELECT author_email, account_id FROM testimonial JOIN project "
@@ -265,9 +261,8 @@ def _erase_addresses(opened: sqlite3.Connection, erased: ErasedList) -> int:
         _forget_in_history(opened, lambda _email, created_at, at=at: created_at <= at, id)  # type: ignore[misc]
         for email, account_id in opened.execute(query, [id, at]).fetchall():
             count += _hold(opened, id, at)
-            _run(opened, DISOWNED_MAILS, [(email, at)])
-            unwanted = [(account_id, hash_email(account_id, email), at)]
-            _run(opened, UNWANTED, unwanted)
+            opened.execute(DISOWNED_MAILS, (email, at))
+            opened.execute(UNWANTED, (account_id, hash_email(account_id, email), at))
     return count
 
 
@@ -284,18 +279,18 @@ def _erase_people(opened: sqlite3.Connection, erased: ErasedList) -> int:
     people = ErasedPeople((id, at) for (kind, id), at in erased.items() if kind == PERSON)
     if people.is_empty:
         return 0
-    # Who answered a request need not have given an address again.
+
+    def list_ids(query: str) -> list[str]:
+        return [row[0] for row in opened.execute(query) if people.covers(row[1], row[2])]
+
+    # The author of an answer to a request may have given no address of their own.
     query = "SELECT testimonial_id, email, created_at FROM invitation WHERE testimonial_id NOTNULL"
-    found = {
-        "testimonial": [row[0] for row in opened.execute(query) if people.covers(row[1], row[2])]
-    }
+    ids = {"testimonial": list_ids(query)}
     for table, column, condition in ADDRESSES:
         query = f"SELECT id, {column}, created_at FROM {table} WHERE {condition}"  # noqa: S608 - our own names
-        found.setdefault(table, []).extend(
-            row[0] for row in opened.execute(query) if people.covers(row[1], row[2])
-        )
+        ids[table] = ids.get(table, []) + list_ids(query)
     _forget_in_history(opened, people.covers)
-    return sum(_delete(opened, table, ids) for table, ids in found.items())
+    return sum(_delete(opened, table, rows) for table, rows in ids.items())
 
 
 def _forget_in_history(
@@ -303,7 +298,7 @@ def _forget_in_history(
     is_erased: Callable[[str | None, int], bool],
     testimonial_id: str | None = None,
 ) -> None:
-    """Remove addresses from what one testimonial, or any, said before."""
+    """Remove erased addresses from the history of one testimonial, or of all."""
     table = next(each for each in ("testimonial_change", "event") if _has_table(opened, each))
     query = f"SELECT id, before, created_at FROM {table} WHERE before LIKE ?"  # noqa: S608 - our own names
     values = ['%"author_email"%']
@@ -321,27 +316,17 @@ def _forget_in_history(
 def _delete(opened: sqlite3.Connection, table: str, ids: Iterable[str]) -> int:
     rows = [(each,) for each in ids]
     for quoting, column, statement in QUOTES if table == TESTIMONIAL else ():
-        if _has_column(opened, quoting, column):
+        query = "SELECT 1 FROM pragma_table_info(?) WHERE name = ?"
+        if opened.execute(query, [quoting, column]).fetchone() is not None:
             _run(opened, statement, rows)
     if table == TESTIMONIAL and _has_table(opened, "kept_rating"):
-        # Its author took the rating back; what goes without a reason counts on.
+        # Without a reason, a trigger would keep counting the rating.
         _run(opened, "UPDATE testimonial SET set_aside = 'withdrawn' WHERE id = ?", rows)
     return _run(opened, f"DELETE FROM {table} WHERE id = ?", rows)  # noqa: S608 - our own names
 
 
 def _run(opened: sqlite3.Connection, statement: str, rows: Sequence[tuple[Any, ...]]) -> int:
     return opened.executemany(statement, rows).rowcount if rows else 0
-
-
-def _keep(opened: sqlite3.Connection, erased: ErasedList) -> None:
-    """Have the restored database know it too."""
-    rows = [(kind, id, at) for (kind, id), at in erased.items()]
-    opened.executemany("INSERT OR REPLACE INTO erased (kind, id, erased_at) VALUES (?, ?, ?)", rows)
-
-
-def _has_column(opened: sqlite3.Connection, table: str, name: str) -> bool:
-    query = "SELECT 1 FROM pragma_table_info(?) WHERE name = ?"
-    return opened.execute(query, [table, name]).fetchone() is not None
 
 
 def _has_table(opened: sqlite3.Connection, name: str) -> bool:
@@ -355,11 +340,10 @@ def _has_table(opened: sqlite3.Connection, name: str) -> bool:
 def leave_out_erased(archive: Archive, stored: Stored) -> int:
     """Remove testimonials and requests that their authors had erased; return how many.
 
-    A project that its owner deleted may come back, and is no longer erased: that is what its
-    archive is for.
+    A project that its owner deleted is no longer erased: its archive may bring it back.
     """
-    again = delete(Erased).where(Erased.kind == PROJECT, Erased.id == archive.project["id"])
-    db.session.execute(again)
+    own = (Erased.kind == PROJECT, Erased.id == archive.project["id"])
+    db.session.execute(delete(Erased).where(*own))
     kinds = (TESTIMONIAL, PERSON, RECORDING, ADDRESS)
     erased = db.session.scalars(select(Erased).where(Erased.kind.in_(kinds))).all()
     gone = archive.differences.erased
@@ -384,7 +368,7 @@ def leave_out_erased(archive: Archive, stored: Stored) -> int:
         if row["id"] in gone or _is_covered(people, row, "author_email")
     ]
     _remove(lists, left_out, requests)
-    _take_off_recordings(lists, unrecorded)
+    _remove_recordings(lists, unrecorded)
     _disown(archive, {row.id: row.erased_at for row in erased if row.kind == ADDRESS})
     kept = {row["id"] for row in lists["recordings"]}
     remove_after_commit(file for old, (file, _) in stored.items() if old not in kept)
@@ -394,7 +378,7 @@ def leave_out_erased(archive: Archive, stored: Stored) -> int:
     return len(left_out) + len(requests)
 
 
-def _take_off_recordings(lists: dict[str, list[Row]], ids: set[str]) -> None:
+def _remove_recordings(lists: dict[str, list[Row]], ids: set[str]) -> None:
     for row in lists["testimonials"]:
         if row["id"] in ids:
             row["kind"] = "written"
@@ -404,14 +388,14 @@ def _take_off_recordings(lists: dict[str, list[Row]], ids: set[str]) -> None:
 
 
 def _disown(archive: Archive, erased: dict[str, datetime]) -> None:
-    """Do again what somebody wished who hadn't written a testimonial."""
+    """Repeat what people asked who hadn't written the testimonial with their address."""
     for row in archive.lists["testimonials"]:
-        until = erased.get(row["id"])
-        if until is None:
+        erased_at = erased.get(row["id"])
+        if erased_at is None:
             continue
         for change in row["changes"]:
             change["before"].pop("author_email", None)
-        if row["updated_at"] > until or row["author_email"] is None:
+        if row["updated_at"] > erased_at or row["author_email"] is None:
             continue
         row["author_email"] = row["email_verified_at"] = None
         if row["status"] != "withdrawn":
@@ -424,16 +408,14 @@ def _is_covered(people: ErasedPeople, row: Row, name: str) -> bool:
 
 def _remove(lists: dict[str, list[Row]], testimonials: list[Row], requests: list[Row]) -> None:
     gone = {row["id"] for row in testimonials}
-    asked = {row["id"] for row in requests}
-    pictures = {row["avatar_id"] for row in testimonials}
+    request_ids = {row["id"] for row in requests}
     lists["testimonials"] = [row for row in lists["testimonials"] if row["id"] not in gone]
-    lists["invitations"] = [row for row in lists["invitations"] if row["id"] not in asked]
+    lists["invitations"] = [row for row in lists["invitations"] if row["id"] not in request_ids]
     for row in lists["invitations"]:
         if row["testimonial_id"] in gone:
             row["testimonial_id"] = None
-    for row in lists["recordings"]:
-        if row["testimonial_id"] in gone:
-            pictures.add(row["poster_id"])
+    pictures = {row["avatar_id"] for row in testimonials}
+    pictures |= {row["poster_id"] for row in lists["recordings"] if row["testimonial_id"] in gone}
     lists["recordings"] = [row for row in lists["recordings"] if row["testimonial_id"] not in gone]
     pictures -= {row["avatar_id"] for row in lists["testimonials"]}
     lists["images"] = [row for row in lists["images"] if row["id"] not in pictures]

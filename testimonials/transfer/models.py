@@ -1,4 +1,4 @@
-"""Imports of tables, and archives that wait to be confirmed."""
+"""Imports of tables, and archives that wait for confirmation."""
 
 from datetime import datetime
 from typing import Any
@@ -13,10 +13,10 @@ from testimonials.projects.models import Project
 
 
 class TableImport(Base):
-    """One import of a table: how far it is, and whether it was undone.
+    """An import of a table and its progress.
 
-    It is a `draft` while a person says what the columns are, `running`, `stopped` by a person or by
-    its `problem`, `done` or `undone`.
+    It is a `draft` while a person maps its columns, `running`, `stopped` by a person or by its
+    `problem`, `done` or `undone`.
     """
 
     __table_args__ = (
@@ -26,7 +26,7 @@ class TableImport(Base):
 
     id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
     project_id: Mapped[str] = child_of(Project.id)
-    # Who imports; a name where no account does.
+    # Who imports; only the name if that is no account.
     account_id: Mapped[str | None]
     actor: Mapped[str] = mapped_column(String(254))
     file_name: Mapped[str] = mapped_column(String(255))
@@ -35,15 +35,15 @@ class TableImport(Base):
     options: Mapped[dict[str, Any]] = mapped_column(JSON)
     # The file, compressed, until it is imported.
     content: Mapped[bytes | None] = mapped_column(LargeBinary, deferred=True)
-    # Of the lines to add: all, those that were looked at, and those that were added.
+    # Lines to add: all, those processed, and those added.
     total: Mapped[int] = mapped_column(default=0)
     done: Mapped[int] = mapped_column(default=0)
     added: Mapped[int] = mapped_column(default=0)
-    # Pictures to copy, those that were tried, and the last testimonial of those.
+    # Pictures to copy, those tried, and the last testimonial of those.
     photos: Mapped[int] = mapped_column(default=0)
     photos_done: Mapped[int] = mapped_column(default=0)
     photos_to: Mapped[str | None]
-    # Lines `there` and `refused`, the first `photos` that failed, and what undoing `removed`.
+    # Counts of lines `there` and `refused`, the first failed `photos`, and how many undo `removed`.
     outcome: Mapped[dict[str, Any]] = mapped_column(JSON, default=dict)
     problem: Mapped[str | None] = mapped_column(String(300))
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
@@ -52,7 +52,7 @@ class TableImport(Base):
 
 
 class WaitingArchive(Base):
-    """The archive of a project that an account has uploaded and not imported yet; one for each."""
+    """The one archive of a project that an account has uploaded and not imported yet."""
 
     account_id: Mapped[str] = child_of(Account.id, primary_key=True)
     file_name: Mapped[str] = mapped_column(String(255))

@@ -1,4 +1,4 @@
-"""Handing a project over: an admin of it becomes its owner, once they say yes."""
+"""Handing a project over: one of its admins becomes the owner, once they accept."""
 
 from datetime import timedelta
 
@@ -29,7 +29,7 @@ from testimonials.testimonials.models import Recording
 
 LIFETIME = timedelta(days=7)
 
-# Sent with a project that has a new owner, and until when the former purchase secret works.
+# Sent with a project that has a new owner, and the time until which the old purchase secret works.
 handed_over = Signal()
 
 
@@ -44,7 +44,7 @@ def find_offer(project: Project) -> OwnershipOffer | None:
     """Return the project's offer that can still be answered."""
     query = select(OwnershipOffer).where(
         OwnershipOffer.project_id == project.id,
-        # One that somebody made who has handed it over since counts no more.
+        # An offer of a former owner is void.
         OwnershipOffer.owner_id == project.account_id,
         OwnershipOffer.expires_at > clock.now(),
     )
@@ -66,8 +66,8 @@ def offer_project(access: Access, account_id: str, *, keeps_team: bool) -> Owner
     except NotFound:
         receiver = None
     if receiver is None or receiver.role != Role.ADMIN:
-        wrong = gettext("Choose somebody who manages this project.")
-        raise ValidationFailed.of({"receiver": [wrong]})
+        message = gettext("Choose somebody who manages this project.")
+        raise ValidationFailed.of({"receiver": [message]})
     withdraw_offer(access.project)
     offer = OwnershipOffer(
         owner_id=access.project.account_id,
@@ -94,9 +94,9 @@ def find_obstacle(project: Project, receiver: Account) -> str | None:
             limit=limit,
         )
     share = find_account_share(receiver.id)
-    size = select(func.coalesce(func.sum(Recording.size), 0))
-    taken = int(db.session.scalar(size.where(Recording.project_id == project.id)) or 0)
-    if taken and share.bytes + taken > share.limit:
+    query = select(func.sum(Recording.size)).where(Recording.project_id == project.id)
+    size = int(db.session.scalar(query) or 0)
+    if size and share.bytes + size > share.limit:
         return gettext("Your account has no room for the recordings of this project.")
     return None
 
@@ -104,25 +104,25 @@ def find_obstacle(project: Project, receiver: Account) -> str | None:
 def hand_over(project: Project, receiver: Account, *, keeps_team: bool) -> None:
     """Make the locked account the owner of the locked project; raise `CannotReceive`.
 
-    The page, its address, its host name and the testimonials stay as they are. Access tokens end:
-    those who made them gave them for the former owner. Webhooks of those who leave wait until they
-    are kept, and the secret that proves purchases is renewed; a mail tells the new owner.
+    The page, its address, its host name and the testimonials stay as they are. Access tokens are
+    revoked, since they were made for the former owner. Webhooks of those who leave are paused until
+    the new owner keeps them, and the purchase secret is renewed; a mail tells the new owner.
     """
     if obstacle := find_obstacle(project, receiver):
         raise CannotReceive(obstacle)
-    everywhere = list_members(project)
+    members = list_members(project)
     withdraw_offer(project)
     revoke_tokens_for(project.id)
-    _take_requests_along(project, receiver.id)
-    # It was the former account's own name for it, and must be the only one of its account.
+    _move_requests(project, receiver.id)
+    # External ids are the former owner's, and unique within an account.
     project.account_id, project.external_id = receiver.id, None
     mark_edited(project)
     is_receiver = Member.account_id == receiver.id
     db.session.execute(delete(Member).where(is_at(Member, project), is_receiver))
     names = {role: name for name, role in ROLES.items()}
-    for each in everywhere if keeps_team else ():
+    for each in members if keeps_team else ():
         set_role(project, each.account_id, names[min(each.role, Role.ADMIN)])
-    for each in everywhere:
+    for each in members:
         settle_roles(each.account_id, Project.id == project.id)
     secret_until = renew_secret(project)
     db.session.flush()
@@ -131,7 +131,7 @@ def hand_over(project: Project, receiver: Account, *, keeps_team: bool) -> None:
 
 
 def accept_offer(access: Access, offer: OwnershipOffer) -> None:
-    """Take the locked project over; the user's account is locked. Raises `CannotReceive`."""
+    """Make the user the owner of the locked project; raise `CannotReceive`."""
     receiver = lock_account(access.user.account_id)
     hand_over(access.project, receiver, keeps_team=offer.keeps_team)
 
@@ -141,8 +141,8 @@ def delete_expired_offers() -> int:
     return delete_rows(OwnershipOffer, OwnershipOffer.expires_at <= clock.now())
 
 
-def _take_requests_along(project: Project, account_id: str) -> None:
-    """Let who unsubscribed from the former owner's mails stay so: hashes are of one account."""
+def _move_requests(project: Project, account_id: str) -> None:
+    """Hash the addresses of requests for the new owner, and keep people unsubscribed."""
     rows = db.session.execute(
         select(MailedRequest.id, MailedRequest.email, UnsubscribedAddress.created_at)
         .outerjoin(
@@ -152,10 +152,10 @@ def _take_requests_along(project: Project, account_id: str) -> None:
         )
         .where(MailedRequest.project_id == project.id)
     ).all()
-    for request_id, email, left_at in rows:
-        hashed = hash_email(account_id, email)
-        if left_at is not None:
-            values = {"account_id": account_id, "email_hash": hashed, "created_at": left_at}
-            insert_if_missing(db.session(), UnsubscribedAddress, **values)
+    for request_id, email, unsubscribed_at in rows:
+        email_hash = hash_email(account_id, email)
+        if unsubscribed_at is not None:
+            key = {"account_id": account_id, "email_hash": email_hash}
+            insert_if_missing(db.session(), UnsubscribedAddress, **key, created_at=unsubscribed_at)
         change = update(MailedRequest).where(MailedRequest.id == request_id)
-        db.session.execute(change.values(email_hash=hashed))
+        db.session.execute(change.values(email_hash=email_hash))

@@ -1,4 +1,4 @@
-"""Everything that is stored about one person, as JSON: for themselves, or for whoever they ask."""
+"""Everything that is stored about one person, as JSON."""
 
 from typing import Any
 
@@ -36,14 +36,14 @@ BATCH_COLUMNS = ["subject", "message", "language"]
 
 def describe_person(email: str) -> dict[str, Any]:
     account = db.session.scalars(select(Account).where(Account.email == email)).one_or_none()
-    # Only hashes are kept of the addresses to which accounts may not write.
+    # Only hashes of these addresses are stored.
     rows = _find(UnsubscribedAddress, true())
     return begin_person(email) | {
         "testimonials": [describe_written(row) for row in _find(Testimonial, is_written_by(email))],
         "requests": [
             _describe_request(row) for row in _find(MailedRequest, MailedRequest.email == email)
         ],
-        # What others changed: the address was an earlier one of theirs.
+        # Changes that replaced this address.
         "remembered": _write(Event, remembers(email), ["testimonial_id", "created_at"]),
         "mails": _write(OutboxMail, OutboxMail.recipient == email, MAIL_COLUMNS),
         "unsubscribedFrom": [
@@ -62,8 +62,9 @@ def count_found(described: dict[str, Any]) -> dict[str, int]:
 def _describe_request(row: MailedRequest) -> dict[str, Any]:
     batch = db.session.get_one(RequestBatch, row.batch_id)
     project = db.session.get_one(Project, row.project_id)
-    left_out = ("email_hash", "mail_id")
-    columns = [name for name in list_columns(MailedRequest) if name not in left_out]
+    columns = [
+        name for name in list_columns(MailedRequest) if name not in ("email_hash", "mail_id")
+    ]
     return (
         write_columns(row, columns)
         | {"project": {"id": project.id, "slug": project.slug, "name": project.name}}
@@ -74,8 +75,8 @@ def _describe_request(row: MailedRequest) -> dict[str, Any]:
 def _describe_account(account: Account) -> dict[str, Any]:
     own = account.id
     described = describe_account(account)
-    left_out = ("format", "version", "program", "exportedAt")
-    return {name: value for name, value in described.items() if name not in left_out} | {
+    omitted = ("format", "version", "program", "exportedAt")
+    return {name: value for name, value in described.items() if name not in omitted} | {
         "passkeys": _write(Passkey, Passkey.account_id == own, PASSKEY_COLUMNS),
         "authenticatorApps": _write(
             AuthenticatorApp, AuthenticatorApp.account_id == own, APP_COLUMNS

@@ -28,9 +28,9 @@ from testimonials.testimonials.media.playback import CaptionsRefused, clean_capt
 from testimonials.testimonials.media.recordings import FOLDER, RecordingRefused, remove_files
 from testimonials.transfer.archives.reading import open_archive, storing_recordings
 from testimonials.transfer.archives.restoring import restore_project
-from testimonials.transfer.archives.writing import reading_one_moment, write_archive
+from testimonials.transfer.archives.writing import reading_snapshot, write_archive
 from testimonials.transfer.erasure import ListDamaged, parse_list
-from testimonials.transfer.tables.jobs import USUAL, read_file
+from testimonials.transfer.tables.jobs import DEFAULT_OPTIONS, read_file
 from testimonials.transfer.tables.plan import plan_import
 from tests.attacks.parsing import Attacked, Parser, as_text, in_app, parser
 from tests.support.mutating import to_json
@@ -84,7 +84,7 @@ def pack_zip(files: dict[str, bytes], kind: int = zipfile.ZIP_DEFLATED) -> bytes
 def _(attacked: Attacked) -> Parser:
     def export(project_id: str) -> bytes:
         out = io.BytesIO()
-        with attacked.app.app_context(), reading_one_moment():
+        with attacked.app.app_context(), reading_snapshot():
             write_archive(db.session.get_one(Project, project_id), out)
         return out.getvalue()
 
@@ -217,7 +217,7 @@ def _(attacked: Attacked) -> Parser:
         for encoding in ("utf-8", "shift-jis", "utf-16"):
             try:
                 reading = read_file(
-                    content, USUAL | {"encoding": encoding, "repairs": ["rating", "text"]}
+                    content, DEFAULT_OPTIONS | {"encoding": encoding, "repairs": ["rating", "text"]}
                 )
             except ServiceError:
                 continue

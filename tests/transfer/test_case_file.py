@@ -22,7 +22,7 @@ from testimonials.projects.models import Project
 from testimonials.testimonials import models
 from testimonials.testimonials.counts import read_numbers
 from testimonials.testimonials.record import begin_record
-from testimonials.transfer.archives.writing import reading_one_moment
+from testimonials.transfer.archives.writing import reading_snapshot
 from testimonials.transfer.case_file import write_case_html, write_case_json
 from tests.auth.browsers import open_browser
 from tests.auth.tokens import give_token
@@ -46,7 +46,7 @@ def decide(agent: Caller, project: str, id: str, action: str, **more: str) -> No
 
 def read_case(app: Flask, project: str, testimonial: str | None = None) -> dict[str, Any]:
     out = BytesIO()
-    with app.app_context(), reading_one_moment():
+    with app.app_context(), reading_snapshot():
         write_case_json(db.session.get_one(Project, project), out, testimonial)
     case: dict[str, Any] = json.loads(out.getvalue())
     return case
@@ -281,7 +281,7 @@ def test_statements_rise_by_as_many_for_each_thousand(app, owner):
             db.session.execute(insert(models.Testimonial), rows)
 
     def count(form: Any) -> int:
-        with app.app_context(), reading_one_moment():
+        with app.app_context(), reading_snapshot():
             found = db.session.get_one(Project, project)
             return count_statements(db.engine, lambda: form(found, BytesIO()))
 

@@ -62,20 +62,20 @@ from testimonials.widget.cache import MAX_ORIGINS
 from testimonials.widget.models import SavedWidget
 from testimonials.widget.settings import MAX_SAVED
 
-# Rules for the values in an archive that neither a column nor another schema has.
+# Rules for values of an archive that no column and no other schema has.
 
 EARLIEST = datetime(1900, 1, 1, tzinfo=clock.EPOCH.tzinfo)
 
 
 class Moment(fields.Field[datetime]):
-    """A time as the API writes it, at most `ahead` in the future: clocks differ a little."""
+    """A time as the API writes it, at most `ahead` in the future, since clocks differ."""
 
     def __init__(self, ahead: timedelta = timedelta(days=1), **options: Any) -> None:
         super().__init__(**options)
         self.ahead = ahead
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> datetime:
-        # Only times in UTC are compared; others might lie before the first year.
+        # Converting other zones to UTC could overflow.
         try:
             time = datetime.fromisoformat(value)
             is_exact = time.tzinfo == clock.EPOCH.tzinfo and clock.iso(time) == value
@@ -89,18 +89,18 @@ class Moment(fields.Field[datetime]):
 
 
 class Settings(fields.Nested):
-    """A group of settings; one that is newer than the archive gets its default."""
+    """A group of settings, with defaults for those that older archives lack."""
 
-    def __init__(self, schema: type[Schema], usual: Mapping[str, Any]) -> None:
+    def __init__(self, schema: type[Schema], defaults: Mapping[str, Any]) -> None:
         super().__init__(schema)
-        self.usual = usual
+        self.defaults = defaults
 
     def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
-        return {**self.usual, **super()._deserialize(value, *args, **kwargs)}
+        return {**self.defaults, **super()._deserialize(value, *args, **kwargs)}
 
 
 class Items(fields.List[Any]):
-    """A list that is read up to its first error: a file may have millions of them."""
+    """A list that stops at its first error, since a file may have millions."""
 
     def __init__(
         self, inner: fields.Field[Any], *, most: int | None = None, **options: Any
@@ -110,13 +110,13 @@ class Items(fields.List[Any]):
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> list[Any]:
         _require_list(value, self.most)
-        found = []
+        items = []
         for place, each in enumerate(value):
             try:
-                found.append(self.inner.deserialize(each, **kwargs))
+                items.append(self.inner.deserialize(each, **kwargs))
             except ValidationError as error:
                 raise ValidationError({place: error.messages}) from None
-        return found
+        return items
 
 
 def _require_list(value: Any, most: int | None) -> None:
@@ -127,15 +127,15 @@ def _require_list(value: Any, most: int | None) -> None:
 
 
 class Before(fields.Nested):
-    """What a change remembers: some columns of its testimonial, in the form of the history."""
+    """Some columns of a testimonial before a change, as the history stores them."""
 
     def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
-        found = super()._deserialize(value, *args, **kwargs | {"partial": True})
-        return {name: to_json(each) for name, each in found.items()}
+        columns = super()._deserialize(value, *args, **kwargs | {"partial": True})
+        return {name: to_json(each) for name, each in columns.items()}
 
 
-def _matching(pattern: str, what: str, length: int = 254) -> OneLine:
-    rule = validate.Regexp(rf"(?:{pattern})\Z", error=f"Must be {what}.")
+def _matching(pattern: str, description: str, length: int = 254) -> OneLine:
+    rule = validate.Regexp(rf"(?:{pattern})\Z", error=f"Must be {description}.")
     return OneLine(length, validate=rule)
 
 
@@ -181,8 +181,6 @@ _ANSWERS: dict[str, fields.Field[Any]] = {
 
 
 class StoredAnswerSchema(StrictSchema):
-    """An answer to one of the owner's questions."""
-
     id = ItemId()
     question = OneLine(QUESTION_LENGTH, required=True)
     kind = Choice(*KINDS, required=True)
@@ -203,15 +201,15 @@ class StoredTwitterSchema(StrictSchema):
     verified = Switch()
 
 
-# The rows of a project's archive: their columns, and what each value may be.
+# The rows of a project's archive: their columns, and the rules for their values.
 #
-# Columns, types and limits come from the models, and further rules from the schemas of the doors,
-# so that a new column or setting is in the archive as soon as it exists. Only what neither can say
-# is written here: rules of single columns, and the columns that are left out, with the reason.
+# Columns, types and limits come from the models, and further rules from the schemas of the API, so
+# that a new column or setting is in the archive as soon as it exists. Only what neither says is
+# here: rules for single columns, and the columns that are left out, with the reason.
 
 FORMAT, VERSION = "testimonials-project", 1
-# Where a model names no limit.
-LINE_LENGTH, LARGEST_NUMBER = 254, 100_000
+# For columns without a limit.
+LINE_LENGTH = 254
 
 Row = dict[str, Any]
 
@@ -219,9 +217,9 @@ Row = dict[str, Any]
 class Part:
     """One kind of row in an archive.
 
-    A column's rule is the one in `rules`, that of the field with its name in the `door`'s schema,
-    or that of its type. `beside` are the fields of a row that are not columns; a project has at
-    `most` so many rows.
+    The rule for a column is the one in `rules`, else the field with its name in the API's `schema`,
+    else that of its type. `beside` are fields that aren't columns; `most` limits the rows of a
+    project.
     """
 
     def __init__(
@@ -230,7 +228,7 @@ class Part:
         left_out: Mapping[str, str],
         rules: Mapping[str, fields.Field[Any]] | None = None,
         *,
-        door: type[Schema] | None = None,
+        schema: type[Schema] | None = None,
         beside: Mapping[str, fields.Field[Any]] | None = None,
         most: int | None = None,
     ) -> None:
@@ -238,10 +236,10 @@ class Part:
         self.table: Any = model.__table__
         self.left_out = left_out
         self.columns = [each.name for each in self.table.columns if each.name not in left_out]
-        known = (door or Schema)().fields
+        api_fields = (schema or Schema)().fields
         self.fields: dict[str, Any] = {
             to_name(name): _make_field(
-                self.table.columns[name], (rules or {}).get(name) or known.get(to_name(name))
+                self.table.columns[name], (rules or {}).get(name) or api_fields.get(to_name(name))
             )
             for name in self.columns
         }
@@ -251,36 +249,36 @@ class Part:
     def write(self, row: Any) -> Row:
         return write_columns(row, self.columns)
 
-    def read_all(self, written: Any, name: str) -> list[Row]:
-        """Return the rows of a list of an archive; raise `ValidationError` that says where."""
+    def read_all(self, items: Any, name: str) -> list[Row]:
+        """Return the rows of a list of an archive; the `ValidationError` names the place."""
         try:
-            _require_list(written, self.most)
+            _require_list(items, self.most)
         except ValidationError as error:
             raise ValidationError(_name_place(name, error.messages)) from None
-        return [self.read(row, f"{name} {number}") for number, row in enumerate(written, 1)]
+        return [self.read(item, f"{name} {number}") for number, item in enumerate(items, 1)]
 
-    def read(self, written: Any, where: str) -> Row:
-        """Return a row of an archive, by columns; raise `ValidationError` that says where."""
-        if isinstance(written, dict) and (unknown := written.keys() - self.fields.keys()):
+    def read(self, item: Any, where: str) -> Row:
+        """Return a row of an archive by column; the `ValidationError` names the place."""
+        if isinstance(item, dict) and (unknown := item.keys() - self.fields.keys()):
             raise ValidationError(f"{where}, {min(unknown)[:60]}: Unknown field.")
         try:
-            found: Row = self._schema.load(written)
+            row: Row = self._schema.load(item)
         except ValidationError as error:
             raise ValidationError(_name_place(where, error.messages)) from None
-        return found
+        return row
 
 
 def _make_field(column: Column[Any], rule: fields.Field[Any] | None) -> fields.Field[Any]:
     field = copy.deepcopy(rule or _choose_field(column))
     default = getattr(column.default, "arg", None) if column.default is not None else None
-    usual = None if callable(default) else default
-    if usual is None and field.load_default is not missing:
-        usual = field.load_default
+    default = None if callable(default) else default
+    if default is None and field.load_default is not missing:
+        default = field.load_default
     field.attribute, field.allow_none = column.name, bool(column.nullable)
-    # A column that is newer than the archive gets its default.
-    field.required = not column.nullable and usual is None
-    field.load_default = missing if field.required else usual
-    # A new dictionary: a copied field shares its own with the schema that it comes from.
+    # Older archives lack columns with defaults.
+    field.required = not column.nullable and default is None
+    field.load_default = missing if field.required else default
+    # A new dictionary, since a copied field shares its own with the original.
     field.error_messages = field.error_messages | {
         "required": "Is missing.",
         "null": "Must not be null.",
@@ -297,7 +295,7 @@ def _choose_field(column: Column[Any]) -> fields.Field[Any]:
     if isinstance(kind, Boolean):
         return Switch()
     if isinstance(kind, Integer):
-        return Count(0, LARGEST_NUMBER)
+        return Count(0, 100_000)
     if isinstance(kind, LongText):
         return Text(TEXT_LENGTH)
     if isinstance(kind, String):
@@ -306,7 +304,7 @@ def _choose_field(column: Column[Any]) -> fields.Field[Any]:
 
 
 def _name_place(where: str, messages: Any) -> str:
-    """Return the first message, after the path to its place."""
+    """Return the first message, preceded by its path."""
     while isinstance(messages, dict):
         key, messages = next(iter(messages.items()))
         if isinstance(key, int):
@@ -324,15 +322,15 @@ PROJECT = Part(
     {
         "account_id": "Chosen when the archive is imported.",
         "feed_version": "Increased, so that no cache shows an older state.",
-        "event_number": "The record of what happened is the instance's own.",
-        "old_numbers": "Every genuine rating counts in a new place at once.",
-        "numbers_from": "It goes with the old numbers.",
+        "event_number": "The record of events is the instance's own.",
+        "old_numbers": "In an imported project every genuine rating counts at once.",
+        "numbers_from": "Belongs to the old numbers.",
         "last_testimonial_at": "Derived from the newest testimonial.",
         "deleted_at": "An imported project is not in the trash.",
-        "own_host": "Proved to one instance, to which the name leads.",
-        "purchase_secret": "A secret of the owner's shop, for one instance.",
-        "old_purchase_secret": "A secret of the former owner's shop.",
-        "old_purchase_secret_until": "It goes with that secret.",
+        "own_host": "The name leads to one instance, which checks it.",
+        "purchase_secret": "Shared by the owner's shop and one instance.",
+        "old_purchase_secret": "Shared by the former owner's shop and one instance.",
+        "old_purchase_secret_until": "Belongs to that secret.",
     },
     {
         "status": Choice("active", "inactive"),
@@ -347,7 +345,7 @@ PROJECT = Part(
         "private_questions": fields.List(ItemId(), load_default=list),
         "dashboard_config": fields.Nested(DashboardConfigSchema),
     },
-    door=ProjectCreateSchema,
+    schema=ProjectCreateSchema,
 )
 OLD_SLUG = Part(OldSlug, {"project_id": _PARENT}, {"slug": SLUG})
 SAVED_WIDGET = Part(
@@ -368,20 +366,20 @@ FORM = Part(
     most=MAX_FORMS,
 )
 SIGHTING = Part(WidgetSighting, {"project_id": _PARENT}, {"origin": ORIGIN}, most=MAX_ORIGINS)
-# Of a part of many, four digits more.
+# The parts of a large batch have four digits more.
 _BATCH = _matching("[0-9a-f]{24}([0-9a-f]{4})?", "an id of 24 hexadecimal digits")
 _BATCH.attribute, _BATCH.required = "batch_id", True
 CHANGE = Part(
     Event,
     {
         **dict.fromkeys(("testimonial_id", "project_id", "account_id"), _PARENT),
-        **dict.fromkeys(("number", "entry", "salt"), "They are of the record here."),
+        **dict.fromkeys(("number", "entry", "salt"), "They belong to the instance's record."),
         **dict.fromkeys(
             ("type", "actor_kind", "actor_name", "network", "times", "reason", "details"),
-            "An archive of an account has what its people are told, as `activity.csv`.",
+            "They are in `activity.csv`, in the archive of an account.",
         ),
-        "before": "Written in the form of a testimonial.",
-        "undone_at": "What was undone there can't be redone here.",
+        "before": "Written like a testimonial.",
+        "undone_at": "What was undone can't be redone elsewhere.",
     },
     beside={
         "batchId": _BATCH,
@@ -414,20 +412,27 @@ TESTIMONIAL = Part(
         "highlights": Highlights(),
         "reply": Text(REPLY_LENGTH, blank=False),
     },
-    door=TestimonialCreateSchema,
+    schema=TestimonialCreateSchema,
     beside={
         "tags": Items(OneLine(TAG_LENGTH, blank=False), required=True, most=MAX_TAGS),
         "changes": Items(fields.Nested(StrictSchema.from_dict(CHANGE.fields)), required=True),
-        # Of the record's hashes, oldest first.
+        # The salts of its hashes in the record, oldest first.
         "salts": Items(_matching("[0-9a-f]{32}", "32 hexadecimal digits"), load_default=list),
     },
 )
 KEPT_RATING = Part(KeptRating, {"project_id": _PARENT}, {"rating": Rating(required=True)})
-_OF_FILE = "state", "received", "size", "digest", "media_type", "codecs", "seconds"
 RECORDING = Part(
     Recording,
-    {"project_id": _PARENT}
-    | dict.fromkeys((*_OF_FILE, "width", "height"), "Read from the file again."),
+    {
+        "project_id": _PARENT,
+        **dict.fromkeys(
+            (
+                *("state", "received", "size", "digest", "media_type", "codecs"),
+                *("seconds", "width", "height"),
+            ),
+            "Read from the file again.",
+        ),
+    },
     {"kind": Choice("video", "voice"), "captions": Captions()},
 )
 REQUEST_BATCH = Part(RequestBatch, {"project_id": _PARENT}, {"remind_after_days": Count(0, 365)})
@@ -438,21 +443,21 @@ REQUEST = Part(
         "email_hash": "Derived from the account and the address.",
         "mail_id": "The outbox is not exported.",
     },
-    # Requests and reminders are sent within weeks after they were written.
+    # Requests and reminders are sent within weeks.
     {"email": EMAIL, "next_mail_at": Moment(ahead=timedelta(days=60))},
     beside={"unsubscribedAt": Moment(required=True, allow_none=True)},
 )
 IMAGE = Part(
     Image,
     {
-        "content": "A file of its own in the archive.",
+        "content": "A separate file in the archive.",
         "digest": "Derived from the content.",
         "is_held": "Proposals are not exported.",
     },
     {"width": Count(1, LARGEST_SIDE), "height": Count(1, LARGEST_SIDE)},
 )
-# The lists of `project.json`, in its order. Older archives lack `savedWidgets`, `forms`,
-# `keptRatings` and `recordings`.
+# The lists of `project.json` in order. Older archives lack `savedWidgets`, `forms`, `keptRatings`
+# and `recordings`.
 LISTS = {
     "oldSlugs": OLD_SLUG,
     "widgetSightings": SIGHTING,
@@ -468,10 +473,9 @@ LISTS = {
 
 
 def _before_schema() -> Schema:
-    remembered = {
+    columns = {
         name: each for name, each in TESTIMONIAL.fields.items() if name not in ("changes", "salts")
     }
-    # What edits change of a recording.
-    spoken = ("transcript", "captions", "showsTranscript")
-    remembered |= {name: RECORDING.fields[name] for name in spoken}
-    return StrictSchema.from_dict(remembered)()
+    # Edits change these of a recording.
+    names = ("transcript", "captions", "showsTranscript")
+    return StrictSchema.from_dict(columns | {name: RECORDING.fields[name] for name in names})()

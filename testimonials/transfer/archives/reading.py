@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import IO, Any, cast
+from zipfile import ZIP_DEFLATED, ZIP_STORED
 
 from marshmallow import ValidationError
 from sqlalchemy import PrimaryKeyConstraint, UniqueConstraint, delete, select
@@ -34,18 +35,16 @@ from testimonials.transfer.archives.format import CHANGE, FORMAT, LISTS, PROJECT
 from testimonials.transfer.archives.writing import JSON_NAME, image_file, recording_file
 from testimonials.transfer.models import WaitingArchive
 
-# The file may come from anybody. Only the files that belong in it are read, each up to a limit, and
-# names in it are never used as paths.
+# The archive may come from anybody. Only known files in it are read, each up to a limit, and their
+# names are never used as paths.
 
 MAX_JSON_BYTES = 256 * 1024 * 1024
 MAX_IMAGE_BYTES = 2 * 1024 * 1024
 MAX_FILES = 200_000
-# In memory, and decoded by one process.
+# In memory at once, and decoded by one process.
 IMAGES_AT_ONCE = 32
-# As many as a photo counts one that is smaller, as it has to be unpacked and stored too.
+# Smaller images count as this many, since unpacking and storing them takes time too.
 LEAST_PIXELS = 256 * 256
-# Others have errors of their own.
-PACKINGS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
 
 _FILE = re.compile(r"images/[0-9a-f]{24}\.webp|recordings/[0-9a-f]{24}")
 _KEYS = {"format", "version", "program", "exportedAt", "project", "team", "record", *LISTS}
@@ -59,25 +58,25 @@ class ArchiveRefused(ServiceError):
 
 @dataclass
 class Archive:
-    """An open archive: its project and the rows of its lists, by columns."""
+    """An open archive with its project and the rows of its lists."""
 
     project: Row
     lists: dict[str, list[Row]]
     file: zipfile.ZipFile
-    # Its public record there, which was checked.
+    # The project's public record, whose signatures are valid.
     log: Log | None = None
     differences: Differences = field(default_factory=Differences)
 
     def read_image(self, image_id: str) -> bytes:
-        """Return the bytes of a picture, which were checked when the archive was opened."""
+        """Return the content of an image, which was checked when the archive was opened."""
         return _read_entry(self.file, image_file(image_id), MAX_IMAGE_BYTES)
 
     @contextmanager
     def open_recording(self, recording_id: str) -> Iterator[IO[bytes]]:
-        """Open a recording, whose contents were not checked; raise `ArchiveRefused`."""
+        """Open a recording, whose content isn't checked yet; raise `ArchiveRefused`."""
         with _refusing():
             opened = self.file.open(recording_file(recording_id))
-        # From here on the disk may be full, which is no damage.
+        # Without OSError: while the caller reads, the disk may be full.
         with opened, refusing(_refuse_damage):
             yield opened
 
@@ -98,9 +97,9 @@ def open_archive(
 ) -> Iterator[Archive]:
     """Open and check an archive; raise `ArchiveRefused`.
 
-    Its text may unpack to `most_text` bytes with `most_parts` lists and objects, all of it to
-    `most_bytes`, its pictures to `most_pixels`. Unless it `is_believed`, what comes without a
-    public record counts as imported.
+    The limits are for its unpacked text (`most_text` bytes, `most_parts` lists and objects), for
+    all of it (`most_bytes`) and for its images (`most_pixels`). Unless it `is_believed`, all
+    testimonials count as imported if it has no public record.
     """
     with _refusing():
         file = zipfile.ZipFile(source)
@@ -119,7 +118,7 @@ def open_archive(
 @contextmanager
 def _refusing() -> Iterator[None]:
     try:
-        # A damaged file has places before its beginning, which the system refuses.
+        # A damaged archive has negative offsets, for which the system reports an error.
         with refusing(_refuse_damage, OSError):
             yield
     except ValidationError as error:
@@ -138,12 +137,12 @@ def _refuse_damage(_fault: Exception) -> ArchiveRefused:
 def _read_archive(
     file: zipfile.ZipFile, content: bytes, most_pixels: int | None, *, is_believed: bool
 ) -> Archive:
-    described = _parse(content)
-    project = PROJECT.read(described.get("project"), "project")
+    members = _parse(content)
+    project = PROJECT.read(members.get("project"), "project")
     for newer in ("savedWidgets", "forms", "keptRatings", "recordings"):
-        described.setdefault(newer, [])
-    lists = {name: part.read_all(described.get(name), name) for name, part in LISTS.items()}
-    archive = Archive(project, lists, file, _read_record(described.get("record"), project["id"]))
+        members.setdefault(newer, [])
+    lists = {name: part.read_all(members.get(name), name) for name, part in LISTS.items()}
+    archive = Archive(project, lists, file, _read_record(members.get("record"), project["id"]))
     for name, part in LISTS.items():
         _require_unique(name, part, lists[name])
     _require_unique("changes", CHANGE, archive.changes)
@@ -180,7 +179,8 @@ def _require_known_files(file: zipfile.ZipFile) -> None:
     names = file.namelist()
     if len(names) > MAX_FILES or len(set(names)) != len(names):
         raise ValidationError("It has too many files, or the same file twice.")
-    if not {each.compress_type for each in file.infolist()} <= PACKINGS:
+    # Damage to other kinds raises other errors.
+    if any(each.compress_type not in (ZIP_STORED, ZIP_DEFLATED) for each in file.infolist()):
         raise ValidationError("It is packed in a way that archives are not.")
     for name in names:
         if name != JSON_NAME and not _FILE.fullmatch(name):
@@ -188,7 +188,7 @@ def _require_known_files(file: zipfile.ZipFile) -> None:
 
 
 def _read_entry(file: zipfile.ZipFile, name: str, limit: int) -> bytes:
-    """Return a file's bytes, without unpacking more than the limit."""
+    """Return a file's content, unpacking no more than the limit."""
     if name not in file.NameToInfo:
         raise ValidationError(f"{name} is missing.")
     with file.open(name) as opened:
@@ -219,15 +219,15 @@ def _refuse_constant(name: str) -> Any:
 
 
 def _require_unique(name: str, part: Part, rows: Sequence[Row]) -> None:
-    """Refuse two rows with the same value where the database allows it once."""
+    """Reject duplicates of the table's unique keys."""
     keys = [each.columns for each in part.table.indexes if each.unique]
     kinds = (PrimaryKeyConstraint, UniqueConstraint)
     keys += [each.columns for each in part.table.constraints if isinstance(each, kinds)]
     for columns in keys:
         key = [each.name for each in columns if each.name not in part.left_out]
         values = [tuple(row[each] for each in key) for row in rows]
-        given = [value for value in values if None not in value]
-        if len(set(given)) != len(given):
+        complete = [value for value in values if None not in value]
+        if len(set(complete)) != len(complete):
             raise ValidationError(f"{name}: Two of them have the same {', '.join(key)}.")
 
 
@@ -251,9 +251,9 @@ def _check_references(archive: Archive) -> None:
 
 
 def _check_recordings(archive: Archive) -> None:
-    """Refuse a recording without a file or a testimonial, and nothing in place of words.
+    """Reject recordings without a file or a testimonial, and written testimonials without words.
 
-    What is in the files is checked when they are stored.
+    The content of the files is checked when they are stored.
     """
     names = set(archive.file.namelist())
     for number, row in enumerate(archive.lists["testimonials"], 1):
@@ -267,18 +267,17 @@ def _check_recordings(archive: Archive) -> None:
 
 
 def _read_digests(archive: Archive) -> dict[str, str]:
-    found = {}
+    digests = {}
     for row in archive.lists["recordings"]:
         with archive.open_recording(row["id"]) as file:
-            found[row["testimonial_id"]] = hashlib.file_digest(
-                cast(Any, file), "sha256"
-            ).hexdigest()
-    return found
+            digest = hashlib.file_digest(cast(Any, file), "sha256")
+        digests[row["testimonial_id"]] = digest.hexdigest()
+    return digests
 
 
 def _check_images(archive: Archive, most_pixels: int | None) -> dict[str, str]:
-    """Return the digests of the pictures by their ids."""
-    rows, found = archive.lists["images"], {}
+    """Check the images, and return their digests by id."""
+    rows, digests = archive.lists["images"], {}
     pixels = sum(max(LEAST_PIXELS, row["width"] * row["height"]) for row in rows)
     if most_pixels and pixels > most_pixels:
         raise ValidationError(f"Its pictures have more than {most_pixels // 10**6} megapixels.")
@@ -286,7 +285,7 @@ def _check_images(archive: Archive, most_pixels: int | None) -> dict[str, str]:
         some = rows[start : start + IMAGES_AT_ONCE]
         contents = [archive.read_image(row["id"]) for row in some]
         for row, content in zip(some, contents, strict=True):
-            found[row["id"]] = hashlib.sha256(content).hexdigest()
+            digests[row["id"]] = hashlib.sha256(content).hexdigest()
             with _naming(row):
                 size = measure_stored_image(content)
             if size != (row["width"], row["height"]):
@@ -297,7 +296,7 @@ def _check_images(archive: Archive, most_pixels: int | None) -> dict[str, str]:
             place = find_damaged_image(contents)
         if place is not None:
             raise ValidationError(f"{image_file(some[place]['id'])}: It is damaged.")
-    return found
+    return digests
 
 
 @contextmanager
@@ -308,17 +307,17 @@ def _naming(row: Row) -> Iterator[None]:
         raise ValidationError(f"{image_file(row['id'])}: {error}") from None
 
 
-# The recordings of an archive: stored and checked before its import keeps others from writing.
+# Recordings are stored and checked before the import takes the write lock.
 
-# What is in each recording, and its id here, by its id in the archive.
+# The new id and the contents of each recording, by its id in the archive.
 Stored = Mapping[str, tuple[str, Contents]]
 
 
 @contextmanager
 def storing_recordings(archive: Archive) -> Iterator[Stored]:
-    """Store the recordings under new ids, as if they were uploaded; remove them if this fails.
+    """Store the recordings under new ids, like uploads; remove them after an error.
 
-    Commit inside. Raises `ArchiveRefused`.
+    Commit within the block. Raises `ArchiveRefused`.
     """
     rows = archive.lists["recordings"]
     ids = {row["id"]: new_identifier() for row in rows}
@@ -342,7 +341,7 @@ def _store(archive: Archive, row: Mapping[str, str], recording_id: str) -> Conte
         return check_recording(path, row["kind"])
 
 
-# Archives that were uploaded and wait until their account says to import them.
+# Uploaded archives that wait until somebody starts the import.
 
 
 def find_waiting(account_id: str) -> WaitingArchive | None:

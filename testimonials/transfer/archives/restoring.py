@@ -1,4 +1,4 @@
-"""Putting the archive of a project into the database, whole or not at all."""
+"""Importing the archive of a project into the database."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -46,28 +46,28 @@ from testimonials.transfer.erasure import leave_out_erased
 from testimonials.transfer.tables.plan import finish_import
 from testimonials.widget.models import SavedWidget
 
-# Lists whose rows come as they are.
+# Lists whose rows are inserted as they are.
 PLAIN = ("widgetSightings", "savedWidgets", "forms", "keptRatings", "invitationBatches")
 
 
 @dataclass
 class Restored:
-    """What was imported, and what had to change."""
+    """What was imported and what had to change, mostly as counts."""
 
     project: Project
     testimonials: int
     images: int
-    # How many ids are new because they were taken here.
+    # Ids that were replaced because they were taken.
     renewed: int
-    # Former addresses that belong to somebody else here.
+    # Former addresses that are taken.
     lost_slugs: list[str] = field(default_factory=list)
-    # How many requests were waiting to be sent.
+    # Requests that were waiting to be sent.
     waiting: int = 0
-    # How many testimonials and requests are left out because they were erased here.
+    # Testimonials and requests that were erased here, and so left out.
     erased: int = 0
-    # The ids of testimonials that aren't as the record says.
+    # Ids of testimonials that differ from the record.
     differing: list[str] = field(default_factory=list)
-    # How many ratings the record has and the archive lacks.
+    # Ratings in the record that the archive lacks.
     missing: int = 0
 
 
@@ -121,7 +121,7 @@ def _continue_record(project: Project, archive: Archive, ids: dict[str, str]) ->
     differences, kept, log = archive.differences, Counter[str](), archive.log
     for row in archive.lists["keptRatings"]:
         kept[str(row["rating"])] += row["number"]
-    # The last that was signed here, of a project that is back.
+    # The last head that was signed here, if the project has been here before.
     head = db.session.get(RecordHead, project.id)
     is_later = head is not None and (log is None or head.hash != log.head["hash"])
     continue_record(
@@ -149,9 +149,9 @@ def _require_free(slug: str) -> None:
 
 
 def _was_anothers(project_id: str, account: Account) -> bool:
-    """Tell whether a project that is gone had the id and wasn't the account's.
+    """Return whether a deleted project of another account had the id.
 
-    Websites may still show that project's widget.
+    Websites may still embed that project's widget.
     """
     is_own = exists().where(Event.account_id == account.id, Event.project_id == project_id)
     query = select(RecordHead.project_id).where(RecordHead.project_id == project_id, ~is_own)
@@ -160,36 +160,38 @@ def _was_anothers(project_id: str, account: Account) -> bool:
 
 def _renew_taken_ids(archive: Archive, account: Account | None) -> dict[str, str]:
     changes, lists = archive.changes, archive.lists
-    wanted: tuple[tuple[Any, list[Row]], ...] = (
+    ids: tuple[tuple[Any, list[Row]], ...] = (
         (Project.id, [archive.project]),
         (SavedWidget.id, lists["savedWidgets"]),
         (CollectionForm.id, lists["forms"]),
         (Image.id, lists["images"]),
         (Testimonial.id, lists["testimonials"]),
         (Event.id, changes),
-        # Changes of a batch are undone together, so two projects never share one.
+        # The changes of a batch are undone together, so projects can't share one.
         (Event.batch_id, changes),
         (RequestBatch.id, lists["invitationBatches"]),
         (MailedRequest.id, lists["invitations"]),
     )
     taken = {
-        each for column, rows in wanted for each in _find(column, [row[column.key] for row in rows])
+        each
+        for column, rows in ids
+        for each in _find_taken(column, [row[column.key] for row in rows])
     }
-    # Those of events increase within an account, so nobody brings one of tomorrow.
+    # Ids of events must increase within an account, so none may be in the future.
     latest = new_identifier()
     taken |= {row["id"] for row in changes if row["id"] > latest}
     if account is not None and _was_anothers(archive.project["id"], account):
         taken.add(archive.project["id"])
-    # The parts of a batch stay together.
+    # The parts of a batch share the beginning of their ids.
     renewed = {whole_of(each): new_identifier() for each in taken}
     return {each: renewed[whole_of(each)] + each[ID_LENGTH:] for each in taken}
 
 
-def _find(column: Any, values: Iterable[str | None]) -> set[str]:
-    found: set[str] = set()
+def _find_taken(column: Any, values: Iterable[str | None]) -> set[str]:
+    taken: set[str] = set()
     for part in in_chunks(list({each for each in values if each is not None})):
-        found |= set(db.session.scalars(select(column).where(column.in_(part))))
-    return found
+        taken |= set(db.session.scalars(select(column).where(column.in_(part))))
+    return taken
 
 
 def _renew(row: Row, ids: dict[str, str]) -> Row:
@@ -200,7 +202,7 @@ def _renew(row: Row, ids: dict[str, str]) -> Row:
 
 
 def _renew_chosen(design: Row, draft: Row | None, ids: dict[str, str]) -> tuple[Row, Row | None]:
-    """Return a widget's design and draft with the new ids of the testimonials they name."""
+    """Return a widget's design and draft with the new ids of testimonials."""
     if "chosen" in design:
         design = design | {"chosen": [ids.get(each, each) for each in design["chosen"]]}
     if draft is not None and "design" in draft:
@@ -230,9 +232,9 @@ def _insert_project(archive: Archive, account: Account, slug: str, ids: dict[str
 
 
 def _first_color(project: Project) -> str | None:
-    """Return the color of a project from before there was a brand, as its upgrade chose it.
+    """Return the brand's color for a project from before brands, as the migration chose it.
 
-    It had both of these itself; one that has not may look like its trade.
+    Newer projects may leave palette or button to the brand.
     """
     palette, button = project.widget_config["palette"], project.page_config["buttonColor"]
     if palette is None or button is None:
@@ -245,17 +247,17 @@ def _first_color(project: Project) -> str | None:
 
 
 def _insert_old_slugs(rows: list[Row]) -> list[str]:
-    """Keep the newest former addresses that are free; return those that aren't."""
+    """Add the newest former addresses that are free; return those that aren't."""
     rows = sorted(rows, key=itemgetter("renamed_at"), reverse=True)[:MOST_OLD_SLUGS]
     slugs = [row["slug"] for row in rows]
-    taken = _find(OldSlug.slug, slugs) | _find(Project.slug, slugs)
+    taken = _find_taken(OldSlug.slug, slugs) | _find_taken(Project.slug, slugs)
     taken |= {slug for slug in slugs if is_reserved(slug)}
     _insert(OldSlug, [row for row in rows if row["slug"] not in taken])
     return sorted(taken)
 
 
 def _insert_images(archive: Archive, ids: dict[str, str]) -> None:
-    # One at a time: they are larger than other rows.
+    # One at a time, since they are large.
     for row in archive.lists["images"]:
         _insert(Image, [_renew(row, ids) | {"content": archive.read_image(row["id"])}])
 
@@ -263,38 +265,36 @@ def _insert_images(archive: Archive, ids: dict[str, str]) -> None:
 def _insert_recordings(
     rows: list[Row], project: Project, stored: Stored, ids: dict[str, str]
 ) -> None:
-    """Add the rows of recordings that are stored; raise `NoRoom`."""
-    for old in rows:
-        recording_id, found = stored[old["id"]]
+    """Add the rows of stored recordings; raise `NoRoom`."""
+    for row in rows:
+        recording_id, contents = stored[row["id"]]
         own = {"id": recording_id, "project_id": project.id, "size": size_of(recording_id)}
-        recording = Recording(**_renew(old, ids) | own)
+        recording = Recording(**_renew(row, ids) | own)
         require_share(project, recording.size)
         db.session.add(recording)
-        note_contents(recording, found)
+        note_contents(recording, contents)
         db.session.flush()
 
 
 def _insert_testimonials(
     project: Project, rows: list[Row], pictures: set[str], ids: dict[str, str]
 ) -> None:
-    taken = _find(Testimonial.submission_key, (row["submission_key"] for row in rows))
+    taken = _find_taken(Testimonial.submission_key, (row["submission_key"] for row in rows))
     tags, changes = [], []
     for row in rows:
-        # The submission already has a row here, of which this is a copy.
-        row["submission_key"] = None if row["submission_key"] in taken else row["submission_key"]
-        testimonial_id = row["id"]
+        if row["submission_key"] in taken:
+            # The original of this copy is here.
+            row["submission_key"] = None
         row.pop("salts")
+        own = {"testimonial_id": row["id"]}
         for name in dict.fromkeys(row.pop("tags")):
-            tags.append(
-                {"testimonial_id": testimonial_id, "name": name, "project_id": row["project_id"]}
-            )
+            tags.append(own | {"name": name, "project_id": project.id})
         for change in row.pop("changes"):
             before = _renew(change["before"], ids)
             if before.get("avatar_id") not in pictures and "avatar_id" in before:
-                # The picture was gone already, and its id might be another's here.
+                # The picture isn't in the archive, and its id may be another's here.
                 before["avatar_id"] = None
-            own = {"testimonial_id": testimonial_id, "before": before}
-            changes.append(_renew(change, ids) | own)
+            changes.append(_renew(change, ids) | own | {"before": before})
     _insert(Testimonial, rows)
     _insert(TestimonialTag, tags)
     for part in in_chunks(changes):
@@ -302,7 +302,7 @@ def _insert_testimonials(
 
 
 def _insert_requests(rows: list[Row], account_id: str, *, resumes: bool) -> int:
-    """Add requests and unsubscribed addresses; return how many requests wait to be sent."""
+    """Add requests and unsubscribed addresses; return how many requests were waiting."""
     waiting = sum(row["next_mail_at"] is not None for row in rows)
     for row in rows:
         row["email_hash"] = hash_email(account_id, row["email"])

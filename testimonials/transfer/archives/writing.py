@@ -45,21 +45,16 @@ from testimonials.transfer.archives.format import (
 )
 from testimonials.transfer.tables.export import find_names, write_events
 
-# Writing the archive of a project: a zip with `project.json` and the pictures as files.
+# The archive of a project is a zip with `project.json`, and images and recordings as files.
 
 JSON_NAME = "project.json"
-# How many testimonials and pictures are in memory at a time.
+# How many testimonials and images are in memory at a time.
 ROWS_AT_ONCE, IMAGES_AT_ONCE = 500, 100
-# Kept in memory up to this size, and in a temporary file beyond.
-SPOOLED_BYTES = 8 * 1024 * 1024
 
 
 @contextmanager
-def reading_one_moment() -> Iterator[None]:
-    """Read within one transaction that sees nothing others write in the meantime.
-
-    Every transaction of SQLite does that; PostgreSQL has to be asked.
-    """
+def reading_snapshot() -> Iterator[None]:
+    """Read in a transaction that sees one snapshot, as on SQLite every transaction does."""
     db.session.expunge_all()
     db.session.rollback()
     options = (
@@ -74,8 +69,8 @@ def reading_one_moment() -> Iterator[None]:
 
 
 def spool(write: Callable[[IO[bytes]], None]) -> tempfile.SpooledTemporaryFile[bytes]:
-    """Return a temporary file with what `write` writes, at its beginning."""
-    out = tempfile.SpooledTemporaryFile(max_size=SPOOLED_BYTES)  # noqa: SIM115
+    """Return a temporary file with the output of `write`, in memory while it is small."""
+    out = tempfile.SpooledTemporaryFile(max_size=8 * 1024 * 1024)  # noqa: SIM115
     try:
         write(out)
     except ServiceError:
@@ -85,17 +80,17 @@ def spool(write: Callable[[IO[bytes]], None]) -> tempfile.SpooledTemporaryFile[b
     return out
 
 
-def finish_records(of: ColumnElement[bool]) -> None:
-    """Have the public records of projects say all that is there, before archives carry them."""
-    for project_id in db.session.scalars(select(Project.id).where(of)).all():
+def finish_records(condition: ColumnElement[bool]) -> None:
+    """Complete the public records of projects before exporting them."""
+    for project_id in db.session.scalars(select(Project.id).where(condition)).all():
         begin_record(project_id)
         find_head(project_id)
 
 
 def write_archive(project: Project, out: IO[bytes]) -> None:
-    """Write the archive of a project; `reading_one_moment` makes it consistent.
+    """Write the archive of a project, within `reading_snapshot`.
 
-    Only a part of it is in memory at a time, however large the project is.
+    Only part of it is in memory at a time, however large the project is.
     """
     images: set[str | None] = {getattr(project, name) for name in PICTURES}
     entry = zipfile.ZipInfo(JSON_NAME, clock.now().timetuple()[:6])
@@ -104,10 +99,9 @@ def write_archive(project: Project, out: IO[bytes]) -> None:
         with archive.open(entry, "w", force_zip64=True) as file:
             write_members(_describe_project(project, images), file)
         for image in _list_images(images, Image.id, Image.content):
-            # WebP is compressed already.
+            # Images and recordings are compressed already.
             archive.writestr(image_file(image.id), image.content, zipfile.ZIP_STORED)
         for recording in _list_recordings(project):
-            # As small as it gets, too.
             archive.write(path_of(recording.id), recording_file(recording.id), zipfile.ZIP_STORED)
 
 
@@ -120,9 +114,9 @@ def image_file(image_id: str) -> str:
 
 
 def write_members(members: Iterable[tuple[str, Any]], file: IO[bytes]) -> None:
-    """Write an object member by member; the value of one may be an iterator, written as a list.
+    """Write a JSON object member by member; iterators become lists.
 
-    Each of its items is a line: the encoder takes five times as long to indent them.
+    Their items aren't indented, which would take five times as long.
     """
     mark = "{"
     for name, value in members:
@@ -140,9 +134,9 @@ def write_members(members: Iterable[tuple[str, Any]], file: IO[bytes]) -> None:
 
 
 def _describe_project(project: Project, images: set[str | None]) -> Iterator[tuple[str, Any]]:
-    """Yield the members of `project.json` in their order; each must be consumed before the next.
+    """Yield the members of `project.json` in order; each must be consumed before the next.
 
-    The ids of the pictures that testimonials name are added to `images`.
+    Adds the ids of images to `images`.
     """
     yield "format", FORMAT
     yield "version", VERSION
@@ -181,9 +175,9 @@ def _describe_testimonials(project: Project, images: set[str | None]) -> Iterato
     for part in rows.partitions():
         changes, salts = _describe_changes([row.id for row in part])
         for row in part:
-            found = changes[row.id]
-            images |= {row.avatar_id, *(change["before"].get("avatarId") for change in found)}
-            beside = {"tags": row.tags, "changes": found, "salts": salts[row.id]}
+            own = changes[row.id]
+            images |= {row.avatar_id, *(change["before"].get("avatarId") for change in own)}
+            beside = {"tags": row.tags, "changes": own, "salts": salts[row.id]}
             yield TESTIMONIAL.write(row) | beside
 
 
@@ -194,7 +188,7 @@ def _describe_recordings(project: Project, images: set[str | None]) -> Iterator[
 
 
 def _list_recordings(project: Project) -> Iterator[Recording]:
-    """Yield the recordings that were sent and whose files are there."""
+    """Yield the submitted recordings whose files exist."""
     query = select(Recording).where(
         Recording.project_id == project.id,
         Recording.testimonial_id.is_not(None),
@@ -206,25 +200,22 @@ def _list_recordings(project: Project) -> Iterator[Recording]:
 
 
 def _describe_changes(ids: Sequence[str]) -> tuple[dict[str, list[Row]], dict[str, list[str]]]:
-    """Return the history of each testimonial, with the values before as testimonials have them.
-
-    And the salts of its entries in the record.
-    """
+    """Return the history of each testimonial, and the salts of its entries in the record."""
     changes, salts = defaultdict[str, list[Row]](list), defaultdict[str, list[str]](list)
     query = (
         select(Event, IS_HISTORY)
         .where(Event.testimonial_id.in_(ids), or_(IS_HISTORY, Event.salt.is_not(None)))
         .order_by(Event.created_at, Event.id)
     )
-    found = db.session.execute(query).all()
-    for change, _ in sorted(found, key=lambda each: each[0].number or 0):
-        if change.salt:
-            salts[change.testimonial_id or ""].append(change.salt)
-    for change in (each for each, is_history in found if is_history):
+    events = db.session.execute(query).all()
+    for event, _ in sorted(events, key=lambda each: each[0].number or 0):
+        if event.salt:
+            salts[event.testimonial_id or ""].append(event.salt)
+    for event in (each for each, is_history in events if is_history):
         before = {
-            to_name(name): write_value(from_json(name, old)) for name, old in change.before.items()
+            to_name(name): write_value(from_json(name, old)) for name, old in event.before.items()
         }
-        changes[change.testimonial_id or ""].append(CHANGE.write(change) | {"before": before})
+        changes[event.testimonial_id or ""].append(CHANGE.write(event) | {"before": before})
     return changes, salts
 
 
@@ -244,15 +235,14 @@ def _describe_requests(project: Project) -> Iterator[Row]:
 
 
 def _list_images(ids: set[str | None], *columns: Any) -> Iterator[Any]:
-    wanted = sorted(filter(None, ids))
-    for start in range(0, len(wanted), IMAGES_AT_ONCE):
-        part = wanted[start : start + IMAGES_AT_ONCE]
+    chosen = sorted(filter(None, ids))
+    for start in range(0, len(chosen), IMAGES_AT_ONCE):
+        part = chosen[start : start + IMAGES_AT_ONCE]
         yield from db.session.execute(select(*columns).where(Image.id.in_(part)).order_by(Image.id))
 
 
 # The archive of an account: its own data, and an archive of each project.
 
-ACCOUNT_FORMAT, ACCOUNT_VERSION = "testimonials-account", 1
 OF_ACCOUNT = {
     "sessions": Session,
     "accessTokens": AccessToken,
@@ -262,7 +252,7 @@ OF_ACCOUNT = {
 
 
 def write_account_archive(account: Account, out: IO[bytes]) -> None:
-    """Write all of an account: `account.json`, `activity.csv`, and each project in `projects`."""
+    """Write `account.json`, `activity.csv`, and an archive of each project in `projects`."""
     described = describe_account(account)
     account_id = account.id
     with zipfile.ZipFile(out, "w") as archive:
@@ -281,13 +271,13 @@ def write_account_archive(account: Account, out: IO[bytes]) -> None:
 
 
 def describe_account(account: Account) -> dict[str, Any]:
-    """Return what is stored about an account itself, and which projects it has."""
+    """Return what is stored about an account itself, and a list of its projects."""
     projects = db.session.scalars(
         select(Project).where(Project.account_id == account.id).order_by(Project.created_at)
     )
     return {
-        "format": ACCOUNT_FORMAT,
-        "version": ACCOUNT_VERSION,
+        "format": "testimonials-account",
+        "version": 1,
         "program": __version__,
         "exportedAt": clock.iso(clock.now()),
         "account": write_columns(account, list_columns(Account)),

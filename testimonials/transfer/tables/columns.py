@@ -1,4 +1,4 @@
-"""Which column of a table is which field."""
+"""Mapping the columns of a table to fields, and to answers."""
 
 import json
 import re
@@ -21,25 +21,12 @@ from testimonials.testimonials.models import Testimonial
 from testimonials.transfer.archives.format import StoredAnswerSchema
 
 # The headings by which columns are recognised: those of known services, and words for the fields in
-# the languages of the collection page.
-#
-# They are compared without case, accents, spaces and punctuation; those further left win. So the
-# “Bewertung” of a table, which may be its rating, is its text only if no other column is.
+# the languages of the collection page. They are compared without case, accents, spaces and
+# punctuation, and earlier ones win. So a column “Bewertung”, which may be the rating, is the text
+# only if no other column is.
 
 _FILE = Path(__file__).with_name("headings.json")
 _WORDS: dict[str, list[str]] = json.loads(_FILE.read_text(encoding="utf-8"))
-_FIRST = "first name, given name, Vorname, prénom, primer nombre, nombre de pila, voornaam, imię"
-_LAST = "last name, surname, family name, Nachname, nom de famille, apellido, apellidos, cognome"
-# What stands above reviews, or below a person's name.
-_TITLES = "title, headline"
-# Headings of the text beside which a title is the person's.
-_SAID = "testimonial, testimonial text, quote, Kundenstimme, témoignage, testimonio, depoimento"
-
-# Beside a last name, these are the first.
-_BARE = "name, nom, nombre, nome, naam, namn, isim"
-# What a shop's reviews have beside them; their pictures then are of products.
-_PRODUCTS = "product handle, product id, handle, sku, product title"
-_PICTURES = "photo, photo url, picture, picture url, image, image url"
 
 # Headings that only one service uses.
 OWN, SENJA, TESTIMONIAL_TO, GOOGLE = "Testimonials", "Senja", "Testimonial.to", "Google"
@@ -69,17 +56,25 @@ def _split(*lists: str) -> tuple[str, ...]:
 MEANINGS = {
     field: _split(*_WORDS.get(field, (field,))) for field in (*_WORDS, *CardFields().fields)
 }
-FIRST_NAMES, LAST_NAMES = (
-    _split(_FIRST, "nome proprio, förnamn, ad, 名"),
-    _split(_LAST, "sobrenome, achternaam, nazwisko, efternamn, soyad, soyadı, 姓"),
+FIRST_NAMES = _split(
+    "first name, given name, Vorname, prénom, primer nombre, nombre de pila, voornaam, imię",
+    "nome proprio, förnamn, ad, 名",
 )
-BARE_NAMES = frozenset(_split(_BARE))
-PRODUCTS, PICTURES = frozenset(_split(_PRODUCTS)), _split(_PICTURES)
-TITLES, SAID = _split(_TITLES), frozenset(_split(_SAID))
+LAST_NAMES = _split(
+    "last name, surname, family name, Nachname, nom de famille, apellido, apellidos, cognome",
+    "sobrenome, achternaam, nazwisko, efternamn, soyad, soyadı, 姓",
+)
+# First names, if there is a column of last names.
+BARE_NAMES = frozenset(_split("name, nom, nombre, nome, naam, namn, isim"))
+# Columns of a shop's reviews, whose pictures are of products.
+PRODUCTS = frozenset(_split("product handle, product id, handle, sku, product title"))
+PICTURES = _split("photo, photo url, picture, picture url, image, image url")
+# The title of a review, or of a person if the text has one of these headings.
+TITLES = _split("title, headline")
+TESTIMONIALS = frozenset(
+    _split("testimonial, testimonial text, quote, Kundenstimme, témoignage, testimonio, depoimento")
+)
 MARKS = {service: frozenset(_split(marks)) for service, marks in _MARKS.items()}
-
-
-# Recognising the columns of a file by the headings of known services, or by their meaning.
 
 # The fields and their labels.
 FIELDS = {name: COLUMNS[name].label for name in MEANINGS}
@@ -92,7 +87,7 @@ class MappingWrong(ServiceError):
 
 @dataclass(frozen=True)
 class ColumnMapping:
-    """The columns that each field is read from; the cells of several are joined with a space."""
+    """The columns of each field; the cells of several are joined with a space."""
 
     columns: Mapping[str, tuple[str, ...]]
     service: str | None = None
@@ -102,14 +97,11 @@ class ColumnMapping:
         return [heading for heading in headings if heading not in used]
 
     def read(self, cells: Mapping[str, str]) -> dict[str, str]:
-        """Return the texts of a line by field, without those that are empty."""
+        """Return the texts of a line by field, without empty ones."""
         return {field: text for field in self.columns if (text := self.pick(cells, field))}
 
     def pick(self, cells: Mapping[str, str], field: str) -> str:
-        headings = self.columns.get(field)
-        if not headings:
-            # Most fields of most files.
-            return ""
+        headings = self.columns.get(field, ())
         parts = [cell for heading in headings if (cell := cells.get(heading, "").strip())]
         return " ".join(parts).replace("\r\n", "\n").replace("\r", "\n")
 
@@ -124,17 +116,16 @@ def guess_mapping(headings: Sequence[str]) -> ColumnMapping:
         by_meaning = {name: each for name, each in by_meaning.items() if name not in PICTURES}
 
     def take(meanings: Iterable[str]) -> tuple[str, ...]:
-        """Return the first of the headings, and keep it from being taken again."""
+        """Return the first heading with one of these meanings, and don't return it again."""
         return next(((by_meaning.pop(each),) for each in meanings if each in by_meaning), ())
 
     columns = {field: take(meanings) for field, meanings in MEANINGS.items()}
     name = columns["authorName"]
     if not name or fold(name[0]) in BARE_NAMES:
         columns["authorName"] = (name or take(FIRST_NAMES)) + take(LAST_NAMES)
-    # Above a review, a title is part of it.
-    if text in SAID or service == TESTIMONIAL_TO:
+    if text in TESTIMONIALS or service == TESTIMONIAL_TO:
         columns["authorRole"] = columns["authorRole"] or take(TITLES)
-    return ColumnMapping({field: found for field, found in columns.items() if found}, service)
+    return ColumnMapping({field: names for field, names in columns.items() if names}, service)
 
 
 def change_mapping(
@@ -175,20 +166,17 @@ def _list(headings: Sequence[str]) -> str:
     return ", ".join(make_printable(heading, 60) for heading in headings[:30])
 
 
-# Columns of a table with answers to the owner's own questions, out and back in.
-#
-# A heading says all that a cell doesn't: ``How likely are you to come back? (q_comeback, scale)``.
-# What was asked in public and what in private are columns of their own, so that nothing is shown
-# that was told to the owner alone.
+# Columns with answers to the owner's own questions, for exports and imports. A heading has what the
+# cells lack: ``How likely are you to come back? (q_comeback, scale)``. Public and private answers
+# have separate columns, so that no private one is ever shown.
 
 _HEADING = re.compile(rf"'?(.+) \(q_({ID_PATTERN}), ({'|'.join(KINDS)})(, public)?\)")
 _ANSWER = StoredAnswerSchema()
-ROWS_AT_ONCE = 500
 
 
 @dataclass(frozen=True)
 class AnswerColumn:
-    """The answers to one question, as it was asked."""
+    """The answers to a question."""
 
     id: str
     kind: str
@@ -199,16 +187,16 @@ class AnswerColumn:
 
 
 def list_columns(project: Project) -> dict[AnswerColumn, str]:
-    """Return the columns that a table of the project's testimonials has, with their headings.
+    """Return the columns of answers in the project's testimonials, with their headings.
 
-    A question has the words in which it was asked last.
+    The words of a question are those of the newest answer.
     """
     query = select(Testimonial).where(
         Testimonial.project_id == project.id, Testimonial.answers.is_not(None)
     )
     columns = {}
     for row in db.session.scalars(
-        query.order_by(Testimonial.created_at).execution_options(yield_per=ROWS_AT_ONCE)
+        query.order_by(Testimonial.created_at).execution_options(yield_per=500)
     ):
         for answer in row.read_answers(project):
             column = _find_column(answer)
@@ -217,21 +205,18 @@ def list_columns(project: Project) -> dict[AnswerColumn, str]:
 
 
 def write_cells(row: Any, project: Project, columns: Iterable[AnswerColumn]) -> list[str | None]:
-    """Return a testimonial's answers in the order of the columns; of several choices a line each.
-
-    A consent is `yes`.
-    """
+    """Return a testimonial's answers in the order of the columns."""
     cells = {_find_column(each): _write(each["answer"]) for each in row.read_answers(project)}
     return [cells.get(column) for column in columns]
 
 
 def read_answers(cells: Mapping[str, str]) -> list[dict[str, Any]] | None:
-    """Return the answers among a line's cells; raise `ValidationError` for one that can't be."""
+    """Return the answers in a line's cells; raise `ValidationError`."""
     answers = []
     for heading, cell in cells.items():
-        if not cell.strip() or (found := _read_heading(heading)) is None:
+        if not cell.strip() or (parsed := _parse_heading(heading)) is None:
             continue
-        question, column = found
+        question, column = parsed
         answer: dict[str, Any] = {"id": column.id, "question": question, "kind": column.kind}
         answer |= {"answer": _read(column.kind, cell.strip()), "isPublic": column.is_public}
         try:
@@ -246,9 +231,9 @@ def _find_column(answer: Mapping[str, Any]) -> AnswerColumn:
 
 
 @lru_cache(maxsize=1000)
-def _read_heading(heading: str) -> tuple[str, AnswerColumn] | None:
-    found = _HEADING.fullmatch(heading)
-    return found and (found[1], AnswerColumn(found[2], found[3], bool(found[4])))
+def _parse_heading(heading: str) -> tuple[str, AnswerColumn] | None:
+    match = _HEADING.fullmatch(heading)
+    return match and (match[1], AnswerColumn(match[2], match[3], bool(match[4])))
 
 
 def _write(answer: Any) -> str:

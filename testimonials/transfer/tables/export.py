@@ -1,4 +1,4 @@
-"""Testimonials and the record of events as CSV."""
+"""Testimonials and activity as CSV."""
 
 import csv
 import io
@@ -29,7 +29,7 @@ from testimonials.transfer.tables.columns import list_columns, write_cells
 
 
 class PlainRow(SimpleNamespace):
-    """A testimonial as `list_plainly` reads it: as a model it would take twice as long."""
+    """A testimonial as `list_plainly` reads it, in half the time that a model takes."""
 
     avatar_url: Any = Testimonial.avatar_url
     highlighted_words: Any = Testimonial.highlighted_words
@@ -38,36 +38,33 @@ class PlainRow(SimpleNamespace):
     tags = property(lambda row: sorted(filter(None, row.tag_names.split("\n")), key=str.casefold))
 
 
-# Spreadsheet programs take a cell that begins with one of these for a formula, even in full width
-# or after invisible characters. An apostrophe prevents that.
+# Spreadsheet programs evaluate cells that begin like this as formulas, unless an apostrophe
+# precedes it.
 _FORMULA = re.compile(r"\A'*+(?:[\t\r\n]|[\s\u00ad\u200b-\u200f\u2060\ufeff]*+[=+@\u2212-])")
-LONGEST_START = 100
-# What tells the address of somebody with a role, and how many events are looked through for it.
+# Events that tell the address of somebody with a role.
 OF_ROLES = (
     events.INVITATION_ACCEPTED,
     events.MEMBER_CHANGED,
     events.MEMBER_LEFT,
     events.MEMBER_REMOVED,
 )
-READ_FOR_NAMES = 5_000
 ROWS_AT_ONCE = 1_000
 
 
 def write_table(project: Project, out: IO[bytes], *, has_samples: bool = False) -> None:
-    """Write the testimonials in every state, oldest first, as CSV; a column for each question."""
+    """Write all testimonials, oldest first, as CSV with a column for each question."""
     headings, rows = _read_rows(project, has_samples=has_samples)
     write_csv(headings, rows, out)
 
 
 def write_json(project: Project, out: IO[bytes]) -> None:
-    """Write the same as a list of objects, without what is empty; an import reads it."""
+    """Write the same as a list of objects, without empty cells; an import reads it."""
     headings, rows = _read_rows(project, has_samples=False)
     for number, row in enumerate(rows):
-        found = {
-            name: cell for name, cell in zip(headings, row, strict=True) if cell not in (None, "")
-        }
+        pairs = zip(headings, row, strict=True)
+        cells = {name: cell for name, cell in pairs if cell not in (None, "")}
         out.write(b"[\n" if number == 0 else b",\n")
-        out.write(json.dumps(found, ensure_ascii=False, default=str).encode())
+        out.write(json.dumps(cells, ensure_ascii=False, default=str).encode())
     out.write(b"\n]\n" if out.tell() else b"[]\n")
 
 
@@ -82,7 +79,7 @@ def _read_rows(project: Project, *, has_samples: bool) -> tuple[list[str], Itera
 
 
 def read_cells(row: PlainRow) -> dict[str, str | None]:
-    """Return what a table says of a testimonial, by the names of `COLUMNS`."""
+    """Return the cells of a testimonial by the names of `COLUMNS`."""
     return {name: _write_cell(getattr(row, each.attribute)) for name, each in COLUMNS.items()}
 
 
@@ -97,16 +94,16 @@ def _write_cell(value: Any) -> str | None:
 
 
 def list_plainly(*where: Any) -> Iterator[PlainRow]:
-    """Yield testimonials, oldest first, with their tags and transcripts, by one statement."""
-    of, tag, words = Testimonial, TestimonialTag, Recording
+    """Yield testimonials, oldest first, with tags and transcripts, by one query."""
+    of, tag, recording = Testimonial, TestimonialTag, Recording
     tags = select(func.coalesce(func.aggregate_strings(tag.name, "\n"), ""))
     query = (
         select(
             *of.__table__.c,
-            words.transcript,
+            recording.transcript,
             tags.where(tag.testimonial_id == of.id).scalar_subquery().label("tag_names"),
         )
-        .outerjoin(words, (words.testimonial_id == of.id) & (of.kind != "written"))
+        .outerjoin(recording, (recording.testimonial_id == of.id) & (of.kind != "written"))
         .where(*where)
         .order_by(of.created_at, of.id)
     )
@@ -117,7 +114,7 @@ def list_plainly(*where: Any) -> Iterator[PlainRow]:
 
 
 def write_csv(headings: Sequence[str], rows: Iterable[Iterable[Any]], out: IO[bytes]) -> None:
-    """Write CSV in UTF-8 with a byte order mark; no cell is taken for a formula."""
+    """Write CSV in UTF-8 with a byte order mark, and no cells that are evaluated as formulas."""
     text = io.TextIOWrapper(out, "utf-8-sig", newline="", write_through=True)
     writer = csv.writer(text)
     writer.writerow(map(shield, headings))
@@ -128,20 +125,19 @@ def write_csv(headings: Sequence[str], rows: Iterable[Iterable[Any]], out: IO[by
 
 
 def shield(cell: str) -> str:
-    """Return a cell that no spreadsheet takes for a formula; `unshield` gives it back."""
+    """Return a cell that no spreadsheet program evaluates as a formula; see `unshield`."""
     return f"'{cell}" if _is_formula(cell) else cell
 
 
 def unshield(cell: str) -> str:
-    """Return a cell of our own file as it was before `shield`."""
+    """Return a cell of our own file without what `shield` added."""
     return cell[1:] if cell.startswith("'") and _is_formula(cell) else cell
 
 
 def _is_formula(cell: str) -> bool:
-    return _FORMULA.match(normalize("NFKC", cell[:LONGEST_START])) is not None
+    # Also characters of full width.
+    return _FORMULA.match(normalize("NFKC", cell[:100])) is not None
 
-
-# The activity record as CSV, with a sentence for each event.
 
 ACTIVITY_COLUMNS = (
     "id", "createdAt", "type", "accountId", "projectId", "actorKind", "actorName", "network",
@@ -150,11 +146,11 @@ ACTIVITY_COLUMNS = (
 
 
 def find_names(account_id: str | None, project_id: str = "") -> tuple[Names, Names]:
-    """Return the people and tokens that a reader may know, and the names of the projects.
+    """Return the names of people and tokens that a reader may see, and those of projects.
 
-    An operator (None) may know all of them, and the owner of an account those of its present team.
-    In a project, that is its own team. Who has left may have another address by now, so they are
-    called by the one that the record has; who has deleted their account isn't named at all.
+    An operator (None) sees all, an owner those of their present team or of one project's. Former
+    members may have another address by now, so they have the one in the record; those who deleted
+    their account have no name.
     """
     people = select(Account.id, Account.email, Account.display_name).order_by(called())
     projects = select(
@@ -170,20 +166,19 @@ def find_names(account_id: str | None, project_id: str = "") -> tuple[Names, Nam
         projects = projects.where(owned)
     names = find_token_names(account_id, project_id or None)
     tokens = {token_key(token_id): name for token_id, name in names.items()}
-    known = _tell_apart(db.session.execute(people).all())
+    known = _name_people(db.session.execute(people).all())
     if account_id is not None:
         known |= _find_former(account_id, project_id, known)
     return (
         known | tokens,
-        # The record of one project needn't name it.
         {} if project_id else {row[0]: row[1] for row in db.session.execute(projects)},
     )
 
 
 def _find_former(account_id: str, project_id: str, known: Names) -> dict[str, str]:
-    """Return the addresses of those who had a role, as the newest part of the record has them."""
+    """Return the addresses of former members in the newest 5,000 events."""
     of_account = Event.account_id == account_id
-    newest = select(Event.id).where(of_account).order_by(Event.id.desc()).limit(READ_FOR_NAMES)
+    newest = select(Event.id).where(of_account).order_by(Event.id.desc()).limit(5_000)
     query = select(Event.actor_name, Event.details).where(
         of_account,
         Event.id >= select(func.min(newest.subquery().c.id)).scalar_subquery(),
@@ -191,28 +186,26 @@ def _find_former(account_id: str, project_id: str, known: Names) -> dict[str, st
     )
     if project_id:
         query = query.where(or_(Event.project_id == project_id, Event.project_id.is_(None)))
-    told = db.session.execute(query.order_by(Event.id))
-    found = {facts.get("member", actor): facts.get("email", "") for actor, facts in told}
-    ids = [id for id in found if id and id not in known]
-    still_there = db.session.scalars(select(Account.id).where(Account.id.in_(ids))) if ids else ()
-    return {id: found[id] for id in still_there if found[id]}
+    rows = db.session.execute(query.order_by(Event.id))
+    emails = {facts.get("member", actor): facts.get("email", "") for actor, facts in rows}
+    ids = [id for id in emails if id and id not in known]
+    existing = db.session.scalars(select(Account.id).where(Account.id.in_(ids))) if ids else ()
+    return {id: emails[id] for id in existing if emails[id]}
 
 
-def _tell_apart(people: Sequence[Row[str, str, str | None]]) -> dict[str, str]:
-    """Return how these people are called; those who chose the same name with their address."""
-    taken = Counter((name or "").casefold() for _, _, name in people)
+def _name_people(people: Sequence[Row[str, str, str | None]]) -> dict[str, str]:
+    """Return the names of people by id, with the address where several have the same name."""
+    counts = Counter((name or "").casefold() for _, _, name in people)
     return {
-        account_id: email
-        if not name
-        else f"{name} ({email})"
-        if taken[name.casefold()] > 1
-        else name
+        account_id: (f"{name} ({email})" if counts[name.casefold()] > 1 else name)
+        if name
+        else email
         for account_id, email, name in people
     }
 
 
 def describe_event(event: Event, people: Names, projects: Names) -> dict[str, Any]:
-    """Return an event as JSON has it, by the names of COLUMNS; files are in English."""
+    """Return the cells of an event by the names of `ACTIVITY_COLUMNS`, in English."""
     with speaking(None):
         sentence = write_sentence(event, people, projects)
     values = (

@@ -1,4 +1,4 @@
-"""Files with testimonials: CSV as spreadsheet programs write it, and JSON."""
+"""Reading files with testimonials: CSV of spreadsheet programs, and JSON."""
 
 import io
 import re
@@ -18,7 +18,7 @@ from testimonials.transfer.tables.values import LONGEST_TEXT
 
 MAX_LINES = 50_000
 MAX_COLUMNS = 200
-# A question with its answers' kind is shorter.
+# Enough for a question with its id and kind.
 HEADING_LENGTH = 300
 DELIMITERS = (",", ";", "\t", "|")
 ENCODINGS = {
@@ -32,10 +32,10 @@ ENCODINGS = {
     "utf-16": "utf-16",
 }
 _KANA = re.compile("[\u3041-\u30fe]")
-# The first line in which spreadsheet programs may name the delimiter of the others.
+# An optional first line with the delimiter, for spreadsheet programs.
 SEPARATOR_LINE = re.compile(r'"?sep=([,;\t|])"?(?:\r\n|\r|\n)', re.I)
 UNREADABLE = gettext_noop("The file can’t be read (%(error)s). Save it again, and use that.")
-# The keys under which services put their lists in JSON.
+# The keys of lists in the JSON of other services.
 LISTS = ("testimonials", "reviews", "items", "data", "results")
 
 
@@ -55,7 +55,7 @@ class EncodingUnclear(TableUnreadable):
 
 @dataclass(frozen=True)
 class Line:
-    """One entry of a file: its number, its cells by heading, and what is wrong with it."""
+    """An entry of a file: its number, its cells by heading, and its problem, if any."""
 
     number: int
     cells: dict[str, str]
@@ -123,29 +123,29 @@ def _read_csv(text: str) -> Table:
         rows = read_rows(text[separator.end() :], separator[1], first_line=2, is_strict=True)
     else:
         rows = read_rows(text, find_delimiter(text, DELIMITERS), is_strict=True)
-    _begin, head = next(rows, (1, []))
+    _, head = next(rows, (1, []))
     _require_few_columns(head)
     headings = _name_columns(head)
     lines = []
-    # Columns with answers follow.
+    # Further columns have answers.
     is_own = headings[: len(COLUMNS)] == list(COLUMNS)
-    for begin, written in islice(rows, MAX_LINES + 1):
-        row = [cell[:LONGEST_TEXT] for cell in written]
-        row = [unshield(cell) for cell in row] if is_own else row
-        has_extra = any(cell.strip() for cell in row[len(headings) :])
+    for number, row in islice(rows, MAX_LINES + 1):
+        cells = [cell[:LONGEST_TEXT] for cell in row]
+        cells = [unshield(cell) for cell in cells] if is_own else cells
+        has_extra = any(cell.strip() for cell in cells[len(headings) :])
         problem = "The line has more cells than there are headings." if has_extra else None
-        lines.append(Line(begin, dict(zip(headings, row, strict=False)), problem))
+        lines.append(Line(number, dict(zip(headings, cells, strict=False)), problem))
     return Table(headings, lines)
 
 
 def _name_columns(head: Sequence[str]) -> list[str]:
     names: list[str] = []
     for place, cell in enumerate(head, 1):
-        name = wanted = " ".join(cell[:HEADING_LENGTH].split()) or f"Column {place}"
+        name = heading = " ".join(cell[:HEADING_LENGTH].split()) or f"Column {place}"
         count = 1
         while name in names:
             count += 1
-            name = f"{wanted} ({count})"
+            name = f"{heading} ({count})"
         names.append(name)
     return names
 
@@ -168,19 +168,16 @@ def _read_json(text: str) -> Table:
 
 
 def _parse_json(text: str) -> Any:
-    """Return parsed JSON; several objects, each on a line of its own, become a list."""
-    for parse in (load_json, _parse_lines):
-        with suppress(*FAULTS):
-            return parse(text)
+    """Return parsed JSON; one object on each line (JSON Lines) becomes a list."""
+    with suppress(*FAULTS):
+        return load_json(text)
+    with suppress(*FAULTS):
+        return [load_json(line) for line in io.StringIO(text) if line.strip()]
     raise TableUnreadable(gettext_noop("The file begins like JSON but is not valid JSON."))
 
 
-def _parse_lines(text: str) -> list[Any]:
-    return [load_json(line) for line in io.StringIO(text) if line.strip()]
-
-
 def _find_list(parsed: Any) -> list[Any] | None:
-    """Return the list itself, or the one in an answer such as `{"data": {"items": […]}}`."""
+    """Return the list, also that in an object such as `{"data": {"items": […]}}`."""
     for _depth in range(3):
         if isinstance(parsed, list):
             return parsed
@@ -191,9 +188,9 @@ def _find_list(parsed: Any) -> list[Any] | None:
 
 
 def _flatten(item: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
-    """Yield the cells of an object; one inside it gives columns such as `author.name`."""
+    """Yield the cells of an object; a nested one has columns such as `author.name`."""
     for name, value in item.items():
-        # JSON can contain lone surrogates, and no page can.
+        # JSON can contain lone surrogates; pages can't.
         heading = prefix + name[:HEADING_LENGTH].encode("utf-8", "replace").decode("utf-8")
         if isinstance(value, dict) and not prefix:
             yield from _flatten(value, f"{heading}.")
@@ -209,7 +206,7 @@ def _to_text(value: Any) -> str:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     if isinstance(value, list):
-        # Nested lists mean nothing here, and could be deeper than the stack.
+        # Nested lists have no meaning here, and could be deeper than the stack.
         parts = (_to_text(each) for each in value if not isinstance(each, list))
         return ", ".join(filter(None, parts))
     return str(value)

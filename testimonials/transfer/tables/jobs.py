@@ -1,4 +1,4 @@
-"""The job that imports, and undoes an import; uploads that wait."""
+"""Imports as rows: drafts, the job that runs them, and undoing them."""
 
 import logging
 import zlib
@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import delete, exists, func, select, update
 from sqlalchemy.exc import DBAPIError
-from sqlalchemy.orm import undefer
 
 from testimonials.auth.sessions import SignedIn, SignInMethod
 from testimonials.core import clock
@@ -45,15 +44,10 @@ from testimonials.transfer.tables.plan import (
 )
 from testimonials.transfer.tables.rows import STATUSES, NewTestimonial, Reading
 
-# Imports as rows: the file, what its columns are and how it is read, until it is imported.
-
 DRAFT, RUNNING, STOPPED, DONE, UNDONE = "draft", "running", "stopped", "done", "undone"
-# Files are kept for so long, and so many that nobody has decided about for each project.
-KEPT_FOR = timedelta(days=1)
-MOST_DRAFTS = 5
 LISTED = 20
-# How a file is read until a person says otherwise; `columns` has what they chose for a field.
-USUAL: dict[str, Any] = {
+# How a file is read unless a person chooses otherwise; `columns` has their choices by field.
+DEFAULT_OPTIONS: dict[str, Any] = {
     "columns": {},
     "order": None,
     "status": STATUSES[0],
@@ -64,33 +58,30 @@ USUAL: dict[str, Any] = {
 
 
 def pack(content: bytes) -> bytes:
-    """Compress a file to be kept; it takes a moment, so before anything is locked."""
+    """Compress a file for storing; slow, so call it before locking anything."""
     return zlib.compress(content, 6)
 
 
 def add_draft(
     project: Project, who: SignedIn, file_name: str, packed: bytes, options: dict[str, Any]
 ) -> TableImport:
-    """Keep a packed file of the locked project until somebody says to import it."""
-    old = select(TableImport.id).where(
-        TableImport.project_id == project.id, TableImport.state == DRAFT
-    )
-    old = old.order_by(TableImport.created_at.desc(), TableImport.id.desc())
-    kept = db.session.scalars(old.limit(MOST_DRAFTS - 1)).all()
-    db.session.execute(
-        delete(TableImport).where(
-            TableImport.project_id == project.id,
-            TableImport.state == DRAFT,
-            TableImport.id.not_in(kept),
-        )
-    )
+    """Store a packed file in the locked project until somebody starts the import.
+
+    A project has at most five of them.
+    """
+    is_draft = (TableImport.project_id == project.id, TableImport.state == DRAFT)
+    newest = (TableImport.created_at.desc(), TableImport.id.desc())
+    kept = db.session.scalars(
+        select(TableImport.id).where(*is_draft).order_by(*newest).limit(4)
+    ).all()
+    db.session.execute(delete(TableImport).where(*is_draft, TableImport.id.not_in(kept)))
     row = TableImport(
         project_id=project.id,
         account_id=who.account_id,
         actor=who.email,
         file_name=file_name,
         state=DRAFT,
-        options=USUAL | options,
+        options=DEFAULT_OPTIONS | options,
         content=packed,
     )
     db.session.add(row)
@@ -99,14 +90,14 @@ def add_draft(
 
 
 def find_import(project_id: str, import_id: str, *, for_update: bool = False) -> TableImport:
-    """Return an import of a project, locked if asked for; raise `NotFound`."""
+    """Return an import of a project, which `for_update` locks; raise `NotFound`."""
     is_own = TableImport.project_id == project_id
     row = find_row(TableImport, import_id, is_own, for_update=for_update)
     return require_found(row, "There is no such import in this project.")
 
 
 def list_imports(project_id: str) -> Sequence[TableImport]:
-    """Return the newest imports of a project, without those that nobody has started."""
+    """Return the newest imports of a project, without drafts."""
     return db.session.scalars(
         select(TableImport)
         .where(TableImport.project_id == project_id, TableImport.state != DRAFT)
@@ -116,17 +107,14 @@ def list_imports(project_id: str) -> Sequence[TableImport]:
 
 
 def read_content(import_id: str) -> bytes | None:
-    """Return the file of an import, if it is still kept."""
-    query = (
-        select(TableImport).where(TableImport.id == import_id).options(undefer(TableImport.content))
-    )
-    row = db.session.scalars(query.execution_options(populate_existing=True)).one_or_none()
-    # It was within the limits when it was uploaded.
-    return zlib.decompress(row.content) if row is not None and row.content else None
+    """Return the file of an import, if it is still stored."""
+    content = db.session.scalar(select(TableImport.content).where(TableImport.id == import_id))
+    # Its size was checked when it was uploaded.
+    return zlib.decompress(content) if content else None
 
 
 def read_file(content: bytes, options: dict[str, Any], most_lines: int = MAX_LINES) -> Reading:
-    """Read a file as it was said to be; raise `TableUnreadable` and `MappingWrong`."""
+    """Read a file with these options; raise `TableUnreadable` and `MappingWrong`."""
     table = read_table(content, options["encoding"], most_lines)
     guessed = guess_mapping(table.headings)
     mapping = change_mapping(guessed, table.headings, options["columns"])
@@ -135,8 +123,8 @@ def read_file(content: bytes, options: dict[str, Any], most_lines: int = MAX_LIN
 
 
 def delete_old_files() -> int:
-    """Forget files that nobody has decided about for a day; return how many."""
-    until = clock.now() - KEPT_FOR
+    """Delete files that have waited for a decision for a day; return how many."""
+    until = clock.now() - timedelta(days=1)
     is_old = TableImport.created_at <= until
     drafts = delete_rows(TableImport, TableImport.state == DRAFT, is_old)
     db.session.execute(
@@ -147,12 +135,10 @@ def delete_old_files() -> int:
     return drafts + delete_rows(WaitingArchive, WaitingArchive.created_at <= until)
 
 
-# Undoing an import: what it added goes to the trash, in parts.
+# Undoing an import moves what it added to the trash, in parts.
 
-# After these it is as it was imported.
+# Actions after which a testimonial is as it was imported.
 UNCHANGED = ("import", "delete", "restore", "undo")
-# How many of those that stay are named.
-MOST_NAMED = 100
 
 
 class NothingToUndo(ServiceError):
@@ -166,7 +152,7 @@ class NothingToUndo(ServiceError):
 
 @dataclass(frozen=True)
 class Undone:
-    """What undoing did: the batch for taking it back, how many it removed, and what it kept."""
+    """The batch of events that undid an import, and how many testimonials it removed and kept."""
 
     batch: str
     removed: int
@@ -176,21 +162,21 @@ class Undone:
 def undo_import(
     project: Project, row: TableImport, actor: str, *, also_changed: bool = False
 ) -> Undone:
-    """Move what an import of the locked project added to the trash; it is over if it still ran.
+    """Move what an import of the locked project added to the trash; stop it if it still runs.
 
-    What somebody has changed since stays unless `also_changed`. It is undone with the last part
-    (`in_parts`): until then it can be undone further. Raises `NothingToUndo`.
+    What somebody has changed since stays, unless `also_changed`. Only the last part (`in_parts`)
+    marks the import as undone, so that it can be continued. Raises `NothingToUndo`.
     """
     import_id = row.id
-    wanted = _of(row) if also_changed else (*_of(row), ~_is_changed())
-    ids = db.session.scalars(select(Testimonial.id).where(*wanted)).all()
+    conditions = _of(row) if also_changed else (*_of(row), ~_is_changed())
+    ids = db.session.scalars(select(Testimonial.id).where(*conditions)).all()
     if not ids or row.state == DRAFT:
         raise NothingToUndo
-    here = count_here(row)
+    count = count_here(row)
 
     def work(some: Sequence[str], part: Part) -> int:
         row = find_import(project.id, import_id, for_update=True)
-        added = select(Testimonial).where(*wanted, Testimonial.id.in_(some))
+        added = select(Testimonial).where(*conditions, Testimonial.id.in_(some))
         _, removed = apply_action(project, db.session.scalars(added).all(), DELETE, actor, part)
         row.outcome = row.outcome | {"removed": row.outcome.get("removed", 0) + removed}
         if row.state == RUNNING:
@@ -201,29 +187,25 @@ def undo_import(
         return removed
 
     batch, removed = in_parts(ids, work)
-    return Undone(batch, removed, here - removed)
+    return Undone(batch, removed, count - removed)
 
 
 def list_changed(row: TableImport) -> Sequence[Testimonial]:
-    """Return what an import added and somebody has changed since, at most 100."""
-    return _list(row, _is_changed())
-
-
-def list_here(row: TableImport) -> Sequence[Testimonial]:
-    """Return what of an import is in the project and not in its trash, at most 100."""
-    return _list(row)
+    """Return at most 100 testimonials that an import added and somebody has changed since."""
+    return list_here(row, _is_changed())
 
 
 def count_here(row: TableImport) -> int:
     return db.session.scalar(select(func.count()).where(*_of(row))) or 0
 
 
-def _list(row: TableImport, *conditions: Any) -> Sequence[Testimonial]:
+def list_here(row: TableImport, *conditions: Any) -> Sequence[Testimonial]:
+    """Return at most 100 testimonials of an import that aren't in the trash."""
     return db.session.scalars(
         select(Testimonial)
         .where(*_of(row), *conditions)
         .order_by(Testimonial.created_at.desc(), Testimonial.id.desc())
-        .limit(MOST_NAMED)
+        .limit(100)
     ).all()
 
 
@@ -237,41 +219,38 @@ def _is_changed() -> Any:
     )
 
 
-# Copies of the photos of what was imported, some at a time.
-
-# The first of these are shown.
-MOST_PROBLEMS = 50
+# Copying the photos of imported testimonials, a few at a time.
 
 
 class Copied(NamedTuple):
-    """Some photos: the testimonials that were looked at, what each linked to, and the copies."""
+    """The next testimonials with their links, and the copies of photos."""
 
     links: Sequence[tuple[str, str]]
     photos: dict[str, Image]
     problems: Problems
 
     def write(self, row: TableImport) -> None:
-        """Give the testimonials their photos, unless somebody has given them another since."""
+        """Set the photos of the testimonials, except those that somebody has replaced since."""
         project, of = db.session.get_one(Project, row.project_id), Testimonial
-        given = []
+        changed = []
         for testimonial_id, url in self.links:
             if (photo := self.photos.get(url)) is None:
                 continue
             is_same = (of.id == testimonial_id, of.author_avatar == url, of.avatar_id.is_(None))
             change = update(of).where(*is_same).values(author_avatar=None, avatar_id=photo.id)
-            if found := db.session.scalar(change.returning(of)):
+            if testimonial := db.session.scalar(change.returning(of)):
                 db.session.add(photo)
-                given.append(found)
-        note_photos(project, given)
+                changed.append(testimonial)
+        note_photos(project, changed)
         mark_changed(project)
-        known = row.outcome.get("photos", [])
-        row.outcome = row.outcome | {"photos": [*known, *map(list, self.problems)][:MOST_PROBLEMS]}
+        problems = [*row.outcome.get("photos", []), *map(list, self.problems)][:50]
+        row.outcome = row.outcome | {"photos": problems}
         row.photos_done = min(row.photos, row.photos_done + len(self.links))
         row.photos_to = self.links[-1][0]
 
 
 def copy_some(import_id: str, after: str, is_allowed: Check = is_website) -> Copied | None:
-    """Fetch the next photos; None if there are no more. Takes no lock and ends its transaction."""
+    """Fetch the next photos, without a transaction; return None if there are no more."""
     query = _select(import_id, Testimonial.id, Testimonial.author_avatar)
     query = query.where(Testimonial.id > after).order_by(Testimonial.id).limit(2 * AT_ONCE)
     links = [(each.id, each.author_avatar) for each in db.session.execute(query)]
@@ -290,10 +269,9 @@ def _select(import_id: str, *columns: Any) -> Any:
     )
 
 
-# Working through imports in the background: short transactions, so that others can write.
-#
-# An import is a job of the same id. When its process dies, another goes on once the lease has run
-# out; what is there already is not added again.
+# Running imports in the background, in short transactions, so that others can write. An import is a
+# job of the same id. If its process dies, another continues once the lease has expired; it adds
+# nothing twice.
 
 logger = logging.getLogger("testimonials")
 
@@ -304,7 +282,7 @@ FAULT = "Something went wrong on our side."
 
 
 class ImportEnded(Exception):
-    """Nothing more is to be done: it was stopped, or is done."""
+    """The import was stopped, or is done."""
 
 
 @job(
@@ -314,10 +292,17 @@ class ImportEnded(Exception):
     give_up=lambda error: _stop(current_job().id, FAULT),
 )
 def run_import() -> None:
-    """Work through the import of the job; what is wrong with the database is tried again."""
+    """Run the import of the job; errors of the database are retried."""
     import_id = current_job().id
     try:
-        _run(import_id)
+        content, row = read_content(import_id), db.session.get(TableImport, import_id)
+        if row is None:
+            return
+        if content is None:
+            raise ServiceError(GONE)
+        plan = plan_import(row.project_id, read_file(content, row.options))
+        db.session.rollback()
+        work_through(import_id, plan.new)
     except (DBAPIError, Interrupted):
         raise
     except ImportEnded:
@@ -329,17 +314,17 @@ def run_import() -> None:
         stop(import_id, FAULT)
 
 
-def work_through(import_id: str, found: Sequence[NewTestimonial]) -> None:
-    """Add testimonials and copy their photos, each part in a transaction of its own.
+def work_through(import_id: str, testimonials: Sequence[NewTestimonial]) -> None:
+    """Add testimonials and copy their photos, in several transactions.
 
-    Raises `ImportEnded`, and `ServiceError` for who may no longer import.
+    Raises `ImportEnded`, and `ServiceError` if the importing person has lost their role.
     """
     lock = partial(_lock_import, import_id)
-    for start in range(0, len(found), BATCH_ROWS):
+    for start in range(0, len(testimonials), BATCH_ROWS):
         if start:
             let_others_write()
-        batch = found[start : start + BATCH_ROWS]
-        remaining = len(found) - start - len(batch)
+        batch = testimonials[start : start + BATCH_ROWS]
+        remaining = len(testimonials) - start - len(batch)
         with write(lock) as (project, row):
             by = Actor(ActorKind.PERSON, row.account_id) if row.account_id else current_actor()
             count = write_batch(project, batch, remaining, row.actor, import_id, by)
@@ -362,7 +347,7 @@ def work_through(import_id: str, found: Sequence[NewTestimonial]) -> None:
 
 
 def stop(import_id: str, problem: str | None) -> None:
-    """Stop an import where it is, with the reason if nobody stopped it."""
+    """Stop an import, because of a `problem` or by a person."""
     with write():
         _stop(import_id, problem)
 
@@ -375,19 +360,8 @@ def _stop(import_id: str, problem: str | None) -> None:
     )
 
 
-def _run(import_id: str) -> None:
-    content, row = read_content(import_id), db.session.get(TableImport, import_id)
-    if row is None:
-        raise ImportEnded
-    if content is None:
-        raise ServiceError(GONE)
-    plan = plan_import(row.project_id, read_file(content, row.options))
-    db.session.rollback()
-    work_through(import_id, plan.new)
-
-
 def _lock_import(import_id: str) -> tuple[Project, TableImport]:
-    """Return the project and its import, locked, if it still runs and this process has it."""
+    """Lock the project and its import, if this process still runs it."""
     row = require_found(db.session.get(TableImport, import_id))
     project = _lock_project(row)
     row = find_import(project.id, import_id, for_update=True)
@@ -398,7 +372,7 @@ def _lock_import(import_id: str) -> tuple[Project, TableImport]:
 
 
 def _lock_project(row: TableImport) -> Project:
-    """Return the project, if whoever imports may still do so."""
+    """Lock the project, if the importing person still has the role for it."""
     if row.account_id is None:
         return lock_project(row.project_id)
     who = SignedIn("", row.account_id, row.actor, None, method=SignInMethod.EARLIER)

@@ -1,4 +1,4 @@
-"""Importing lines into a project: planned without writing, written in batches; linked photos."""
+"""Importing lines into a project: planning without writing, writing in batches, copying photos."""
 
 import io
 import socket
@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urljoin
 
-from sqlalchemy import ColumnElement, func, insert, select, update
+from sqlalchemy import ColumnElement, Table, func, insert, select, update
 
 from testimonials.core import clock
 from testimonials.core.audit import Actor, record_changes
@@ -49,55 +49,42 @@ from testimonials.transfer.tables.rows import (
 from testimonials.transfer.tables.values import find_order
 
 AT_ONCE = 4
-SECONDS = 10.0
-REDIRECTS = 3
 HEADERS = {"Accept": "image/*", "User-Agent": "testimonials"}
 
-# The URL of each photo that was not copied, and the reason.
+# The URL of each photo that wasn't copied, and the reason.
 Problems = list[tuple[str, str]]
 
 
 class PictureUnreachable(Exception):
-    """The picture can't be fetched; the message says why."""
+    """A photo can't be fetched; the message says why."""
 
 
 def is_website(address: str, port: int) -> bool:
-    """Return whether an address belongs to the public internet and the port to the web."""
+    """Return whether an address is public and the port one of the web."""
     return port in PORTS.values() and is_public(address)
 
 
 def copy_photos(
-    found: Sequence[str], is_allowed: Check = is_website
+    urls: Sequence[str], is_allowed: Check = is_website
 ) -> tuple[dict[str, Image], Problems]:
-    """Return copies of the pictures at these addresses, and why others have none.
-
-    Takes no lock.
-    """
-
-    def fetch(url: str) -> bytes | PictureUnreachable:
-        try:
-            return fetch_picture(url, is_allowed)
-        except PictureUnreachable as error:
-            return error
-
-    urls = list(dict.fromkeys(found))
+    """Return copies of the photos at these URLs, and the problems of the others, without a lock."""
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        contents = list(pool.map(fetch, urls))
+        downloads = {
+            url: pool.submit(fetch_picture, url, is_allowed) for url in dict.fromkeys(urls)
+        }
     photos, problems = {}, []
-    for url, content in zip(urls, contents, strict=True):
+    for url, download in downloads.items():
         try:
-            if isinstance(content, PictureUnreachable):
-                raise content
-            photos[url] = read_image(io.BytesIO(content), AVATAR)
+            photos[url] = read_image(io.BytesIO(download.result()), AVATAR)
             photos[url].id = new_identifier()
         except (PictureUnreachable, ImageRefused, ImageBusy) as error:
             problems.append((url, str(error)))
     return photos, problems
 
 
-def fetch_picture(url: str, is_allowed: Check = is_website, seconds: float = SECONDS) -> bytes:
-    """Return the bytes at an address; raise `PictureUnreachable`."""
-    for _turn in range(REDIRECTS + 1):
+def fetch_picture(url: str, is_allowed: Check = is_website, seconds: float = 10.0) -> bytes:
+    """Return the content of a URL, after three redirects at most; raise `PictureUnreachable`."""
+    for _ in range(4):
         try:
             answer = ask(url, seconds, AVATAR.max_bytes + 1, is_allowed, headers=HEADERS)
             content, location = _read(answer)
@@ -117,7 +104,7 @@ def fetch_picture(url: str, is_allowed: Check = is_website, seconds: float = SEC
 
 
 def _read(answer: Answer) -> tuple[bytes, str | None]:
-    """Return the content, or the target of a redirect."""
+    """Return the content, or else the target of a redirect."""
     location = answer.headers["Location"]
     if 300 <= answer.status < 400 and location:
         return b"", location
@@ -130,10 +117,10 @@ def _read(answer: Answer) -> tuple[bytes, str | None]:
     return answer.content, None
 
 
-# Rows of one transaction, during which SQLite lets nobody else write.
+# Rows of a transaction, during which nobody else can write on SQLite.
 BATCH_ROWS = 250
 ROWS_AT_ONCE = 1000
-# After this many new rows, the query planner's counts are out of date.
+# Fewer new rows don't mislead the query planner.
 MANY_ROWS = 1000
 
 SHOWN_LENGTH = 60
@@ -141,36 +128,33 @@ NEW, THERE, REFUSED = "new", "there", "refused"
 IS_HERE = gettext_noop("The project already has it.")
 IN_TRASH = gettext_noop("It is in the project’s trash. Restore it there.")
 
-_TESTIMONIALS: Any = Testimonial.__table__
-
 
 @dataclass(frozen=True)
 class Outcome:
-    """What happens to one line: it is `new`, `there` or `refused`, and why."""
+    """The result of a line: `new`, `there` or `refused`."""
 
     line: int
     state: str
     cells: Mapping[str, str]
     problem: str = ""
     testimonial: NewTestimonial | None = None
-    # What would let a refused line in.
+    # Repairs that would let a refused line in.
     repairs: frozenset[str] = frozenset()
 
     def describe(self, mapping: ColumnMapping) -> dict[str, Any]:
         """Return the outcome in texts that are safe to print."""
         name, text = (mapping.pick(self.cells, field) for field in ("authorName", "text"))
-        return {
+        described = {
             "line": self.line,
             "state": self.state,
             "name": make_printable(name, SHOWN_LENGTH),
             "text": make_printable(text, SHOWN_LENGTH),
             "reason": make_printable(self.problem),
-        } | (self._describe_new() if self.testimonial else {})
-
-    def _describe_new(self) -> dict[str, Any]:
-        """Return what would be stored, as far as it isn't what the line says word for word."""
-        row = self.testimonial.columns if self.testimonial else {}
-        return {
+        }
+        if self.testimonial is None:
+            return described
+        row = self.testimonial.columns
+        return described | {
             "status": row["status"],
             "rating": row["rating"],
             "submittedAt": row["submitted_at"] and clock.iso(row["submitted_at"]),
@@ -181,23 +165,23 @@ class Outcome:
 @dataclass(frozen=True)
 class Plan:
     outcomes: list[Outcome]
-    # Which comes first in dates such as 03/04/2026: `dmy` or `mdy`, if anything says so.
+    # The order of dates such as 03/04/2026: `dmy` or `mdy`, if it is known.
     order: str | None = None
-    # Such a date, if nothing does: it has to be asked.
+    # Such a date, if the order has to be asked for.
     unclear_date: str = ""
 
     @property
     def new(self) -> list[NewTestimonial]:
-        """What would be added, the oldest first, so that lists begin with the newest."""
-        found = [each.testimonial for each in self.outcomes if each.testimonial is not None]
+        """The testimonials to add, oldest first, so that the newest begin lists."""
+        new = [each.testimonial for each in self.outcomes if each.testimonial is not None]
         now = clock.now()
-        return sorted(found, key=lambda each: each.columns["submitted_at"] or now)
+        return sorted(new, key=lambda each: each.columns["submitted_at"] or now)
 
     def list_in(self, state: str) -> list[Outcome]:
         return [each for each in self.outcomes if each.state == state]
 
     def count_repairs(self) -> dict[str, int]:
-        """Return how many refused lines each repair would help to let in."""
+        """Return for how many refused lines each repair would help."""
         counts = Counter(repair for each in self.outcomes for repair in each.repairs)
         return {repair: counts[repair] for repair in REPAIRS if counts[repair]}
 
@@ -207,13 +191,13 @@ class Plan:
 
 
 def plan_import(project_id: str, reading: Reading) -> Plan:
-    """Return what would happen to each line, without writing anything."""
+    """Return the outcome of each line, without writing anything."""
     lines = reading.table.lines
     dates = (reading.mapping.pick(line.cells, "submittedAt") for line in lines)
     reading = replace(reading, order=reading.order or find_order(dates))
     present = find_present(project_id)
     outcomes = []
-    # Each line may be refused in words: the language is looked for once.
+    # Finds the language once for all messages.
     with speaking(current_language().code):
         for line in lines:
             outcome = _plan_line(line, reading, present)
@@ -222,13 +206,13 @@ def plan_import(project_id: str, reading: Reading) -> Plan:
                 reason = gettext("Line %(number)s has it too.", number=line.number)
                 present[outcome.testimonial.key] = reason
         unclear = next((each for each in outcomes if each.problem.endswith(reading.unclear)), None)
-    # The reason quotes it.
+    # The problem quotes it.
     date = unclear.problem.partition("“")[2].partition("”")[0] if unclear else ""
     return Plan(outcomes, reading.order, date)
 
 
 def find_present(project_id: str) -> dict[str, str]:
-    """Return the keys of what the project has, each with the reason why it isn't added again."""
+    """Return the keys of the project's testimonials, each with the reason not to add it again."""
     query = select(
         Testimonial.author_name,
         Testimonial.text,
@@ -253,7 +237,7 @@ def find_present(project_id: str) -> dict[str, str]:
 
 def write_batch(
     project: Project,
-    found: Sequence[NewTestimonial],
+    batch: Sequence[NewTestimonial],
     remaining: int,
     actor: str,
     import_id: str,
@@ -261,17 +245,17 @@ def write_batch(
 ) -> int:
     """Add testimonials to the locked project, except those added in the meantime; return how many.
 
-    They get earlier creation times than the `remaining` ones, which are newer and still to come.
+    Their creation times are before those of the `remaining` ones, which are newer.
     """
-    found = _leave_out_taken(project, found)
-    if not found:
+    new = _leave_out_taken(project, batch)
+    if not new:
         return 0
     mark_changed(project)
     spellings = find_spellings(project.id)
     now = clock.now()
     rows = [
-        _make_row(project, each, now, remaining + len(found) - 1 - place) | {"import_id": import_id}
-        for place, each in enumerate(found)
+        _make_row(project, each, now, remaining + len(new) - 1 - place) | {"import_id": import_id}
+        for place, each in enumerate(new)
     ]
     change = {"type": str(TESTIMONIALS_IMPORTED), "before": {}}
     changes = [
@@ -282,29 +266,30 @@ def write_batch(
     ]
     tags = [
         {"testimonial_id": row["id"], "name": name, "project_id": project.id}
-        for row, each in zip(rows, found, strict=True)
+        for row, each in zip(rows, new, strict=True)
         for name in spell(spellings, each.tags)
     ]
     db.session.flush()
-    for model, made in ((_TESTIMONIALS, rows), (TestimonialTag, tags)):
-        if made:
-            db.session.connection().execute(insert(model), made)
+    connection, table = db.session.connection(), cast(Table, Testimonial.__table__)
+    connection.execute(insert(table), rows)
+    if tags:
+        connection.execute(insert(TestimonialTag), tags)
     values = {"action": "import", "actor": actor, "batch_id": new_identifier()}
     record_changes(project, changes, by, is_of_many=True, **values)
     return len(rows)
 
 
-def _leave_out_taken(project: Project, found: Sequence[NewTestimonial]) -> Sequence[NewTestimonial]:
+def _leave_out_taken(project: Project, batch: Sequence[NewTestimonial]) -> list[NewTestimonial]:
     is_same = (
         Testimonial.project_id == project.id,
-        Testimonial.import_key.in_([each.key for each in found]),
+        Testimonial.import_key.in_([each.key for each in batch]),
     )
-    # What an undone import left in the trash makes room.
+    # Testimonials of an undone import in the trash give up their keys.
     db.session.execute(
         update(Testimonial).where(*is_same, _is_undone(project.id)).values(import_key=None)
     )
     taken = set(db.session.scalars(select(Testimonial.import_key).where(*is_same)))
-    return [each for each in found if each.key not in taken]
+    return [each for each in batch if each.key not in taken]
 
 
 def _is_undone(project_id: str) -> ColumnElement[bool]:
@@ -326,14 +311,14 @@ def _plan_line(line: Line, reading: Reading, present: dict[str, str]) -> Outcome
     if line.problem:
         return Outcome(line.number, REFUSED, line.cells, line.problem)
     try:
-        found = read_row(line.cells, reading)
+        testimonial = read_row(line.cells, reading)
     except RowRefused as error:
         if reason := present.get(error.key):
             return Outcome(line.number, THERE, line.cells, reason)
         return Outcome(line.number, REFUSED, line.cells, str(error), repairs=error.repairs)
-    if reason := present.get(found.key):
+    if reason := present.get(testimonial.key):
         return Outcome(line.number, THERE, line.cells, reason)
-    return Outcome(line.number, NEW, line.cells, testimonial=found)
+    return Outcome(line.number, NEW, line.cells, testimonial=testimonial)
 
 
 def _make_row(

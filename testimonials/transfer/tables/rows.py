@@ -1,4 +1,4 @@
-"""Turning a line of a file into a testimonial, or into the reason why it can't be one."""
+"""Reading a testimonial from a line of a file, or the reason why it is refused."""
 
 import hashlib
 from collections.abc import Mapping
@@ -53,9 +53,9 @@ _RECORDED = {
     "voice": gettext_noop("This is a voice recording; only text can be imported."),
 }
 _YES = {"yes", "true", "1"}
-# Empty cells are skipped: a file may have millions of them.
+# A file may have millions of empty cells, so their fields are skipped.
 _OPTIONAL = tuple(FIELDS.keys() - set(REQUIRED))
-# Of these the beginning is worth having.
+# Fields that may be shortened.
 _LENGTHS = {
     "text": TEXT_LENGTH,
     "authorName": LINE_LENGTH,
@@ -63,29 +63,29 @@ _LENGTHS = {
     "authorCompany": LINE_LENGTH,
     "reply": REPLY_LENGTH,
 }
-# What may be done about a line that would be refused: its texts cut, or optional cells left out.
+# Repairs of lines that would be refused: cut texts, or leave out optional cells.
 SHORTEN, LEAVE_OUT = "shorten", "leave-out"
 REPAIRS = (SHORTEN, LEAVE_OUT)
 
 
 class RowRefused(Exception):
-    """The line can't become a testimonial; the message says why, `repairs` what would let it."""
+    """The line can't become a testimonial; the message says why, `repairs` what would help."""
 
     def __init__(self, message: str, repairs: frozenset[str] = frozenset()) -> None:
         super().__init__(message)
         self.repairs = repairs
-        # Of who said what, where the line has both.
+        # See `make_key`; empty if the line lacks the name or the text.
         self.key = ""
 
 
 def _yes(attribute: str) -> Any:
     return fields.Function(
-        deserialize=lambda written: written.lower() in _YES, attribute=attribute, load_default=False
+        deserialize=lambda text: text.lower() in _YES, attribute=attribute, load_default=False
     )
 
 
 class RowSchema(CardFields, FormSchema):
-    """A line of a file, by the columns of a testimonial."""
+    """A line of a file by field."""
 
     authorRole = AuthorLine(attribute="author_role", load_default="")
     authorEmail = Email(attribute="author_email", is_lasting=False)
@@ -94,16 +94,16 @@ class RowSchema(CardFields, FormSchema):
     reply = Reply()
     pinned = _yes("is_pinned")
     insider = _yes("is_insider")
-    # Words of the text, a line each.
+    # One on each line.
     highlights = Text(2 * TEXT_LENGTH, load_default="")
 
     def on_bind_field(self, field_name: str, field_obj: fields.Field[Any]) -> None:
-        """Report an empty cell, rather than asking to fill in a field."""
+        """Call a missing value an empty cell rather than a field to fill in."""
         super().on_bind_field(field_name, field_obj)
         field_obj.error_messages["required"] = "The cell is empty."
 
 
-_USUAL = {
+_DEFAULTS = {
     each.attribute or name: each.load_default
     for name, each in RowSchema().fields.items()
     if not each.required
@@ -112,9 +112,7 @@ _USUAL = {
 
 @dataclass(frozen=True)
 class Reading:
-    """A file as a table, and how its lines are read: the columns, the order in dates, the status of
-    lines without one, and what is done about those that would be refused.
-    """
+    """A table, and how its lines are read; `status` is for approved testimonials."""
 
     table: Table
     mapping: ColumnMapping
@@ -124,7 +122,7 @@ class Reading:
 
     @cached_property
     def unclear(self) -> str:
-        """What is said of a date whose day and month can't be told apart."""
+        """The message for a date with an unclear order of day and month."""
         return translate(UNCLEAR)
 
     @cached_property
@@ -136,13 +134,12 @@ class Reading:
                 "status": WrittenStatus(self.status),
             }
         )
-        made: FormSchema = schema()
-        return made
+        return schema()  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True)
 class NewTestimonial:
-    """A testimonial to add: its columns, tags, and the key that keeps it from being added twice."""
+    """A testimonial to add, with the key that keeps it from being added twice."""
 
     key: str
     columns: dict[str, Any]
@@ -159,18 +156,21 @@ def read_row(cells: Mapping[str, str], reading: Reading) -> NewTestimonial:
     if mapping.service == OWN and cells.get("deletedAt"):
         raise RowRefused(gettext("This was in the trash."))
     if mapping.service != OWN:
-        # Our own file has texts as they are.
+        # Texts in our own file need no tidying.
         texts = {field: _tidy(field, text, mapping.service) for field, text in texts.items()}
-    whole = texts.get("authorName", ""), texts.get("text", "")
-    key = make_key(*whole)
+    name, text = texts.get("authorName", ""), texts.get("text", "")
+    key = make_key(name, text)
+    if SHORTEN in reading.repairs:
+        for field in texts.keys() & _LENGTHS.keys():
+            texts[field] = shorten(texts[field], _LENGTHS[field])
     try:
-        loaded = _load(_shorten(texts, reading), reading)
+        loaded = _load(texts, reading)
     except RowRefused as error:
-        error.key = key if all(whole) else ""
+        error.key = key if name and text else ""
         raise
-    row = _USUAL | {"status": reading.status, "submitted_at": None, "replied_at": None} | loaded
-    is_cut = row["text"] != whole[1] and len(whole[1]) > TEXT_LENGTH
-    row["original_text"] = whole[1][:LONGEST_TEXT] if is_cut else None
+    row = _DEFAULTS | {"status": reading.status, "submitted_at": None, "replied_at": None} | loaded
+    is_cut = row["text"] != text and len(text) > TEXT_LENGTH
+    row["original_text"] = text[:LONGEST_TEXT] if is_cut else None
     row["highlights"] = _find_highlights(row["text"], row["highlights"]) or None
     row["answers"] = _read_answers(cells)
     form = cells.get("form", "") if mapping.service == OWN else ""
@@ -188,31 +188,21 @@ def _read_answers(cells: Mapping[str, str]) -> list[dict[str, Any]] | None:
 
 def _tidy(field: str, text: str, service: str | None) -> str:
     if "<" in text or "&" in text:
-        text = (
-            read_markup(text) if field in ("text", "reply") else " ".join(read_markup(text).split())
-        )
+        text = read_markup(text)
+        if field not in ("text", "reply"):
+            text = " ".join(text.split())
     return drop_translation(text) if field == "text" and service == GOOGLE else text
 
 
-def _shorten(texts: dict[str, str], reading: Reading) -> dict[str, str]:
-    """Return the texts of a line, cut if that was chosen."""
-    if SHORTEN not in reading.repairs:
-        return texts
-    return {
-        field: shorten(text, _LENGTHS[field]) if field in _LENGTHS else text
-        for field, text in texts.items()
-    }
-
-
 def _load(texts: Mapping[str, str], reading: Reading) -> dict[str, Any]:
-    """Return a line's columns, without optional cells that are wrong if that was chosen."""
+    """Return a line's columns, without invalid optional cells if that repair was chosen."""
     try:
         loaded: dict[str, Any] = reading.schema.load(texts, partial=_OPTIONAL)
     except ValidationError as error:
         wrong = error.messages_dict
-        # What has to be asked is asked first.
-        asked = (field for field, messages in wrong.items() if reading.unclear in messages[0])
-        field = next(asked, next(name for name in FIELDS if name in wrong))
+        # Unclear dates come first, since a person can clear them up.
+        unclear = (field for field, messages in wrong.items() if reading.unclear in messages[0])
+        field = next(unclear, next(name for name in FIELDS if name in wrong))
         repairs = _find_repairs(texts, wrong, reading)
         if repairs and LEAVE_OUT in reading.repairs and wrong.keys().isdisjoint(REQUIRED):
             return _load({name: text for name, text in texts.items() if name not in wrong}, reading)
@@ -229,15 +219,15 @@ def _find_repairs(
         field for field in wrong if len(texts.get(field, "")) > _LENGTHS.get(field, LONGEST_TEXT)
     }
     others = wrong.keys() - long
-    # What nobody has answered yet is not left out.
-    is_asked = any(reading.unclear in messages[0] for messages in wrong.values())
-    if is_asked or not others.isdisjoint((*REQUIRED, "status")):
+    # Unclear dates aren't left out.
+    is_unclear = any(reading.unclear in messages[0] for messages in wrong.values())
+    if is_unclear or not others.isdisjoint((*REQUIRED, "status")):
         return frozenset()
     return frozenset(({SHORTEN} if long else set()) | ({LEAVE_OUT} if others else set()))
 
 
 def _find_highlights(text: str, words: str) -> Ranges:
-    """Return the ranges of words, a line each; those that the text doesn't have are left out."""
+    """Return the ranges in which the lines of `words` are in the text, if they are."""
     ranges: Ranges = []
     for line in words.splitlines()[:MAX_HIGHLIGHTS]:
         with suppress(HighlightRefused):
@@ -246,6 +236,6 @@ def _find_highlights(text: str, words: str) -> Ranges:
 
 
 def make_key(name: str, text: str) -> str:
-    """Return a hash of who said what, which identifies a testimonial in any file."""
+    """Return a hash of name and text, which identifies a testimonial in any file."""
     folded = (" ".join(normalize("NFKC", each).casefold().split()) for each in (name, text))
     return hashlib.sha256("\0".join(folded).encode("utf-8", "surrogatepass")).hexdigest()

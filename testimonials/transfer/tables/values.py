@@ -14,15 +14,14 @@ from testimonials.core.http.fields import RuleField
 from testimonials.core.http.i18n import gettext, gettext_noop, translate
 from testimonials.testimonials.fields import Rating
 
-# Nothing is guessed: 03/04/2026 is a question until something in the file answers it.
+# Dates. Nothing is guessed: the order of 03/04/2026 must follow from other dates, or is asked for.
 
 EARLIEST = datetime(1990, 1, 1, tzinfo=UTC)
-LONGEST_DATE = 80
 ORDERS = ("dmy", "mdy")
 UNCLEAR = gettext_noop("The file doesn’t say whether the day or the month comes first.")
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 
-# They match text with single spaces only: adjacent `\s*` would multiply the work.
+# These match text with single spaces: adjacent `\s*` would multiply the backtracking.
 _TIME = (
     r"(?:(?:(?:,|T| at) ?| )(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2})"
     r"(?:[.,](?P<fraction>\d{1,9}))?)? ?(?P<half>[ap]\.?m\.?)?"
@@ -46,15 +45,15 @@ _SECONDS = re.compile(r"\d{10}(?:\d{3})?")
 
 
 class DateWrong(Exception):
-    """The text is not a date that can be read; the message says what to do."""
+    """The text is no readable date; the message says what to do."""
 
 
 def find_order(texts: Iterable[str]) -> str | None:
-    """Return `dmy` or `mdy`, the order in a column's dates; None if that isn't clear."""
+    """Return the order of a column's dates, `dmy` or `mdy`; None if it is unclear."""
     orders = set()
     for text in texts:
-        if found := _NUMBERS.fullmatch(_tidy(text)):
-            one, two = int(found["one"]), int(found["two"])
+        if match := _NUMBERS.fullmatch(_tidy(text)):
+            one, two = int(match["one"]), int(match["two"])
             if one > 12 >= two:
                 orders.add("dmy")
             if two > 12 >= one:
@@ -63,33 +62,34 @@ def find_order(texts: Iterable[str]) -> str | None:
 
 
 def read_date(text: str, order: str | None) -> datetime:
-    """Return the time written in a text, in UTC unless it has a zone; raise `DateWrong`.
+    """Return the time in a text, in UTC unless it has a zone; raise `DateWrong`.
 
-    A day without a time becomes noon, which is the same day in most of the world.
+    A date without a time becomes noon, which is the same day in most of the world.
     """
     text = _tidy(text)
     if _SECONDS.fullmatch(text):
         return _check(clock.from_milliseconds(int(text.ljust(13, "0"))))
-    if found := _NUMBERS.fullmatch(text):
-        return _build(found, *_sort_numbers(found, order))
+    if match := _NUMBERS.fullmatch(text):
+        return _build(match, *_order_numbers(match, order))
     for pattern in _OTHERS:
-        if found := pattern.fullmatch(text):
-            parts = found.groupdict()
+        if match := pattern.fullmatch(text):
+            parts = match.groupdict()
             name = parts.get("name")
             month = MONTHS.index(name.lower()) + 1 if name else int(parts["month"])
-            return _build(found, month, int(parts["day"]))
+            return _build(match, month, int(parts["day"]))
     raise DateWrong(gettext("Write the date like 2026-03-12."))
 
 
 def _tidy(text: str) -> str:
-    """Return a text with single spaces, cut if it is too long for a date."""
-    return " ".join(text.split())[: LONGEST_DATE + 1]
+    # No date is longer.
+    return " ".join(text.split())[:81]
 
 
-def _sort_numbers(found: re.Match[str], order: str | None) -> tuple[int, int]:
-    one, two = int(found["one"]), int(found["two"])
-    if found["mark"] == ".":
-        # Dates with points begin with the day.
+def _order_numbers(match: re.Match[str], order: str | None) -> tuple[int, int]:
+    """Return month and day."""
+    one, two = int(match["one"]), int(match["two"])
+    if match["mark"] == ".":
+        # Dates with dots begin with the day.
         order = "dmy"
     if order is None and one != two and max(one, two) <= 12:
         raise DateWrong(translate(UNCLEAR))
@@ -98,18 +98,18 @@ def _sort_numbers(found: re.Match[str], order: str | None) -> tuple[int, int]:
     return (two, one) if order == "dmy" else (one, two)
 
 
-def _build(found: re.Match[str], month: int, day: int) -> datetime:
-    hour, half = int(found["hour"] or 12), found["half"]
-    zone = re.sub("[^0-9:+-]", "", found["zone"] or "") or "Z"
-    year, minute, second = (int(found[name] or 0) for name in ("year", "minute", "second"))
-    milliseconds = int(f"{found['fraction'] or '':0<3}"[:3])
+def _build(match: re.Match[str], month: int, day: int) -> datetime:
+    hour, half = int(match["hour"] or 12), match["half"]
+    zone = re.sub("[^0-9:+-]", "", match["zone"] or "") or "Z"
+    year, minute, second = (int(match[name] or 0) for name in ("year", "minute", "second"))
+    milliseconds = int(f"{match['fraction'] or '':0<3}"[:3])
     try:
         if half and not 1 <= hour <= 12:
             raise ValueError
         if half:
             hour = hour % 12 + (12 if half[0].lower() == "p" else 0)
-        written = f"{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}"
-        time = datetime.fromisoformat(f"{written}.{milliseconds:03}{zone}")
+        text = f"{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}"
+        time = datetime.fromisoformat(f"{text}.{milliseconds:03}{zone}")
         return _check(time.astimezone(UTC))
     except (ValueError, OverflowError):
         raise DateWrong(gettext("There is no such day or time.")) from None
@@ -123,7 +123,7 @@ def _check(time: datetime) -> datetime:
     return min(time, clock.now())
 
 
-# Ratings as services and people write them: 5, 4,5, 9/10, 80%, ★★★★☆, FIVE, 5 Sterne.
+# Ratings, such as 5, 4,5, 9/10, 80%, ★★★★☆, FIVE, 5 Sterne.
 
 STARS = 5
 _NUMBER = r"(\d{1,3}(?:[.,]\d{1,3})?)"
@@ -139,29 +139,26 @@ _WORD = re.compile(rf"(?:(?:star|rating)[ _]+)*({'|'.join(_WORDS)})(?:[ _-]*star
 
 
 def read_rating(text: str) -> float | None:
-    """Return the number of stars, whatever the scale it was written in; None if it isn't clear.
-
-    It may be below 1 or above 5, as written.
-    """
+    """Return a rating of any scale in stars, perhaps below 1 or above 5; None if it is unclear."""
     text = text.strip().lower()
-    if found := _SHAPES.fullmatch(text):
-        return len(re.findall("[★⭐]", text)) + (0.5 if found[1] else 0)
-    if found := _WORD.fullmatch(text):
-        return _WORDS[found[1]]
-    found = _NUMERIC.fullmatch(text)
-    if found is None:
+    if match := _SHAPES.fullmatch(text):
+        return len(re.findall("[★⭐]", text)) + (0.5 if match[1] else 0)
+    if match := _WORD.fullmatch(text):
+        return _WORDS[match[1]]
+    match = _NUMERIC.fullmatch(text)
+    if match is None:
         return None
-    value = float(found[1].replace(",", "."))
-    most = 100 if found[2] else int(found[3] or STARS)
+    value = float(match[1].replace(",", "."))
+    most = 100 if match[2] else int(match[3] or STARS)
     return round(value * STARS / most, 2) if most else None
 
 
-# Texts as websites keep them: without their markup, and no longer than fits.
+# Texts.
 
-# Of a longer cell only the beginning is read.
+# Longer cells are cut.
 LONGEST_TEXT = 20_000
 
-# Whatever else stands in angle brackets, such as <3, is what somebody wrote.
+# Only known tags are removed: <3 is part of the text.
 _UNSEEN = re.compile(r"<(script|style)\b[^<>]*>[^<]*</\1>", re.I)
 _BREAK = re.compile(r"(?:<br\b[^<>]*>|</(?:p|div|li|h[1-6]|blockquote|tr)>)\n?", re.I)
 _TAG = re.compile(
@@ -177,28 +174,28 @@ _TRANSLATED, _ORIGINAL = "(Translated by Google)", "(Original)"
 
 
 def read_markup(text: str) -> str:
-    """Return the words of a text that a website kept as HTML; other texts stay as they are."""
+    """Return a text without HTML; plain texts stay as they are."""
     if "<" in text:
         text = _TAG.sub("", _BREAK.sub("\n", _UNSEEN.sub("", text[:LONGEST_TEXT])))
         text = _BLANKS.sub("\n\n", text)
     if "&" in text:
-        text = _ENTITY.sub(lambda found: html.unescape(found[0]), text[:LONGEST_TEXT])
+        text = _ENTITY.sub(lambda match: html.unescape(match[0]), text[:LONGEST_TEXT])
         text = text.replace("\xa0", " ")
     return text.strip()
 
 
 def drop_translation(text: str) -> str:
-    """Return the words that were written, of a text with Google's translation before or after."""
+    """Return the original of a text with Google's translation before or after it."""
     if text.startswith(_TRANSLATED):
         text = text.partition(_ORIGINAL)[2].strip() or text.removeprefix(_TRANSLATED)
     return text.partition(_TRANSLATED)[0].strip()
 
 
 def shorten(text: str, length: int) -> str:
-    """Return a text of at most `length` characters: whole sentences or words, and an ellipsis."""
+    """Return at most `length` characters: whole sentences or words, and an ellipsis."""
     if len(text) <= length:
         return text
-    # Where the last sentence ends early, words that fit would be lost.
+    # If the last whole sentence ends early, rather cut after a word.
     ends = [each.end() for each in _SENTENCE.finditer(text[: length - 2])]
     if ends and ends[-1] > length // 2:
         return f"{text[: ends[-1]]} …"
@@ -212,9 +209,7 @@ def shorten(text: str, length: int) -> str:
     return f"{cut.rstrip(' ,;:–—-')}…"
 
 
-# Fields of a file as services write them.
-
-# The words for each status in the files of other services.
+# What each status is called in the files of other services.
 _STATES = {
     "approved": {"approved", "true", "yes", "1", "published", "public", "live", "active", "ok"},
     "pending": {
@@ -236,7 +231,7 @@ class WrittenRating(Rating):
 
 
 class WrittenDate(RuleField):
-    """A date in any common form; `order` is that of its day and month."""
+    """A date in any common form, whose day and month are in this `order`."""
 
     def __init__(self, order: str | None, **options: Any) -> None:
         super().__init__(**options)
@@ -250,11 +245,11 @@ class WrittenDate(RuleField):
 
 
 class WrittenStatus(RuleField):
-    """A status as any service writes it; approved testimonials get the `usual` one."""
+    """A status as any service writes it; approved testimonials get the status `approved`."""
 
-    def __init__(self, usual: str, **options: Any) -> None:
+    def __init__(self, approved: str, **options: Any) -> None:
         super().__init__(**options)
-        self.usual = usual
+        self.approved = approved
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
         if value.lower() in _NOT_IMPORTED:
@@ -263,7 +258,7 @@ class WrittenStatus(RuleField):
             )
         for status, words in _STATES.items():
             if value.lower() in words:
-                return self.usual if status == "approved" else status
+                return self.approved if status == "approved" else status
         raise ValidationError(
             gettext(
                 "“%(status)s” is not a known status. Use approved, pending or rejected.",

@@ -31,7 +31,7 @@ from testimonials.testimonials.new_numbers import mark_overdue
 from testimonials.testimonials.record_heads import add_up
 from testimonials.transfer.archives.comparing import Differences
 from testimonials.transfer.archives.reading import open_archive
-from testimonials.transfer.archives.writing import finish_records, reading_one_moment, write_archive
+from testimonials.transfer.archives.writing import finish_records, reading_snapshot, write_archive
 from tests.auth.tokens import give_token
 from tests.conftest import Caller
 from tests.support.applications import change_settings
@@ -250,7 +250,7 @@ def find_differences(app: Flask, project_id: str) -> Differences:
     out = io.BytesIO()
     with app.app_context():
         finish_records(Project.id == project_id)
-        with reading_one_moment():
+        with reading_snapshot():
             write_archive(db.session.get_one(Project, project_id), out)
         with open_archive(out) as archive:
             return replace(archive.differences, aside=Counter())

@@ -18,7 +18,7 @@ from testimonials.testimonials import models
 from testimonials.testimonials.media import recordings as store
 from testimonials.transfer.archives.reading import ArchiveRefused, open_archive, storing_recordings
 from testimonials.transfer.archives.restoring import restore_project
-from testimonials.transfer.archives.writing import reading_one_moment, write_archive
+from testimonials.transfer.archives.writing import reading_snapshot, write_archive
 from tests.auth.tokens import give_token
 from tests.conftest import Caller
 from tests.operations.instances import back_up, query, refused_here, restore_here
@@ -39,7 +39,7 @@ def archive(app: Flask, client: FlaskClient, owner: Caller) -> bytes:
     path = f"/v1/projects/{project}/testimonials/{row.id}"
     assert give_token(app, owner).patch(path, {"transcript": "Warm buns."}).status_code == 200
     out = io.BytesIO()
-    with app.app_context(), reading_one_moment():
+    with app.app_context(), reading_snapshot():
         write_archive(db.session.get_one(Project, project), out)
     return out.getvalue()
 
