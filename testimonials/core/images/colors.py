@@ -1,4 +1,4 @@
-"""Contrast, colors in OKLCH, all colors of a brand; initials and QR codes, drawn as SVG."""
+"""Contrast, OKLCH, and the colors that derive from a brand's; initials of names, and QR codes."""
 
 import io
 import math
@@ -9,44 +9,44 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-# Whether text can be read on a colour, and which text can (WCAG 2.2, 1.4.3).
-
-ENOUGH = 4.5
-# Nearly black looks better; on a few greys only black can be read.
-TEXTS = ("#FFFFFF", "#18181B", "#000000")
+# Contrast of texts and of graphics (WCAG 2.2, 1.4.3 and 1.4.11).
+TEXT, GRAPHICS = 4.5, 3.0
+WHITE = "#FFFFFF"
+# Nearly black looks better, but on a few grays only black is readable.
+TEXTS = (WHITE, "#18181B", "#000000")
 
 
 def contrast(one: str, other: str) -> float:
-    """Return the contrast of two colours written as `#RRGGBB`: 1 for equal ones, at most 21."""
-    lights = sorted(map(_luminance, (one, other)))
-    return (lights[1] + 0.05) / (lights[0] + 0.05)
+    """Return the contrast of two colors `#RRGGBB`, from 1 (equal) to 21."""
+    dark, light = sorted(map(_luminance, (one, other)))
+    return (light + 0.05) / (dark + 0.05)
 
 
-def find_text(ground: str, text: str = TEXTS[0]) -> str:
-    """Return `text`, or white or black if it can't be read on `ground`.
+def find_text(ground: str, text: str = WHITE) -> str:
+    """Return `text`, or white or black if it isn't readable on `ground`.
 
-    So a brand's colour stays as it is: coral with dark text rather than a brown with white.
+    So a brand's color stays as it is: coral gets dark text instead of becoming brown.
     """
-    return next(each for each in (text, *TEXTS) if contrast(ground, each) >= ENOUGH)
+    return next(each for each in (text, *TEXTS) if contrast(ground, each) >= TEXT)
 
 
-def _luminance(colour: str) -> float:
-    red, green, blue = _read(colour)
+def _luminance(color: str) -> float:
+    red, green, blue = _to_light(color)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
-# Colours by lightness, chroma and hue as people see them (OKLCH, CSS Color 4).
+# OKLCH describes colors by lightness, chroma and hue as people perceive them (CSS Color 4).
 
 Components = tuple[float, float, float]
 
-# What rounding of a channel hides.
+# How far a channel may be out of range, since rounding hides it.
 _EDGE = 0.0005
 _CHROMA_STEP = 0.002
 
 
-def from_hex(colour: str) -> Components:
-    """Return lightness (0 to 1), chroma and hue (degrees) of `#RRGGBB`."""
-    red, green, blue = _read(colour)
+def from_hex(color: str) -> Components:
+    """Return the lightness (0 to 1), chroma and hue (degrees) of `#RRGGBB`."""
+    red, green, blue = _to_light(color)
     long = math.cbrt(0.4122214708 * red + 0.5363325363 * green + 0.0514459929 * blue)
     medium = math.cbrt(0.2119034982 * red + 0.6806995451 * green + 0.1073969566 * blue)
     short = math.cbrt(0.0883024619 * red + 0.2817188376 * green + 0.6299787005 * blue)
@@ -57,14 +57,14 @@ def from_hex(colour: str) -> Components:
 
 
 def to_hex(lightness: float, chroma: float, hue: float) -> str:
-    """Return the colour as `#RRGGBB`, with as much of its chroma as a screen can show."""
+    """Return the color as `#RRGGBB`, with as much of its chroma as sRGB allows."""
     while True:
         channels = _to_linear(lightness, chroma, hue)
         if chroma <= 0 or all(-_EDGE <= each <= 1 + _EDGE for each in channels):
             break
         chroma = max(0.0, chroma - _CHROMA_STEP)
-    # Halves are rounded up, as browsers do.
-    return "#" + "".join(f"{int(_shown(each) * 255 + 0.5):02X}" for each in channels)
+    # Halves are rounded up, as in browsers.
+    return "#" + "".join(f"{int(_to_channel(each) * 255 + 0.5):02X}" for each in channels)
 
 
 def _to_linear(lightness: float, chroma: float, hue: float) -> Components:
@@ -79,38 +79,33 @@ def _to_linear(lightness: float, chroma: float, hue: float) -> Components:
     )
 
 
-def _read(colour: str) -> Components:
-    """Return the light of each channel, from 0 to 1."""
+def _to_light(color: str) -> Components:
+    """Return the linear light of each channel, from 0 to 1."""
     red, green, blue = (
-        share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4
-        for share in (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
+        channel / 12.92 if channel <= 0.04045 else ((channel + 0.055) / 1.055) ** 2.4
+        for channel in (int(color[at : at + 2], 16) / 255 for at in (1, 3, 5))
     )
     return red, green, blue
 
 
-def _shown(linear: float) -> float:
-    linear = min(1.0, max(0.0, linear))
-    return linear * 12.92 if linear <= 0.0031308 else 1.055 * linear ** (1 / 2.4) - 0.055
+def _to_channel(light: float) -> float:
+    light = min(1.0, max(0.0, light))
+    return light * 12.92 if light <= 0.0031308 else 1.055 * light ** (1 / 2.4) - 0.055
 
 
-# All colours of a widget, a page or a mail, derived from one: the brand's.
-#
-# Every text keeps a contrast of 4.5 to 1 to what it stands on, and stars 3 to 1 (WCAG 2.2, 1.4.3
-# and 1.4.11), in the light and the dark theme, whatever the brand's colour is, and the editor
-# says what that changed.
+# All colors of a widget, a page or a mail derive from one: the brand's. Whatever that is, in both
+# themes every text keeps a contrast of 4.5 to its background, and stars keep 3.
 
-# The order in which the feed has them.
+# In the order of the feed.
 _GROUPS = (
     "card text muted line control empty soft tint mark accent star solid on solidmark",
     "back0 fore0 back1 fore1 back2 fore2",
 )
 NAMES = tuple(" ".join(_GROUPS).split())
-TEXT, GRAPHICS = 4.5, 3.0
-WHITE = "#FFFFFF"
 DARK_STAR = "#FBBF24"
 
 STEP = 0.005
-# How far the hues of authors' initials are from the brand's.
+# How the hues of authors' initials differ from the brand's.
 _TURNS = (0, 30, -20)
 
 Colours = dict[str, str]
@@ -118,7 +113,7 @@ Colours = dict[str, str]
 
 @dataclass(frozen=True)
 class Derived:
-    """The colours of both themes by their names, as `#RRGGBB`."""
+    """The colors of both themes by name, as `#RRGGBB`."""
 
     light: Colours
     dark: Colours
@@ -126,7 +121,7 @@ class Derived:
 
 @lru_cache(maxsize=1000)
 def derive_colours(brand: str) -> Derived:
-    """Return all colours for a brand's `#RRGGBB`; takes about half a millisecond."""
+    """Return all colors for a brand's `#RRGGBB`; this takes about half a millisecond."""
     return Derived(_derive_light(brand), _derive_dark(brand))
 
 
@@ -134,7 +129,7 @@ def _derive_light(brand: str) -> Colours:
     lightness, chroma, hue = from_hex(brand)
     leaning = _lean(hue)
     trace = _trace(chroma)
-    found = {
+    colors = {
         "card": WHITE,
         "text": to_hex(0.22, trace, leaning),
         "muted": to_hex(0.47, trace * 1.4, leaning),
@@ -145,18 +140,18 @@ def _derive_light(brand: str) -> Colours:
         "tint": to_hex(0.93, min(chroma * 0.28, 0.05), leaning),
         "mark": to_hex(0.91, min(chroma * 0.5, 0.085), leaning),
     }
-    card, soft, tint = (found[name] for name in ("card", "soft", "tint"))
+    card, soft, tint = (colors[name] for name in ("card", "soft", "tint"))
     accent = (min(lightness, 0.56), chroma, hue)
-    found["accent"] = walk(accent, -STEP, (card, soft, tint), TEXT)
-    found["star"] = walk((0.72, 0.18, 54), -STEP, (card, soft), GRAPHICS)
-    found |= _fill(brand)
-    return found | _initials(chroma, leaning, back=(0.92, 0.05), fore=(0.38, 0.1))
+    colors["accent"] = walk(accent, -STEP, (card, soft, tint), TEXT)
+    colors["star"] = walk((0.72, 0.18, 54), -STEP, (card, soft), GRAPHICS)
+    colors |= _fill(brand)
+    return colors | _initials(chroma, leaning, back=(0.92, 0.05), fore=(0.38, 0.1))
 
 
 def _derive_dark(brand: str) -> Colours:
     lightness, chroma, hue = from_hex(brand)
     trace = _trace(chroma)
-    found = {
+    colors = {
         "card": to_hex(0.212, trace * 0.9, hue),
         "text": to_hex(0.965, trace * 0.4, hue),
         "muted": to_hex(0.74, trace, hue),
@@ -168,19 +163,20 @@ def _derive_dark(brand: str) -> Colours:
         "mark": to_hex(0.42, min(chroma * 0.55, 0.11), hue),
         "star": DARK_STAR,
     }
-    card, soft, tint = (found[name] for name in ("card", "soft", "tint"))
+    card, soft, tint = (colors[name] for name in ("card", "soft", "tint"))
     accent = (max(lightness, 0.76), min(chroma, 0.15), hue)
-    found["accent"] = walk(accent, STEP, (card, soft, tint), TEXT)
-    is_seen = contrast(brand, card) >= GRAPHICS
-    found |= _fill(brand if is_seen else walk((lightness, chroma, hue), STEP, (card,), GRAPHICS))
-    return found | _initials(chroma, _lean(hue), back=(0.36, 0.07), fore=(0.92, 0.05))
+    colors["accent"] = walk(accent, STEP, (card, soft, tint), TEXT)
+    is_visible = contrast(brand, card) >= GRAPHICS
+    solid = brand if is_visible else walk((lightness, chroma, hue), STEP, (card,), GRAPHICS)
+    colors |= _fill(solid)
+    return colors | _initials(chroma, _lean(hue), back=(0.36, 0.07), fore=(0.92, 0.05))
 
 
 def _fill(solid: str) -> Colours:
-    """Return a filled area, what is written on it, and what marks words there.
+    """Return the color of a filled area, of text on it, and of highlights in that text.
 
-    A light colour gets dark words rather than becoming mud; the few between the two get a little
-    darker, for white words.
+    A light color gets dark text instead of being darkened itself. Only if neither text is readable,
+    it becomes a little darker for white text.
     """
     lightness, chroma, hue = from_hex(solid)
     on = WHITE
@@ -196,21 +192,21 @@ def _fill(solid: str) -> Colours:
 def _initials(
     chroma: float, hue: float, *, back: tuple[float, float], fore: tuple[float, float]
 ) -> Colours:
-    """Return the colours of authors' initials; `back` and `fore` are lightness and most chroma."""
-    found = {}
+    """Return the colors of initials; `back` and `fore` are a lightness and the highest chroma."""
+    colors = {}
     for number, turn in enumerate(_TURNS):
-        found[f"back{number}"] = to_hex(back[0], min(chroma * 0.4, back[1]), hue + turn)
-        found[f"fore{number}"] = to_hex(fore[0], min(chroma, fore[1]), hue + turn)
-    return found
+        colors[f"back{number}"] = to_hex(back[0], min(chroma * 0.4, back[1]), hue + turn)
+        colors[f"fore{number}"] = to_hex(fore[0], min(chroma, fore[1]), hue + turn)
+    return colors
 
 
 def walk(start: Components, step: float, grounds: Sequence[str], ratio: float) -> str:
-    """Return the first colour on the way to black or white that stands out from all grounds."""
+    """Lighten or darken a color in steps until it has the contrast `ratio` to all `grounds`."""
     lightness, chroma, hue = start
     while True:
-        colour = to_hex(lightness, chroma, hue)
-        if all(contrast(colour, ground) >= ratio for ground in grounds):
-            return colour
+        color = to_hex(lightness, chroma, hue)
+        if all(contrast(color, ground) >= ratio for ground in grounds):
+            return color
         lightness += step
 
 
@@ -219,30 +215,30 @@ def _trace(chroma: float) -> float:
 
 
 def _lean(hue: float) -> float:
-    """Return the hue for light tints: those of orange look pink, so they lean towards yellow."""
+    """Return the hue for light tints: tints of orange would look pink, so move them to yellow."""
     return (hue + 40 * max(0.0, 1 - abs(hue - 54) / 38)) % 360
 
 
-# What is shown for people without a picture: initials, on a colour made from the name.
+# People without a picture get their initials, on a color that depends on the name.
 
 COLOURS = 8
 
-# A word begins with a letter or a digit, and ends at white space, as also browsers count it.
+# A word begins with a letter or a digit and ends at white space, as browsers define it.
 _WORD = re.compile(r"[^\W_](?:[^\s\ufeff]|\u0085)*")
-# What belongs to the letter before it beside marks: joiners, the vowels and ends of a Korean
-# syllable, and the colours of skin. After a virama, so does the next consonant.
+# Beside combining marks, these belong to the letter before them: joiners, the vowels and finals of
+# a Korean syllable, and skin tones. After a virama, so does the next consonant.
 _BELONGS = re.compile(r"[\u200c\u200d\u1160-\u11ff\U0001f3fb-\U0001f3ff]")
 _VIRAMA = re.compile(r"[\u094d\u09cd\u0acd\u0b4d\u0c4d\u0d4d]\u200d?$")
 
 
 def initials_of(name: str) -> str:
-    """Return the first letters of a name's first and last word, or a star if it has none."""
+    """Return the first letters of a name's first and last words, or a star if it has none."""
     words = _WORD.findall(name) or ["★"]
     return "".join(_first_letter(word) for word in [words[0], *words[1:][-1:]]).upper()
 
 
 def colour_of(name: str) -> int:
-    """Return which of the colours is behind a name's initials."""
+    """Return the number of the color behind a name's initials."""
     number = 0
     for letter in name:
         number = (number * 3 + ord(letter)) % COLOURS
@@ -250,12 +246,12 @@ def colour_of(name: str) -> int:
 
 
 def draw_face(name: str) -> tuple[str, int]:
-    """Return the initials that stand for a picture, and which of the widget's three colours."""
+    """Return the initials for a name, and which of the widget's three colors they have."""
     return initials_of(name), colour_of(name) % 3
 
 
 def _first_letter(word: str) -> str:
-    """Return a word's first letter with the marks that belong to it."""
+    """Return a word's first letter with its marks."""
     end = 1
     while end < len(word) and (
         unicodedata.category(word[end]).startswith("M")
@@ -266,29 +262,28 @@ def _first_letter(word: str) -> str:
     return word[:end]
 
 
-# Four white modules on each side, which many readers need.
+# Many readers need four white modules on each side.
 QUIET_ZONE = 4
 DARK, LIGHT = "#000000", "#FFFFFF"
-# Of an SVG, and for print: at least 1,000 pixels wide, whatever the link.
+# A PNG is for print, so at least 1,000 pixels wide.
 SCALES = {"svg": 10, "png": 25}
 
 
 def make_qr_code(link: str) -> Any:
-    """Return a code that is still readable with 15% of it dirty or torn (error level M)."""
-    # Few requests need it.
+    """Return a code that stays readable with 15% of it dirty or torn (error level M)."""
     from segno import make_qr
 
     return make_qr(link, error="m", boost_error=False)
 
 
 def draw_inline(link: str) -> str:
-    """Return the code as an `svg` element that fills its container."""
+    """Return a QR code as an `svg` element that fills its container."""
     look = {"border": QUIET_ZONE, "dark": DARK, "light": LIGHT, "svgclass": "qr"}
     return str(make_qr_code(link).svg_inline(**look, omitsize=True, lineclass=None))
 
 
 def draw_file(link: str, kind: str) -> bytes:
-    """Return the code as a file, "svg" or "png"."""
+    """Return a QR code as the content of a file, "svg" or "png"."""
     file = io.BytesIO()
     code = make_qr_code(link)
     code.save(file, kind=kind, scale=SCALES[kind], border=QUIET_ZONE, dark=DARK, light=LIGHT)

@@ -1,6 +1,6 @@
-"""Decoding of pictures: made upright, small and plain, or refused with the reason.
+"""Decoding pictures: turning them upright, scaling and cleaning them, or refusing them.
 
-This runs in a process of its own (`worker`), which knows neither request nor language.
+This runs in a separate process (`worker`), without a request or its language.
 """
 
 import io
@@ -10,26 +10,26 @@ import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-# These messages are translated by the caller.
+# The caller translates these messages.
 from testimonials.core.http.i18n import gettext_noop as _
 
 if TYPE_CHECKING:
     from PIL import Image as Pictures
 
 QUALITY = 84
-# A picture takes 3 or 4 bytes a pixel while it is decoded. A JPEG is decoded at the size needed,
-# but a progressive one is held whole. A phone's JPEG may hold several pictures: an MPO.
+# A pixel takes 3 or 4 bytes during decoding. JPEGs are decoded at the size needed, except
+# progressive ones. MPO is a phone's JPEG with several pictures.
 MAX_PIXELS = {"JPEG": 50_000_000, "MPO": 50_000_000, "PNG": 25_000_000, "WEBP": 25_000_000}
 MAX_PROGRESSIVE_PIXELS = 25_000_000
-# Each scan of a progressive JPEG goes through all of its pixels again, however small it is.
-# Programs write about ten.
+# Each scan of a progressive JPEG, however small, processes all of its pixels. Programs write about
+# ten scans.
 MAX_SCANS = 100
-# Between a JPEG's segments: the byte that says what follows. In the pixels, FF is followed by zero
-# or by the number of a restart.
+# The byte between a JPEG's segments that says what follows. Within pixel data, FF is followed by 0
+# or the number of a restart.
 JPEG_MARKER = re.compile(rb"\xff([^\x00\xd0-\xd7\xff])")
 START_OF_PICTURE, END_OF_PICTURE, START_OF_SCAN = 0xD8, 0xD9, 0xDA
-# Beginnings of other languages and containers. A picture that a program elsewhere would read as
-# one of these is no accident; the characters that must follow rule out chance in ten megabytes.
+# How other formats begin. A picture that another program would read as one of these isn't an
+# accident: the patterns are too long to occur by chance in ten megabytes.
 FOREIGN = re.compile(rb"<(?:script|html|svg|iframe)[\s>/]|<!doctype\s|<\?php\s|%pdf-1\.", re.I)
 ZIP_END = b"PK\x05\x06"
 ZIP_END_WITHIN = 70_000
@@ -41,7 +41,7 @@ TOO_MUCH_WORK = _(
 
 
 class Unreadable(Exception):
-    """The file can't be used as a picture: why, in English, with values for its placeholders."""
+    """The file can't be used as a picture; `text` is the reason, with placeholders for `values`."""
 
     def __init__(self, text: str, **values: object) -> None:
         super().__init__(text)
@@ -50,7 +50,7 @@ class Unreadable(Exception):
 
 @dataclass(frozen=True)
 class Use:
-    """What a picture is for: its largest sides in pixels, and the largest file in bytes."""
+    """The limits for a purpose of pictures: sides in pixels, and the uploaded file in bytes."""
 
     width: int
     height: int
@@ -60,7 +60,7 @@ class Use:
 
 @dataclass(frozen=True)
 class Decoded:
-    """A picture encoded again, as WebP."""
+    """A picture that was encoded again as WebP."""
 
     content: bytes
     width: int
@@ -80,30 +80,30 @@ def _require_picture(data: bytes) -> None:
             _("This file contains more than a picture. Save the picture again as PNG or JPEG.")
         )
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
-        # Opening a WebP takes memory for all its pixels.
+        # Just opening a WebP takes memory for all its pixels.
         _require_few_pixels(MAX_PIXELS["WEBP"], *read_webp_size(data))
 
 
 def decode_picture(data: bytes, use: Use) -> Decoded:
-    """Return a file's first picture as WebP: upright, small, without anything else of the file.
+    """Return a file's first picture as WebP, upright, scaled down, and without metadata.
 
-    Raises `Unreadable`, and `MemoryError` if the memory allowed is not enough.
+    Raises `Unreadable`, and `MemoryError` if the memory limit is too low.
     """
     _require_picture(data)
-    # Loaded with the first picture: most processes of the command never see one. Without its writer
-    # of WebP, Pillow would look for one by loading all of its forty kinds.
+    # Imported here, since most commands never need it. If the WebP plugin weren't, Pillow would
+    # import all of its forty plugins to find it.
     from PIL import Image as Pictures
     from PIL import UnidentifiedImageError, WebPImagePlugin  # noqa: F401
 
-    # The check of sizes is ours and comes before anything is decoded.
+    # We check the size ourselves, before anything is decoded.
     Pictures.MAX_IMAGE_PIXELS = None
     try:
         with warnings.catch_warnings():
-            # Wrong tags don't matter: all of them are thrown away.
+            # Invalid metadata doesn't matter, since all of it is dropped.
             warnings.simplefilter("ignore")
             small = _decode(data, use)
             out = io.BytesIO()
-            # The encoder would take these over from the file.
+            # By default the encoder would copy these from the file.
             small.save(out, "WEBP", quality=QUALITY, method=4, exif=b"", xmp=b"", icc_profile=b"")
     except (Unreadable, MemoryError):
         raise
@@ -112,22 +112,22 @@ def decode_picture(data: bytes, use: Use) -> Decoded:
             _("This file can’t be read as a picture. Use PNG, JPEG or WebP.")
         ) from None
     except Exception:
-        # Damage can make a decoder raise anything.
+        # For a damaged file, a decoder may raise anything.
         raise Unreadable(DAMAGED) from None
     return Decoded(out.getvalue(), *small.size)
 
 
 def decode_for_parent(data: bytes, *use: Any) -> tuple[dict[str, object], bytes]:
-    """Return the picture with its size, or why it can't be read."""
+    """Return the picture and its size, or the reason why it can't be read."""
     try:
-        found = decode_picture(data, Use(*use))
+        picture = decode_picture(data, Use(*use))
     except Unreadable as error:
         return {"text": error.text, "values": error.values}, b""
-    return {"size": [found.width, found.height]}, found.content
+    return {"size": [picture.width, picture.height]}, picture.content
 
 
 def count_colors(data: bytes) -> tuple[dict[str, object], bytes]:
-    """Return the colors of a stored picture as it stands on white, most of it first."""
+    """Return the colors of a stored picture on a white background, most frequent first."""
     from PIL import Image as Pictures
     from PIL import WebPImagePlugin
 
@@ -142,28 +142,28 @@ def count_colors(data: bytes) -> tuple[dict[str, object], bytes]:
 
 
 def find_damaged(data: bytes) -> tuple[dict[str, object], bytes]:
-    """Return the place of the first of stored pictures, one after another, that isn't whole."""
+    """Return the index of the first of several concatenated stored pictures that is damaged."""
     from PIL import WebPImagePlugin
 
-    place, at = 0, 0
+    index, at = 0, 0
     while at < len(data):
-        # Each begins with its length, which was checked.
+        # Each contains its length, which was checked.
         end = at + 8 + int.from_bytes(data[at + 4 : at + 8], "little")
         try:
             with WebPImagePlugin.WebPImageFile(io.BytesIO(data[at:end])) as picture:
                 picture.load()
                 is_whole = picture.size == read_webp_size(data[at:end])
         except Exception:
-            # Damage can make a decoder raise anything.
+            # For a damaged file, a decoder may raise anything.
             is_whole = False
         if not is_whole:
-            return {"place": place}, b""
-        place, at = place + 1, end
-    return {"place": None}, b""
+            return {"index": index}, b""
+        index, at = index + 1, end
+    return {"index": None}, b""
 
 
 def _decode(data: bytes, use: Use) -> "Pictures.Image":
-    """Return the file's first picture: upright, small, in sRGB."""
+    """Return the file's first picture, upright, scaled down, in sRGB."""
     from PIL import Image as Pictures
 
     with Pictures.open(io.BytesIO(data), formats=("JPEG", "PNG", "WEBP")) as picture:
@@ -172,23 +172,23 @@ def _decode(data: bytes, use: Use) -> "Pictures.Image":
             _require_few_pixels(MAX_PROGRESSIVE_PIXELS, *picture.size)
             if _count_scans(data) > MAX_SCANS:
                 raise Unreadable(TOO_MUCH_WORK)
-        # A JPEG can be decoded at a half, a quarter or an eighth of its size, for less memory.
+        # To save memory, decode a JPEG at a half, a quarter or an eighth of its size.
         picture.draft("RGB", (use.width * 2, use.height * 2))
         picture.load()
-        # Made small before anything else, which then costs next to nothing.
+        # Reduced first, so that all other steps are cheap.
         small = _turn_upright(_reduce(_to_plain_mode(picture), use))
         return _shrink(_to_srgb(small), use)
 
 
 def _count_scans(data: bytes) -> int:
-    """Return the number of scans of a JPEG's first picture, at most one over the limit."""
+    """Return the number of scans of a JPEG's first picture, counting up to one over the limit."""
     at = scans = 0
-    while (found := JPEG_MARKER.search(data, at)) and scans <= MAX_SCANS:
-        kind, at = found[1][0], found.end()
+    while (match := JPEG_MARKER.search(data, at)) and scans <= MAX_SCANS:
+        kind, at = match[1][0], match.end()
         if kind == END_OF_PICTURE:
             break
         scans += kind == START_OF_SCAN
-        # A segment begins with its length, but for the marker at the beginning of the file.
+        # All segments but the first marker begin with their length.
         at += int.from_bytes(data[at : at + 2], "big") if kind != START_OF_PICTURE else 0
     return scans
 
@@ -199,14 +199,14 @@ def _turn_upright(picture: "Pictures.Image") -> "Pictures.Image":
     try:
         return ImageOps.exif_transpose(picture)
     except Exception:
-        # A picture with a damaged note beside it is still a picture.
+        # Damaged EXIF data doesn't matter.
         return picture
 
 
 def _to_plain_mode(picture: "Pictures.Image") -> "Pictures.Image":
-    """Return the picture in a mode that can be made smaller without loss: no palette, 8 bits."""
+    """Convert the picture to a mode that can be resized: 8 bits, no palette."""
     if picture.mode.startswith("I"):
-        # Converted as they are, 16 bits would be cut off at white and not scaled.
+        # A plain conversion would clip 16 bits at white instead of scaling them.
         return picture.point(lambda value: value * (1 / 256)).convert("L")
     if picture.mode in ("L", "LA", "RGB", "RGBA", "CMYK") and "transparency" not in picture.info:
         return picture
@@ -214,12 +214,12 @@ def _to_plain_mode(picture: "Pictures.Image") -> "Pictures.Image":
 
 
 def _reduce(picture: "Pictures.Image", use: Use) -> "Pictures.Image":
-    """Make the picture smaller by a whole number, but not smaller than twice its use."""
+    """Reduce the picture by an integer factor, to no less than twice the needed size."""
     width, height = picture.size
-    # What is cut to a square needs its short side, what is fitted in its longer one.
+    # Cropping to a square uses the short side, fitting the long one.
     factors = (width // (use.width * 2), height // (use.height * 2))
     factor = min(factors) if use.is_square else max(factors)
-    # A strip of a picture keeps its short side.
+    # A narrow strip must keep at least one pixel.
     factor = min(factor, width, height)
     return picture.reduce(factor) if factor > 1 else picture.copy()
 
@@ -262,7 +262,7 @@ def _require_few_pixels(most: int, width: int, height: int) -> None:
 
 
 def read_webp_size(data: bytes) -> tuple[int, int]:
-    """Return width and height from a WebP's header, whichever of its three forms it has."""
+    """Return the width and height in a WebP's header, which has one of three forms."""
     kind, body = data[12:16], data[20:30]
     if len(body) < 10:
         raise Unreadable(DAMAGED)

@@ -1,4 +1,4 @@
-"""Uploaded pictures: limits, storing, pictures of an archive."""
+"""Uploaded pictures: limits, storing, and checking those of an archive."""
 
 import hashlib
 import io
@@ -26,25 +26,21 @@ from testimonials.core.images.decode import (
 from testimonials.core.images.worker import DecoderBusy, LimitsExceeded, decoder
 from testimonials.core.settings.current import current_settings
 
-# Pictures that people upload: decoded, turned upright, scaled down, and stored as WebP.
-#
-# Nothing of the file itself is kept: no location, no camera, nothing hidden in it. What is not a
-# plain picture is refused with the reason.
+# Uploaded pictures are decoded, turned upright, scaled down and stored as WebP. Nothing of the file
+# is kept: no location, no camera, nothing hidden in it.
 
 MEGABYTE = 1024 * 1024
-# Of a form besides a recording: the text arrives even if a photo of 10 MB is too large.
+# A form without a recording; a photo above its own 10 MB is refused with the form kept.
 UPLOAD_FORM_BYTES = 16 * MEGABYTE
 CONTENT_TYPE = "image/webp"
 UPLOADED_TYPES = ("image/png", "image/jpeg", CONTENT_TYPE)
-# By the API. Each is decoded and stored for two days, whether or not it is used in the end.
+# In the API each is decoded and stored for two days, even if it isn't used in the end.
 UPLOADS_PER_ACCOUNT = Limit("api-picture", 300, "for one account", for_load=True)
-# By then most of the pictures that came before are decoded.
+# Most of the waiting pictures are decoded by then.
 RETRY_AFTER = 5
 
 
 class ImageRefused(ServiceError):
-    """The file can't be used as a picture; the message says why, in the visitor's language."""
-
     status = 422
     meaning = "The file can't be used as a picture."
     remedy = "Send one that `message` describes."
@@ -59,7 +55,7 @@ class ImageBusy(ServiceError):
 
 LOGO = Use(640, 320, 2 * MEGABYTE)
 AVATAR = Use(256, 256, 10 * MEGABYTE, is_square=True)
-# Twice the width at which the page shows it; what it cuts off depends on the screen.
+# Twice the width at which pages show it; they crop it to the screen.
 COVER = Use(2032, 1016, 10 * MEGABYTE)
 PORTRAIT = AVATAR
 PAGE_PICTURES = {"logo": LOGO, "cover": COVER, "portrait": PORTRAIT}
@@ -67,7 +63,7 @@ LARGEST_SIDE = COVER.width
 
 
 def largest_form() -> int:
-    """Return how many bytes a form with a recording may have."""
+    """Return the most bytes that a form with a recording may have."""
     return current_settings().recording_megabytes * MEGABYTE + UPLOAD_FORM_BYTES
 
 
@@ -76,21 +72,21 @@ def _digest(context: Any) -> str:
 
 
 class Image(Base):
-    """One stored picture, as WebP; it never changes, and its URL has its id."""
+    """A stored WebP, which never changes; its URL contains its id."""
 
     id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
     width: Mapped[int]
     height: Mapped[int]
     content: Mapped[bytes] = mapped_column(LargeBinary)
-    # Only proposed so far: its public URL answers 404.
+    # Belongs to a proposal that isn't accepted, so its public URL answers 404.
     is_held: Mapped[bool] = mapped_column(Boolean, default=False, server_default=false())
-    # SHA-256 of the content; None until `record.fill_digests` has read what is older than this.
+    # SHA-256 of the content. None in rows older than this column, until `record.fill_digests`.
     digest: Mapped[str | None] = mapped_column(String(64), default=_digest)
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
 
 
 def read_image(file: IO[bytes], use: Use) -> Image:
-    """Return an image row, not yet added to a session, made of an uploaded file.
+    """Return the row for an uploaded file, not yet added to a session.
 
     Raises `ImageRefused` and `ImageBusy`.
     """
@@ -107,39 +103,34 @@ def read_image(file: IO[bytes], use: Use) -> Image:
             )
         )
     try:
-        found = decoder.decode(file, use)
+        picture = decoder.decode(file, use)
     except Unreadable as error:
         raise ImageRefused(_(error.text, **error.values)) from None
     except DecoderBusy:
         message = _("Many pictures are being uploaded right now. Try again in a few seconds.")
         raise ImageBusy(message, headers={"Retry-After": str(RETRY_AFTER)}) from None
-    return Image(content=found.content, width=found.width, height=found.height)
+    return Image(content=picture.content, width=picture.width, height=picture.height)
 
 
 def list_colors(image: Image) -> list[str]:
-    """Return the colors of a small picture as it stands on white, most of it first."""
-    found, _content = decoder.run(count_colors, io.BytesIO(image.content), waits=True)
-    return list(found["colors"])
+    """Return the colors of a small picture on a white background, most frequent first."""
+    result, _content = decoder.run(count_colors, io.BytesIO(image.content), waits=True)
+    return list(result["colors"])
 
 
-# Checking pictures from an archive, whose bytes are stored as they are.
-#
-# Uploaded pictures are decoded and encoded again (`decode`). Here the file is only checked to be
-# such a WebP: one still picture and nothing else.
+# Pictures of an archive are stored as they are, so they must be such as uploads become: a WebP with
+# one still picture and nothing else.
 
-# What our encoder writes: the picture, and its transparency.
+# What our encoder writes: the picture and its transparency.
 _CHUNKS = {b"VP8 ", b"VP8L", b"VP8X", b"ALPH"}
 
 
 class ImageDamaged(Exception):
-    """The bytes are not a picture as we store them."""
+    """The bytes aren't a picture as we store them."""
 
 
 def measure_stored_image(content: bytes) -> tuple[int, int]:
-    """Return the width and height of a stored picture; raise `ImageDamaged` if it isn't one.
-
-    They are those of its header; nothing is decoded.
-    """
+    """Return the width and height in a stored picture's header. Raises `ImageDamaged`."""
     try:
         if not set(_list_chunks(content)) <= _CHUNKS:
             raise ImageDamaged("It contains more than a picture.")
@@ -152,22 +143,22 @@ def measure_stored_image(content: bytes) -> tuple[int, int]:
 
 
 def find_damaged_image(contents: Sequence[bytes]) -> int | None:
-    """Return the place of the first of measured pictures that can't be decoded, if there is one.
+    """Return the index of the first measured picture that can't be decoded, if there is one.
 
-    Raises `ImageBusy`, and `ImageDamaged` if they take too much.
+    Raises `ImageBusy`, and `ImageDamaged` if decoding them takes too much time or memory.
     """
     try:
-        found, _content = decoder.run(find_damaged, io.BytesIO(b"".join(contents)), waits=True)
+        result, _content = decoder.run(find_damaged, io.BytesIO(b"".join(contents)), waits=True)
     except LimitsExceeded:
         raise ImageDamaged(TOO_MUCH_WORK) from None
     except DecoderBusy:
         raise ImageBusy(headers={"Retry-After": str(RETRY_AFTER)}) from None
-    place: int | None = found["place"]
-    return place
+    index: int | None = result["index"]
+    return index
 
 
 def _list_chunks(content: bytes) -> Iterator[bytes]:
-    """Yield the names of the chunks of a WebP, which must fill the file exactly."""
+    """Yield the names of a WebP's chunks, which must fill the file exactly."""
     is_whole = int.from_bytes(content[4:8], "little") + 8 == len(content)
     if content[:4] != b"RIFF" or content[8:12] != b"WEBP" or not is_whole:
         raise ImageDamaged("It is not a WebP picture.")

@@ -1,11 +1,11 @@
-"""The process in which pictures are decoded and drawn, so that none can block or harm the server.
+"""A separate process that decodes and draws pictures, so that none can block or harm the server.
 
-New passwords are judged in it too, for the memory that this takes.
+It also rates new passwords, since that takes much memory.
 
-It forks a child for each picture and does nothing else. A child has limited processor time, memory
-and time, a low priority, and ends with its picture: what a decoder leaves behind goes with it.
-`serve` starts one beside each worker, before that has threads and connections; elsewhere (in a
-command or `flask run`) it starts with the first picture. It ends with the process that started it.
+The process forks a child for each picture, with limits of CPU time, memory and time and a low
+priority, so whatever a decoder leaks or breaks is gone with the child. `serve` starts one process
+beside each worker, before that has threads and connections; elsewhere (in commands and `flask run`)
+it starts with the first picture. It ends with the process that started it.
 """
 
 import atexit
@@ -35,20 +35,21 @@ from testimonials.core.images.decode import (
 
 logger = logging.getLogger("testimonials")
 
-# What a picture may take. The largest take a second and 400 MB; the process itself has 150 MB.
+# The largest pictures take a second and 400 MB; the process itself has 150 MB.
 CPU_SECONDS = 6
-# For what hangs without calculating. Everybody else comes first, so on a busy machine a picture of
-# a tenth of a second may wait for half a minute.
+# Wall time, for work that hangs. With the low priority, a picture that needs a tenth of a second
+# may take half a minute on a busy machine.
 SECONDS = 60
 DATA_BYTES = 768 * 1024 * 1024
-# More than any answer has, and the end of a complete one.
+# More than any answer has.
 MAX_ANSWER_BYTES = 4 * 1024 * 1024
+# Marks a complete answer.
 END = b"\nend"
-# The most pictures that a worker decodes or keeps waiting: never on all of its threads.
+# The most pictures that are decoded or waiting, so that they never occupy all threads of a worker.
 MAX_PLACES = 4
 
-# A function of a module: it takes what the file contains and some plain values, and returns what is
-# known of the picture, as JSON can write it, with its bytes.
+# A function at the top of a module, called with the content of the file and further JSON values. It
+# returns JSON about the picture, and the picture's bytes.
 Work = Callable[..., tuple[dict[str, Any], bytes]]
 
 
@@ -57,11 +58,11 @@ class DecoderBusy(Exception):
 
 
 class LimitsExceeded(Exception):
-    """A picture took more time or memory than it may."""
+    """A picture took too much time or memory."""
 
 
 class Decoder:
-    """Decodes or draws one picture at a time in another process, and lets a few more wait."""
+    """Decodes or draws one picture at a time in another process, while a few more wait."""
 
     def __init__(self) -> None:
         self._requests: socket.socket | None = None
@@ -70,26 +71,26 @@ class Decoder:
         self._places = threading.BoundedSemaphore(2)
 
     def start(self, threads: int) -> None:
-        """Fork the process, for a worker that will have this number of threads."""
+        """Start the process, for a worker that will have this number of threads."""
         self._places = threading.BoundedSemaphore(max(1, min(MAX_PLACES, threads // 2)))
         self._fork()
 
     def decode(self, file: IO[bytes], use: Use) -> Decoded:
-        """Return a file's picture; raises `Unreadable` and `DecoderBusy`."""
+        """Return a file's picture. Raises `Unreadable` and `DecoderBusy`."""
         try:
-            found, content = self.run(decode_for_parent, file, astuple(use))
+            result, content = self.run(decode_for_parent, file, astuple(use))
         except LimitsExceeded:
             raise Unreadable(TOO_MUCH_WORK) from None
-        if "text" in found:
-            raise Unreadable(found["text"], **found["values"])
-        return Decoded(content, *found["size"])
+        if "text" in result:
+            raise Unreadable(result["text"], **result["values"])
+        return Decoded(content, *result["size"])
 
     def run(
         self, work: Work, file: IO[bytes], values: Sequence[object] = (), *, waits: bool = False
     ) -> tuple[dict[str, Any], bytes]:
-        """Return what `work` makes of a file; raises `LimitsExceeded` and `DecoderBusy`.
+        """Return the result of `work` for a file. Raises `LimitsExceeded` and `DecoderBusy`.
 
-        With `waits` it is done however many pictures wait.
+        With `waits`, it waits however many pictures are waiting already.
         """
         message = json.dumps([work.__module__, work.__name__, values]).encode()
         with self._turn if waits else self._take_turn():
@@ -97,7 +98,7 @@ class Decoder:
                 with self._open(message) as connection:
                     answer = _exchange(connection, file)
             except OSError:
-                # It can't be forked, or is stuck or gone. The next picture gets a new one.
+                # It couldn't be forked, hangs, or is gone. The next picture starts a new one.
                 logger.exception("the process that decodes pictures does not answer")
                 self.close()
                 raise DecoderBusy from None
@@ -119,14 +120,14 @@ class Decoder:
 
     def _open(self, message: bytes) -> socket.socket:
         ours, theirs = socket.socketpair()
-        sent = [message], [theirs.fileno()]
+        request = [message], [theirs.fileno()]
         with theirs:
             try:
-                socket.send_fds(self._requests or self._fork(), *sent)
+                socket.send_fds(self._requests or self._fork(), *request)
             except ConnectionError:
-                # It was killed, most likely by the system for lack of memory.
+                # It was killed, most likely by the kernel for lack of memory.
                 self.close()
-                socket.send_fds(self._fork(), *sent)
+                socket.send_fds(self._fork(), *request)
         return ours
 
     def _fork(self) -> socket.socket:
@@ -134,11 +135,11 @@ class Decoder:
         with theirs:
             self._process = os.fork()
             if self._process == 0:
-                _run(theirs)
+                _serve(theirs)
         return self._requests
 
     def close(self) -> None:
-        """End the process, if there is one; the next picture starts another."""
+        """End the process, if it runs; the next picture starts another."""
         if self._requests is not None:
             self._requests.close()
             self._requests = None
@@ -151,23 +152,23 @@ atexit.register(decoder.close)
 
 
 def _exchange(connection: socket.socket, file: IO[bytes]) -> bytes:
-    """Return a child's answer to a file, cut off if it was killed; raises `OSError`."""
-    # Longer than a child lives, and than it takes to give its memory back.
+    """Return a child's answer to a file, incomplete if it was killed. Raises `OSError`."""
+    # Longer than a child may run, including the time to free its memory.
     connection.settimeout(SECONDS + 30)
-    # Piece by piece: read as a whole, files of ten megabytes would leave a worker large for good.
-    with connection.makefile("wb") as sent:
-        shutil.copyfileobj(file, sent)
+    # In chunks: reading ten megabytes at once would enlarge a worker for good.
+    with connection.makefile("wb") as sink:
+        shutil.copyfileobj(file, sink)
     connection.shutdown(socket.SHUT_WR)
     with connection.makefile("rb") as answer:
         return answer.read(MAX_ANSWER_BYTES)
 
 
-def _run(requests: socket.socket) -> NoReturn:
-    """Be the process: fork a child for each connection, until nobody is left to send one."""
+def _serve(requests: socket.socket) -> NoReturn:
+    """Run as the process: fork a child for each request, until the parent is gone."""
     try:
-        # No finalizer of a copied object may run here.
+        # No finalizer of an inherited object may run here.
         gc.disable()
-        # Descriptors take the lowest free number: none is beyond the second limit.
+        # Descriptors get the lowest free number, so none is above 65,536.
         os.closerange(3, requests.fileno())
         os.closerange(requests.fileno() + 1, min(os.sysconf("SC_OPEN_MAX"), 65_536))
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD):
@@ -182,16 +183,16 @@ def _run(requests: socket.socket) -> NoReturn:
                 _answer(socket.socket(fileno=files[0]), *json.loads(message))
             os.close(files[0])
     finally:
-        # Never back into what the fork was made from.
+        # Never return into the parent's code.
         os._exit(0)
 
 
-def _count_own_data() -> int:
-    """Return the bytes that this process has from its parent, which are no work of its own."""
+def _count_inherited_data() -> int:
+    """Return how many bytes of data this process has from its parent."""
     try:
         pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[5]
     except OSError:
-        # An empty root has no /proc; what the service has there is small.
+        # A chroot may have no /proc.
         return 0
     return int(pages) * resource.getpagesize()
 
@@ -199,13 +200,13 @@ def _count_own_data() -> int:
 def _answer(
     connection: socket.socket, module: str, name: str, values: Sequence[object]
 ) -> NoReturn:
-    """Be the child: answer with the picture, or end without an answer."""
+    """Run as the child: answer with the picture, or exit without an answer."""
     try:
-        # Whatever it is doing then, the signal ends it.
+        # The default action of SIGALRM ends the process, whatever it is doing.
         signal.setitimer(signal.ITIMER_REAL, SECONDS)
         resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
-        most = DATA_BYTES + _count_own_data()
-        resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+        limit = DATA_BYTES + _count_inherited_data()
+        resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
         with contextlib.suppress(OSError):
             os.nice(10)
         with connection.makefile("rwb") as file:
