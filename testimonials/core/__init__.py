@@ -1,1 +1,1 @@
-"""What every feature builds on; knows no feature itself."""
+"""The foundation of all features, which depends on none of them."""

@@ -1,4 +1,4 @@
-"""The queue: jobs as rows, work that is repeated, and the threads that do both."""
+"""The job queue: jobs as rows, repeated jobs, and the threads that run both."""
 
 import contextlib
 import logging
@@ -27,21 +27,21 @@ from testimonials.core.extensions import db
 from testimonials.core.late import load_all
 from testimonials.core.settings.current import current_settings
 
-# A job is written in the transaction of what it follows from, and done at least once. A process on
-# the database leases it for two minutes, and renews the lease while it works; if that process dies,
-# the lease runs out and another takes over.
+# A job is enqueued in the transaction that causes it, and runs at least once. A process leases it
+# for two minutes and renews the lease while it works; if the process dies, the lease expires and
+# another process takes the job.
 
 logger = logging.getLogger("testimonials")
 
 EXTENSION = "testimonials_worker"
-# Each thread of a process, and the seconds between its rounds: nobody's mail waits for a long job,
-# such as a backup, nor for somebody else's server.
+# The threads of a process, with the seconds between their rounds. They are separate so that mail
+# waits neither for long jobs, such as backups, nor for other people's servers.
 THREADS = {"mail": 1.0, "imports": 1.0, "webhooks": 1.0, "jobs": 60.0, "backups": 60.0}
 FIRST_ROUND = 0.5
 LEASE = timedelta(minutes=2)
-# Several renewals may fail before a lease is over.
+# Several renewals may fail before the lease expires.
 RENEWED_AFTER = LEASE / 6
-# Until the next try, three times as long each time: 20 tries outlast a weekend without mail server.
+# The delay triples with each retry, so that 20 attempts outlast a weekend without a mail server.
 FIRST_DELAY = timedelta(seconds=5)
 LONGEST_DELAY = timedelta(hours=6)
 MOST_ERROR = 500
@@ -51,26 +51,26 @@ Work = TypeVar("Work", bound=Callable[..., object])
 
 
 class Job(Base):
-    """A job that waits or is being done, or how the last run of a repeated one went."""
+    """A job that is waiting or running, or the last run of a repeated job."""
 
     __table_args__ = (Index("ix_job_kind", "kind", "run_at"), Index("ix_job_lane", "lane", "id"))
 
-    # That of what it is about, if it is about one row; a repeated one's is its kind.
+    # The id of the row that the job is about, if there is one. A repeated job has its kind as id.
     id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
     kind: Mapped[str]
     payload: Mapped[dict[str, Any]] = mapped_column(JSON, default=dict)
-    # Those of a lane are done one after the other.
+    # Jobs of a lane run one after the other.
     lane: Mapped[str | None]
     account_id: Mapped[str | None]
-    # A repeated one has none.
+    # None for a repeated job.
     run_at: Mapped[datetime | None] = mapped_column(Timestamp)
     attempts: Mapped[int] = mapped_column(default=0)
-    # The process that does it, or did it last.
+    # The process that runs it, or ran it last.
     leased_by: Mapped[str | None]
     leased_until: Mapped[datetime | None] = mapped_column(Timestamp)
     started_at: Mapped[datetime | None] = mapped_column(Timestamp)
     finished_at: Mapped[datetime | None] = mapped_column(Timestamp)
-    # Both are empty when the last run succeeded.
+    # Both are None if the last run succeeded.
     failed_at: Mapped[datetime | None] = mapped_column(Timestamp)
     error: Mapped[str | None] = mapped_column(Text)
 
@@ -79,15 +79,15 @@ IsDue = Callable[[Job], bool]
 
 
 class JobFailed(Exception):
-    """A job didn't do what it is for; the message says why, so the log needs no traceback."""
+    """A job failed for an expected reason, so the log needs no traceback."""
 
     what = "nothing"
 
 
 class Retry(Exception):
-    """The job is to be tried again after a while; the message says why.
+    """The job should be retried later, for the reason in the message.
 
-    With `is_outage`, others of its thread would fail too, so they rest for a round.
+    With `is_outage`, other jobs of the thread would fail too, so they wait for the next round.
     """
 
     def __init__(self, reason: str, *, is_outage: bool = False) -> None:
@@ -96,34 +96,34 @@ class Retry(Exception):
 
 
 class Interrupted(Exception):
-    """The job is another process's now, or of whichever is next: this one ends."""
+    """The job must stop: the process is ending, or another process has leased the job."""
 
 
 @dataclass(frozen=True)
 class Kind:
-    """What is declared of jobs of a kind: only a repeated one has `is_due`."""
+    """A declared kind of jobs, which are repeated if it has `is_due`."""
 
     work: Callable[..., object]
     thread: str
-    # One that takes longer is assumed to hang, and is left to another process.
+    # A job that takes longer is assumed to hang, and is left to another process.
     longest: timedelta = timedelta(minutes=10)
     attempts: int = 20
-    # How many of an account are done at once; 0 for any number.
+    # How many jobs of an account may run at once; 0 for any number.
     account_limit: int = 0
-    # Called in a transaction when all attempts were in vain, with `error` and what was enqueued.
+    # Called in a transaction after the last failed attempt, with `error` and the payload.
     give_up: Callable[..., object] = lambda **_: None
     is_due: IsDue | None = None
 
 
 KINDS: dict[str, Kind] = {}
-# By thread, what every process does in each round, since it is about the process's own memory.
+# Work on the process's own memory, which every process does in each round, by thread.
 OWN_WORK: dict[str, list[Callable[[], object]]] = defaultdict(list)
 
 
 def job(kind: str, thread: str, **options: Any) -> Callable[[Work], Work]:
-    """Declare the work of jobs of a kind, with the options of `Kind`.
+    """Declare a kind of jobs, with the options of `Kind`.
 
-    It gets what was enqueued, and begins outside any transaction.
+    The function gets the payload, and begins outside of transactions.
     """
 
     def declare(work: Work) -> Work:
@@ -136,15 +136,15 @@ def job(kind: str, thread: str, **options: Any) -> Callable[[Work], Work]:
 def every(
     name: str,
     thread: str = "jobs",
-    is_due: IsDue = lambda row: is_over(row.started_at, timedelta(seconds=50)),
+    is_due: IsDue = lambda row: has_passed(row.started_at, timedelta(seconds=50)),
     **options: Any,
 ) -> Callable[[Work], Work]:
-    """Declare work that one process does each minute, or when it `is_due`."""
+    """Declare a job that one process runs each minute, or when it `is_due`."""
     return job(name, thread, is_due=is_due, **options)
 
 
 def every_process(thread: str = "jobs") -> Callable[[Work], Work]:
-    """Declare work that every process does in each round of a thread."""
+    """Declare work that every process does in each round of the thread."""
 
     def declare(work: Work) -> Work:
         OWN_WORK[thread].append(work)
@@ -162,13 +162,13 @@ def enqueue(
     run_at: datetime | None = None,
     **payload: object,
 ) -> None:
-    """Let a job be done once the transaction is committed, or `run_at` a time within 12 hours."""
+    """Run a job once the transaction is committed, or at `run_at` within the next 12 hours."""
     values = {"lane": lane, "account_id": account_id, "run_at": run_at or clock.now()}
     db.session.add(Job(id=id or new_identifier(), kind=kind, payload=payload, **values))
 
 
 def enqueue_anew(kind: str, ids: Sequence[str], run_at: datetime | None = None) -> None:
-    """Let jobs with these ids be done then or now, with all attempts, whether they wait or not."""
+    """Run jobs with these ids now or at `run_at`, with all attempts, even if they wait already."""
     if ids:
         values = {"run_at": run_at or clock.now(), "attempts": 0}
         insert = insert_into(db.session(), Job)
@@ -179,7 +179,7 @@ def enqueue_anew(kind: str, ids: Sequence[str], run_at: datetime | None = None) 
 
 
 def current_job() -> Job:
-    """Return the job that is being done, as it was when it was leased."""
+    """Return the running job, as it was when it was leased."""
     return cast(Job, g.job)
 
 
@@ -188,9 +188,9 @@ def is_ending() -> bool:
 
 
 def hold_job(id: str) -> None:
-    """Keep a job in this transaction; raise `Interrupted` if it is lost, or the process ends.
+    """Renew the lease; raise `Interrupted` if it is lost or the process is ending.
 
-    A command, which has no job, keeps one that waits from being begun.
+    In a command, which runs outside of jobs, delay the start of a waiting job instead.
     """
     if "job" not in g:
         later = clock.now() + LEASE
@@ -200,10 +200,7 @@ def hold_job(id: str) -> None:
 
 
 def run_due(thread: str, ending: Callable[[], bool] = lambda: False) -> int:
-    """Do what is due in a thread; return how many jobs were tried. Commits.
-
-    What fails delays nothing else, but ends this round.
-    """
+    """Run the due jobs of a thread; return how many were tried. Commits."""
     g.is_ending = ending
     load_all()
     do_own_work(thread)
@@ -219,13 +216,13 @@ def run_due(thread: str, ending: Callable[[], bool] = lambda: False) -> int:
 
 
 def do_own_work(thread: str) -> None:
-    """Do what is about this process's own memory; also before it ends."""
+    """Do the work on this process's own memory, also before the process ends."""
     for work in OWN_WORK[thread]:
         _attempt(work)
 
 
 class BackgroundWorker:
-    """The threads of a process that do what is due, each with its own pace."""
+    """The threads of a process that run due jobs, each at its own pace."""
 
     def __init__(self, app: Flask, threads: dict[str, float] = THREADS) -> None:
         self._app = app
@@ -247,20 +244,20 @@ class BackgroundWorker:
             thread.join(max(0.0, deadline - time.monotonic()))
 
     def _run(self, thread: str, seconds: float) -> None:
-        # The first who ask needn't wait for what is loaded then.
+        # The first round imports the rest of the product, so let first requests go ahead.
         self._stop.wait(FIRST_ROUND)
         while not self._stop.is_set():
             with self._app.app_context():
-                # The thread must outlive a full disk or an outage of the database.
+                # The thread must survive a full disk or an outage of the database.
                 _attempt(lambda: run_due(thread, self._stop.is_set))
             self._stop.wait(seconds)
 
 
 @contextlib.contextmanager
 def repeating(work: Callable[[], object], seconds: float, name: str) -> Iterator[None]:
-    """Do `work` every `seconds` in a thread called `name` until the block ends.
+    """Call `work` every `seconds` in a thread until the block ends.
 
-    What `work` raises ends the thread, not the block.
+    An exception ends the thread, but not the block.
     """
     is_done = threading.Event()
 
@@ -278,8 +275,8 @@ def repeating(work: Callable[[], object], seconds: float, name: str) -> Iterator
 
 
 def take_job(name: str, is_due: IsDue) -> bool:
-    """Take a repeated job if it is due and free, and return whether it was; commit."""
-    # Checking first without a lock keeps an idle service from holding up writers.
+    """Lease a repeated job if it is due and not leased, and return whether it was; commit."""
+    # Checked without a lock first, so that an idle service doesn't block writers.
     row = db.session.get(Job, name, populate_existing=True)
     can_take = row is None or (_is_free(row) and is_due(row))
     db.session.rollback()
@@ -296,7 +293,7 @@ def take_job(name: str, is_due: IsDue) -> bool:
 
 @contextlib.contextmanager
 def keep_job(id: str, longest: timedelta) -> Iterator[None]:
-    """Renew the lease of a job of this process until the block ends, for `longest` at most."""
+    """Keep renewing the lease of a job until the block ends, for `longest` at most."""
     app = current_app._get_current_object()  # type: ignore[attr-defined]
     end = time.monotonic() + longest.total_seconds()
 
@@ -307,7 +304,7 @@ def keep_job(id: str, longest: timedelta) -> Iterator[None]:
             with app.app_context(), write():
                 _renew_lease(id)
         except Exception as error:
-            # The job goes on: there is another attempt before the lease ends.
+            # The job goes on: the next renewal comes before the lease expires.
             log_fault(logger, f"the lease of the job {id} was not renewed; again soon", error)
 
     with repeating(renew, RENEWED_AFTER.total_seconds(), f"lease-{id}"):
@@ -315,7 +312,7 @@ def keep_job(id: str, longest: timedelta) -> Iterator[None]:
 
 
 def settle_job(name: str, error: str | None) -> None:
-    """Record how a repeated job ended, unless another process has taken it over; commit."""
+    """Record the result of a repeated job, unless another process has taken it; commit."""
     with write(lambda: _lock_mine(name)) as row:
         if row is None:
             return
@@ -324,16 +321,16 @@ def settle_job(name: str, error: str | None) -> None:
         row.finished_at = row.finished_at if error else clock.now()
 
 
-def is_over(time: datetime | None, length: timedelta) -> bool:
+def has_passed(time: datetime | None, length: timedelta) -> bool:
     """Return whether `length` has passed since `time`.
 
-    Hosts' clocks may differ by seconds; a time far in the future means that one was put back.
+    The clocks of hosts may differ by seconds; a time far in the future means one was set back.
     """
     return time is None or not -length <= clock.now() - time < length
 
 
 def find_other_place(job: Job | None) -> str:
-    """Return which other host and instance folder did a job last; "" if it was this one."""
+    """Return the host and instance folder that ran a job last, or "" if it was this one."""
     if job is None or job.leased_by is None or current_settings().is_sqlite:
         return ""
     place = job.leased_by.rsplit(":", 2)[0]
@@ -346,7 +343,7 @@ def _repeat_due(name: str, is_due: IsDue) -> None:
 
 
 def repeat_job(name: str) -> object:
-    """Do a repeated job that was taken, settle it, and return what its work returns."""
+    """Run and settle a leased repeated job; return the result of its work."""
     kind = KINDS[name]
     try:
         with keep_job(name, kind.longest):
@@ -360,7 +357,7 @@ def repeat_job(name: str) -> object:
 
 
 def _take_next(thread: str) -> Job | None:
-    """Lease the job of a thread that has been due longest, if any; commit."""
+    """Lease the job of a thread that has been due for longest, if there is one; commit."""
     query = _select_due(thread)
     is_any = db.session.scalar(query.with_only_columns(Job.id)) is not None
     db.session.rollback()
@@ -370,7 +367,7 @@ def _take_next(thread: str) -> Job | None:
     with write(lambda: db.session.scalars(query).one_or_none()) as row:
         if row is not None:
             _lease(row)
-    # It stays as it is, whatever its work does with the session.
+    # The job's work must not change this row.
     db.session.expunge_all()
     return row
 
@@ -379,13 +376,13 @@ def _select_due(thread: str) -> Select[Job]:
     now = clock.now()
     kinds = {name: it for name, it in KINDS.items() if it.thread == thread and it.is_due is None}
     earlier, other = aliased(Job), aliased(Job)
-    # One further ahead than any delay was planned before the clock was put back.
+    # A time beyond the longest delay was set before the clock was set back.
     is_time = or_(Job.run_at <= now, Job.run_at > now + 2 * LONGEST_DELAY)
     is_first = ~exists().where(earlier.lane == Job.lane, earlier.id < Job.id)
     of_account = and_(other.account_id == Job.account_id, other.kind == Job.kind)
-    under_way = select(func.count()).where(of_account, other.leased_until > now).scalar_subquery()
+    running = select(func.count()).where(of_account, other.leased_until > now).scalar_subquery()
     limits: list[ColumnElement[bool]] = [
-        or_(Job.kind != name, under_way < kind.account_limit)
+        or_(Job.kind != name, running < kind.account_limit)
         for name, kind in kinds.items()
         if kind.account_limit
     ]
@@ -398,11 +395,11 @@ def _select_due(thread: str) -> Select[Job]:
 
 
 def _do(row: Job) -> bool:
-    """Do a leased job, and settle it; return whether the next one may be done at once."""
+    """Run and settle a leased job; return whether the next one may run at once."""
     kind, error, can_go_on = KINDS[row.kind], CUT_OFF, False
     g.job = row
     try:
-        # Otherwise each try has ended its process.
+        # After more attempts, each of them has crashed its process.
         if row.attempts <= kind.attempts:
             with keep_job(row.id, kind.longest):
                 kind.work(**row.payload)
@@ -422,7 +419,7 @@ def _do(row: Job) -> bool:
         if mine is None:
             pass
         elif mine.attempts != row.attempts:
-            # It was enqueued anew meanwhile.
+            # It was enqueued again meanwhile.
             mine.leased_until = None
         elif error and mine.attempts < kind.attempts:
             delay: timedelta = FIRST_DELAY * 3 ** (mine.attempts - 1)
@@ -439,14 +436,14 @@ def _do(row: Job) -> bool:
 def _lease(row: Job) -> None:
     now = clock.now()
     if row.leased_until is not None:
-        # Its process died before settling it. A run that succeeds clears this.
+        # Its process died before settling it; a successful run clears this.
         row.failed_at, row.error = now, CUT_OFF
     row.leased_until, row.leased_by, row.started_at = now + LEASE, _worker_name(), now
     row.attempts += 1
 
 
 def _renew_lease(id: str) -> bool:
-    """Renew the lease, unless it isn't this process's any more; the caller commits."""
+    """Renew the lease if this process still has it; the caller commits."""
     is_mine = (Job.id == id, Job.leased_by == _worker_name(), Job.leased_until.is_not(None))
     query = plain_update(Job).where(*is_mine).values(leased_until=clock.now() + LEASE)
     return db.session.scalar(query.returning(Job.id)) is not None
@@ -463,7 +460,7 @@ def _attempt(work: Callable[[], object]) -> None:
 
 
 def _describe(error: Exception) -> str:
-    # Later lines may hold what people wrote, which databases often repeat.
+    # Later lines may contain people's data, since databases quote values there.
     first = str(error).strip().partition("\n")[0]
     return f"{type(error).__name__}: {first}".removesuffix(": ")[:MOST_ERROR]
 
@@ -473,13 +470,13 @@ def _name_place() -> str:
 
 
 def _worker_name() -> str:
-    """Return the name under which this application takes jobs: place, process, random letters."""
+    """Return the name under which this application leases jobs."""
     name = f"{_name_place()}:{os.getpid()}:{new_identifier()[-6:]}"
     return str(current_app.extensions.setdefault(EXTENSION, name))
 
 
 def _has_no_lease(now: datetime) -> ColumnElement[bool]:
-    # A lease that ends far in the future was taken before the clock was put back.
+    # A lease that ends far in the future was taken before the clock was set back.
     until = Job.leased_until
     return or_(until.is_(None), until <= now, until > now + 2 * LEASE)
 

@@ -18,7 +18,7 @@ from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from testimonials.core.faults import refusing
 from testimonials.core.http.signing import require_key
-from testimonials.core.jobs import every, is_over
+from testimonials.core.jobs import every, has_passed
 from testimonials.testimonials.counts import BILLION, average
 from testimonials.testimonials.models import OVERDUE_DAYS, RecordHead, SigningKey
 from testimonials.testimonials.record import hash_told
@@ -89,7 +89,7 @@ SIGNED_EACH = timedelta(seconds=10)
 LOOKED_BACK = timedelta(minutes=2)
 
 
-@every("record.sign", "webhooks", lambda row: is_over(row.started_at, SIGNED_EACH))
+@every("record.sign", "webhooks", lambda row: has_passed(row.started_at, SIGNED_EACH))
 def sign_heads() -> None:
     """Sign the heads of the records that got entries lately."""
     since = first_identifier(clock.now() - LOOKED_BACK)

@@ -1,1 +1,1 @@
-"""Mail: written in a transaction, sent in the background."""
+"""Mail: queued in a transaction, sent in the background."""

@@ -1,4 +1,4 @@
-"""Mail on its way: its look; written in the transaction of what it tells, listed, sent again."""
+"""The outbox: rendering mail, queueing it in a transaction, listing and retrying it."""
 
 import re
 from base64 import b64encode
@@ -37,7 +37,7 @@ from testimonials.core.http.urls import app_url
 from testimonials.core.images.colors import Colours, derive_colours
 from testimonials.core.jobs import Job, enqueue, enqueue_anew
 
-# Fonts are those that the reader's machine has: by the style that a brand asks for.
+# System fonts for the font styles of brands.
 PLAIN = "-apple-system,BlinkMacSystemFont,'Segoe UI',Roboto,'Noto Sans',Helvetica,Arial,sans-serif"
 FONTS = {
     "classic": "Georgia,'Times New Roman','Noto Serif',serif",
@@ -49,7 +49,7 @@ OWN_INK_DARK = {"solid": "#F4F4F5", "on": "#18181B"}
 
 @dataclass(frozen=True)
 class Look:
-    """Whose mail it is: a business's, or with `is_own` the service's, which has our mark."""
+    """The branding of a mail: that of a business, or with `is_own` that of the service."""
 
     name: str
     logo_url: str | None
@@ -60,7 +60,7 @@ class Look:
 
 
 def brand_look(name: str, color: str, logo_url: str | None = None, font: str = "plain") -> Look:
-    """Return the look of a business's mails, all from its one color, `#RRGGBB`."""
+    """Return the look of a business's mails, whose colors derive from its `#RRGGBB`."""
     derived = derive_colours(color)
     return Look(name, logo_url, FONTS.get(font, PLAIN), derived.light, derived.dark)
 
@@ -72,32 +72,30 @@ def own_look() -> Look:
     return Look("Testimonials", None, PLAIN, light, dark, is_own=True)
 
 
-# The outbox: mail is a row, written in the transaction of what it reports. A job of the same id
-# sends it (`core.mail.smtp`), and the row stays as the record of what was sent. If a worker dies,
-# the mail is sent again, with the same Message-ID: at least once.
+# A mail is a row, added in the transaction that causes it. A job with the same id sends it
+# (`core.mail.smtp`), and the row stays as a record. If a worker dies meanwhile, the mail is sent
+# again with the same Message-ID, so it is delivered at least once.
 
 MAIL_RETRIED = EventType("mail.retried", "tried waiting mail again: %(count)s")
 MAIL_DROPPED = EventType("mail.dropped", "dropped mail that had not left: %(count)s")
 
 SEND = "mail.send"
-# Most servers have taken a mail after a second.
+# Most servers accept a mail within a second.
 SLOW = timedelta(seconds=15)
 
 
 class MailState(StrEnum):
-    """The state of a mail: waiting, being sent, sent, printed to the log, or given up."""
-
     QUEUED = "queued"
     SENDING = "sending"
     SENT = "sent"
+    # To the log, without a mail server.
     PRINTED = "printed"
+    # Given up.
     FAILED = "failed"
 
 
 class OutboxMail(Base):
-    """One mail: what to send, and how far it got."""
-
-    # For counting by state without reading mail.
+    # For counting by state without reading the rows.
     __table_args__ = (Index("ix_outbox_mail_state", "state", "tried_at"),)
 
     id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
@@ -106,11 +104,10 @@ class OutboxMail(Base):
     subject: Mapped[str]
     text: Mapped[str] = mapped_column(Text)
     html: Mapped[str] = mapped_column(Text)
-    # The name that stands before the service's address; None: the one in the settings.
+    # The display name of the sender, if it isn't that of the settings.
     sender_name: Mapped[str | None] = mapped_column(String(120))
-    # Who gets the reply, if not the sender.
     reply_to: Mapped[str | None]
-    # The URL that unsubscribes from such mail in one click, if there is one.
+    # The URL for unsubscribing with one click.
     list_unsubscribe: Mapped[str | None] = mapped_column(Text)
     state: Mapped[str] = mapped_column(default=MailState.QUEUED)
     attempts: Mapped[int] = mapped_column(default=0)
@@ -133,9 +130,9 @@ def send_mail(
     reply_to: str | None = None,
     list_unsubscribe: str | None = None,
 ) -> str:
-    """Put a mail into the outbox, to be sent once the transaction is committed; return its id.
+    """Queue a mail, which is sent once the transaction is committed; return its id.
 
-    The template fills `email/_frame.html`. It has the `look` of a business, or ours without one.
+    Without a `look` of a business it has our own.
     """
     mail = OutboxMail(
         id=new_identifier(),
@@ -158,7 +155,7 @@ def render_mail(
     language: str = ENGLISH.code,
     look: Look | None = None,
 ) -> dict[str, str]:
-    """Return text and HTML of a mail; the request may be answered in another language."""
+    """Return the text and HTML of a mail in its language, whatever that of the request is."""
     values |= {"app_url": app_url(), "look": look or own_look()}
     with speaking(language):
         return {
@@ -168,7 +165,7 @@ def render_mail(
 
 
 def select_mails() -> Select[OutboxMail, datetime | None]:
-    """Return the query of mails, newest first, each with the time of its next try, if any."""
+    """Return the query of all mails, newest first, each with the time of its next attempt."""
     query = select(OutboxMail, Job.run_at).outerjoin(Job, Job.id == OutboxMail.id)
     return query.order_by(OutboxMail.created_at.desc(), OutboxMail.id.desc())
 
@@ -180,19 +177,16 @@ def count_mails(session: Session) -> dict[str, int]:
 
 
 def measure_waiting(session: Session) -> tuple[int, timedelta]:
-    """Return how many mails have not left, and how old the oldest of them is.
-
-    Mail that waits for its next attempt counts too: the server may be refusing everything.
-    """
+    """Return how many mails are waiting, retries included, and the age of the oldest."""
     query = select(func.count(), func.min(OutboxMail.created_at)).where(is_waiting())
     row = session.execute(query).one()
     return row[0], max(clock.now() - row[1], timedelta()) if row[0] else timedelta()
 
 
 def is_mail_refused(session: Session) -> bool:
-    """Return whether mail was tried in vain, and none has left since it was written.
+    """Return whether an attempt to send mail failed, and no later mail was sent.
 
-    What has been sent for `SLOW` counts too: a server may take a connection and never answer.
+    An attempt that takes longer than SLOW counts as failed: a server may never answer.
     """
     is_slow = and_(OutboxMail.state == MailState.SENDING, OutboxMail.tried_at <= clock.now() - SLOW)
     is_tried = and_(is_waiting(), or_(is_slow, OutboxMail.last_error.is_not(None)))
@@ -203,12 +197,12 @@ def is_mail_refused(session: Session) -> bool:
 
 
 def is_waiting() -> ColumnElement[bool]:
-    """Return the condition for mail that has not left and was not given up."""
+    """Return the condition for mail that is neither sent nor given up."""
     return OutboxMail.state.in_((MailState.QUEUED, MailState.SENDING))
 
 
 def settle(mail: OutboxMail, state: MailState, problem: str | None) -> None:
-    """Record what came of a try; the content of sent mail is not kept.
+    """Record the result of an attempt, and erase the content of sent mail.
 
     Its links may work for years, and its subject may name the person who caused it.
     """
@@ -224,7 +218,7 @@ def settle(mail: OutboxMail, state: MailState, problem: str | None) -> None:
 def delete_old_mails(before: datetime, needed: ColumnElement[bool]) -> int:
     """Delete mail that was sent, printed or given up `before` a time; return how many.
 
-    Mail that was printed or given up stays while it is `needed` to show that.
+    Mail that didn't leave is kept as long as it is `needed`.
     """
     is_sent = OutboxMail.state == MailState.SENT
     has_not_left = OutboxMail.state.in_((MailState.FAILED, MailState.PRINTED))
@@ -233,7 +227,7 @@ def delete_old_mails(before: datetime, needed: ColumnElement[bool]) -> int:
 
 
 def retry_mails(session: Session, mail_id: str | None) -> int:
-    """Queue failed and waiting mail now, all or the one with this id; return how many."""
+    """Retry failed and waiting mail now, all or the one with this id; return how many."""
     states = (MailState.FAILED, MailState.QUEUED)
     query = update(OutboxMail).where(OutboxMail.state.in_(states))
     if mail_id is not None:
@@ -245,30 +239,28 @@ def retry_mails(session: Session, mail_id: str | None) -> int:
 
 
 def drop_mail(mail_id: str) -> int:
-    """Delete one mail that waits or was given up; return how many there were."""
+    """Delete a mail that is waiting or was given up; return how many were deleted."""
     states = (MailState.FAILED, MailState.QUEUED)
     return delete_rows(OutboxMail, OutboxMail.id == mail_id, OutboxMail.state.in_(states))
 
 
-# The message of a mail: headers, text and HTML, as the bytes that are sent.
-#
-# The headers are written here. The standard library would decode encoded words in them
-# (`=?utf-8?q?=0D=0ABcc...?=` in a name), and some releases then write further headers.
+# We write the headers ourselves, since the standard library decodes encoded words in values
+# (`=?utf-8?q?=0D=0ABcc...?=` in a name), and some releases then write injected headers.
 
 ENCODED = "=?"
-# A mailbox without quotes and comments, which we never accept.
+# An address without quotes and comments, which we never accept.
 _ADDRESS = re.compile(
     r"[^\s\x00-\x20\x7f-\x9f()<>\[\]:;@\\,\"]+@[^\s\x00-\x20\x7f-\x9f()<>:;@\\,\"]+"
 )
 # Nine letters have at most 36 bytes, which keeps the first line below 76 characters.
 _LETTERS_OF_A_WORD = 9
-# Characters that break a line elsewhere or reverse the direction of reading.
+# Characters that break lines in some programs, or reverse the writing direction.
 _STEERING = re.compile(r"[\x80-\x9f\u2028-\u202e\u2066-\u2069]")
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 
 
 def write_message(mail: OutboxMail, sender: str) -> bytes:
-    """Return the message of a mail; raises `ValueError` for what no header can hold."""
+    """Return the message of a mail. Raises `ValueError` for values that no header can have."""
     name, address = parseaddr(sender)
     name = _STEERING.sub("", mail.sender_name or name)
     if not _is_address(mail.recipient):
@@ -280,21 +272,21 @@ def write_message(mail: OutboxMail, sender: str) -> bytes:
         "To": mail.recipient,
         "Subject": _encode_words(subject) if _needs_encoding(subject) else subject,
         "Date": format_datetime(mail.created_at),
-        # The same on each attempt, so that receivers can recognize a duplicate.
+        # The same for each attempt, so that receivers can recognize duplicates.
         "Message-ID": f"<{mail.id}@{address.rpartition('@')[2]}>",
         "Auto-Submitted": "auto-generated",
     }
-    # Letters outside ASCII would need a receiver that accepts them.
+    # A non-ASCII address would need a receiver with SMTPUTF8.
     if mail.reply_to and mail.reply_to.isascii() and _is_address(mail.reply_to):
         headers["Reply-To"] = mail.reply_to
     if mail.list_unsubscribe:
-        # A mail reader must find no encoded word; for a browser the URL is the same.
+        # Mail programs must not see an encoded word; for browsers the URL is the same.
         headers["List-Unsubscribe"] = f"<{mail.list_unsubscribe.replace(ENCODED, '=%3F')}>"
         headers["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
     for header, value in headers.items():
         if _CONTROL.search(value):
             raise ValueError(f"the header {header} has a control character")
-    # Lines break between encoded words only.
+    # Fold lines only between encoded words.
     head = "".join(f"{header}: {value}\r\n" for header, value in headers.items())
     body = EmailMessage(policy=SMTPUTF8)
     body.set_content(mail.text)
@@ -311,6 +303,6 @@ def _needs_encoding(text: str) -> bool:
 
 
 def _encode_words(text: str) -> str:
-    """Return a text as encoded words (RFC 2047), which can hold any character."""
+    """Encode a text as encoded words (RFC 2047)."""
     parts = [text[i : i + _LETTERS_OF_A_WORD] for i in range(0, len(text), _LETTERS_OF_A_WORD)]
     return " ".join(f"=?utf-8?b?{b64encode(part.encode()).decode()}?=" for part in parts)

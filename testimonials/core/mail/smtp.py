@@ -1,4 +1,4 @@
-"""How mail leaves: SMTP or the log, and what a refusal means."""
+"""Sending mail by SMTP or to the log, and classifying failures."""
 
 import contextlib
 import logging
@@ -28,20 +28,16 @@ from testimonials.core.mail.outbox import (
 )
 from testimonials.core.settings.current import current_settings
 
-# Connections to a mail server that record what was said, without passwords.
-
 HIDDEN = "(hidden)"
 MAX_LINES = 200
-# A server may scan a mail before it answers. Giving up early would send it a second time.
+# A server may scan a mail before it answers, and giving up early would send the mail twice.
 PATIENCE_WITH_MAIL = 6
-
-
-# The commands that begin a step, to which a failure belongs; the caller begins LOGIN.
+# The steps that a failure can belong to, by their SMTP commands; LOGIN has several.
 STEPS, LOGIN = ("mail", "rcpt", "data", "quit"), "login"
 
 
 class Dialogue:
-    """What both sides said, a line each: `C:` is this service, `S:` the server, `*` a remark."""
+    """A transcript of an SMTP session: `C:` is this service, `S:` the server, `*` a remark."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -54,9 +50,9 @@ class Dialogue:
 
 
 class Connection(smtplib.SMTP):
-    """A conversation in the clear, until STARTTLS encrypts it; opened when it is created.
+    """An SMTP connection that records its dialogue without secrets; STARTTLS may encrypt it.
 
-    Each answer may take `timeout` seconds, and the one to a mail `PATIENCE_WITH_MAIL` times that.
+    Each reply may take `timeout` seconds, and that to a mail `PATIENCE_WITH_MAIL` times as long.
     """
 
     def __init__(self, dialogue: Dialogue, host: str, port: int, timeout: float) -> None:
@@ -65,18 +61,18 @@ class Connection(smtplib.SMTP):
         super().__init__(host, port, timeout=timeout)
 
     def putcmd(self, cmd: str, args: str = "") -> None:
-        """Send a command; neither user nor password is recorded."""
+        """Send a command, and record it without the user and password."""
         if cmd.lower() in STEPS:
             self.dialogue.step = cmd.lower()
         words = f"{cmd} {args}".strip()
         if self.dialogue.step == LOGIN:
-            # The answers to AUTH are sent as commands of their own, which are secret as a whole.
+            # The replies to AUTH challenges are sent as commands too, and are entirely secret.
             words = f"AUTH {args.split(' ')[0]} {HIDDEN}" if cmd.upper() == "AUTH" else HIDDEN
         self.dialogue.add("C:", words)
         super().putcmd(cmd, args)
 
     def send(self, s: "bytes | str") -> None:  # type: ignore[override]
-        """Send a command, or a mail, which is the only thing sent as bytes."""
+        """Send a command (a string) or a mail (bytes)."""
         super().send(s)
         if isinstance(s, bytes):
             self.dialogue.add("C:", f"(the mail, {len(s)} bytes)")
@@ -94,7 +90,7 @@ class Connection(smtplib.SMTP):
         return code, answer
 
     def leave(self) -> None:
-        """Say goodbye, without waiting for an answer."""
+        """Send QUIT, without waiting for the reply."""
         with contextlib.suppress(smtplib.SMTPException, OSError):
             self.putcmd("quit")
 
@@ -105,31 +101,28 @@ class Connection(smtplib.SMTP):
 
 
 class TlsConnection(Connection):
-    """A conversation that is encrypted from its first byte."""
+    """A connection that is encrypted from the start."""
 
     def _get_socket(self, host: str, port: int, timeout: float) -> ssl.SSLSocket:
         plain = socket.create_connection((host, port), timeout)
-        # The library takes what this returns as its socket.
         self.sock = ssl.create_default_context().wrap_socket(plain, server_hostname=host)
         self.note_encryption()
         return self.sock
 
 
-# The transports that carry mail, and what a refusal means for the next attempt.
-
 logger = logging.getLogger("testimonials.mail")
 
 TIMEOUT_SECONDS = 20
-# Answers that concern the settings, at whichever step they come: authentication is required, too
-# weak, wrong, or needs TLS first.
+# In any step these are about the settings: authentication is required, too weak, wrong, or needs
+# TLS first.
 SETTINGS_CODES = frozenset({530, 534, 535, 538})
 
 
 @dataclass(eq=False)
 class DeliveryFailed(Exception):
-    """The mail did not leave.
+    """The mail wasn't sent.
 
-    `is_permanent` if retrying can't help, `is_outage` if other mail would have failed too.
+    `is_permanent` if a retry can't help, `is_outage` if other mail would fail too.
     """
 
     problem: str
@@ -141,10 +134,7 @@ class DeliveryFailed(Exception):
 
 
 class SmtpTransport:
-    """Sends over SMTP, with TLS from the start or by STARTTLS as the URL says.
-
-    Each answer of the server may take `timeout` seconds; `dialogue` records what was said.
-    """
+    """Sends mail by SMTP, with TLS or STARTTLS if the URL says so, and records the dialogue."""
 
     def __init__(self, url: str, sender: str, *, timeout: float = TIMEOUT_SECONDS) -> None:
         parts = urlsplit(url)
@@ -159,14 +149,14 @@ class SmtpTransport:
         self.dialogue = Dialogue()
 
     def send(self, mail: OutboxMail) -> MailState:
-        """Send one mail over a connection of its own."""
+        """Send a mail over a new connection."""
         try:
             content = write_message(mail, self.sender)
         except ValueError as error:
             raise DeliveryFailed(
                 f"The message can't be built: {error}", is_permanent=True
             ) from None
-        with self._conversation() as server:
+        with self._connect() as server:
             options = []
             if not mail.recipient.isascii():
                 if not server.has_extn("smtputf8"):
@@ -180,20 +170,20 @@ class SmtpTransport:
         return MailState.SENT
 
     def check(self) -> None:
-        """Connect, encrypt and log in as for a mail, and send none; raise `DeliveryFailed`."""
-        with self._conversation():
+        """Connect, encrypt and log in without sending mail. Raises `DeliveryFailed`."""
+        with self._connect():
             pass
 
     @contextmanager
-    def _conversation(self) -> Iterator[Connection]:
-        """Yield a connection that is ready for a mail; raise `DeliveryFailed` for any failure."""
+    def _connect(self) -> Iterator[Connection]:
+        """Yield a connection that is ready for a mail. Raises `DeliveryFailed` for any failure."""
         self.dialogue = Dialogue()
         kind = TlsConnection if self.is_tls else Connection
         try:
             with closing(kind(self.dialogue, self.host, self.port, self.timeout)) as server:
                 self._log_in(server)
                 yield server
-                # The server has the mail by now, whatever it answers to the goodbye.
+                # The server has accepted the mail, so its reply to QUIT doesn't matter.
                 server.leave()
         except (smtplib.SMTPException, OSError, ValueError) as error:
             raise self._describe(error) from None
@@ -211,7 +201,7 @@ class SmtpTransport:
             server.login(self.user, self.password)
 
     def _describe(self, error: Exception) -> DeliveryFailed:
-        """Return what an error of the conversation means for this mail and for the next ones."""
+        """Classify an error of the session: whether it concerns this mail or all mail."""
         step = self.dialogue.step
         answer: bytes | str
         if isinstance(error, smtplib.SMTPRecipientsRefused):
@@ -225,7 +215,7 @@ class SmtpTransport:
                 problem += " (while sending the mail, which may arrive twice)"
             return DeliveryFailed(problem, is_outage=True)
         text = answer.decode("utf-8", "replace") if isinstance(answer, bytes) else answer
-        # Anything else is about the settings or the server, and would stop every mail.
+        # Anything else is about the settings or the server, and would fail for every mail.
         is_about_mail = step in ("rcpt", "data") and code not in SETTINGS_CODES
         return DeliveryFailed(
             f"{code} {' '.join(text.split())}"[:500],
@@ -244,14 +234,12 @@ def print_mail(mail: OutboxMail) -> MailState:
     return MailState.PRINTED
 
 
-# The job that sends a mail. It uses the network between two transactions, never inside one.
-
-# A mail leaves unless one of these says that it isn't wanted any more.
+# Functions that return whether a mail is still wanted.
 WANTED: list[Callable[[OutboxMail], bool]] = []
 
 
 def ask_before_sending(is_wanted: Callable[[OutboxMail], bool]) -> Callable[[OutboxMail], bool]:
-    """Declare what is asked of each mail just before it leaves."""
+    """Declare a function that is asked about each mail just before it is sent."""
     WANTED.append(is_wanted)
     return is_wanted
 
@@ -265,7 +253,7 @@ def _give_up(error: str) -> None:
 
 @job(SEND, "mail", give_up=_give_up)
 def send() -> None:
-    """Send a mail, or delete it if it isn't wanted any more."""
+    """Send a mail between two transactions, or delete it if it is no longer wanted."""
     with write(_lock_mail) as mail:
         if mail is None:
             return
@@ -281,11 +269,11 @@ def send() -> None:
     except DeliveryFailed as error:
         failure = error
         state = MailState.FAILED if error.is_permanent else MailState.QUEUED
-    with write(_lock_mail) as tried:
-        if tried is not None:
-            settle(tried, state, str(failure) if failure else None)
+    with write(_lock_mail) as current:
+        if current is not None:
+            settle(current, state, str(failure) if failure else None)
     if failure is not None:
-        # Servers often repeat the address.
+        # Servers often repeat the address in their reply.
         reason = re.sub(re.escape(mail.recipient), "(recipient)", str(failure), flags=re.IGNORECASE)
         logger.warning("mail %s not sent (%s): %s", mail.id, state, reason)
         if not failure.is_permanent:
@@ -293,6 +281,6 @@ def send() -> None:
 
 
 def _lock_mail() -> OutboxMail | None:
-    """Return the mail of the job, locked, unless it has left or somebody has deleted it."""
-    is_it = (OutboxMail.id == current_job().id, is_waiting())
-    return db.session.scalars(select(OutboxMail).where(*is_it).with_for_update()).one_or_none()
+    """Lock and return the job's mail, unless it was sent or deleted."""
+    query = select(OutboxMail).where(OutboxMail.id == current_job().id, is_waiting())
+    return db.session.scalars(query.with_for_update()).one_or_none()

@@ -23,7 +23,15 @@ from testimonials.core.db.sqlite import SCHEDULED, KeptBackup, list_kept, read_t
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from testimonials.core.http.urls import app_url
-from testimonials.core.jobs import Job, JobFailed, every, is_over, repeat_job, repeating, take_job
+from testimonials.core.jobs import (
+    Job,
+    JobFailed,
+    every,
+    has_passed,
+    repeat_job,
+    repeating,
+    take_job,
+)
 from testimonials.core.mail.outbox import OutboxMail
 from testimonials.core.settings.current import current_settings
 from testimonials.core.settings.instance import give_to_owner, sync
@@ -190,7 +198,7 @@ def is_backup_due(row: Job) -> bool:
     length = timedelta(hours=current_settings().backup_hours)
     if row.error is not None or row.leased_until is not None:
         length = min(length, RETRIED_AFTER)
-    return is_over(row.started_at, length)
+    return has_passed(row.started_at, length)
 
 
 @every(BACKUP_JOB, "backups", longest=LONGEST_BACKUP, is_due=is_backup_due)

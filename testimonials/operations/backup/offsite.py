@@ -21,7 +21,7 @@ from testimonials.core.db.sqlite import KeptBackup, choose_expired, list_kept, s
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from testimonials.core.http.urls import app_url
-from testimonials.core.jobs import Job, every, is_over
+from testimonials.core.jobs import Job, every, has_passed
 from testimonials.core.logs import scrub
 from testimonials.core.settings.current import current_settings
 from testimonials.core.settings.instance import give_to_owner, sync
@@ -167,7 +167,7 @@ def is_copy_due(row: Job) -> bool:
     if any(each.made_at > newest.made_at for each in stored if each.is_scheduled):
         return False
     if row.error is not None or row.leased_until is not None:
-        return is_over(row.started_at, creating.RETRIED_AFTER)
+        return has_passed(row.started_at, creating.RETRIED_AFTER)
     return newest.name not in (each.name for each in stored)
 
 
@@ -319,9 +319,9 @@ def is_list_due(row: Job) -> bool:
     if not current_settings().backup_command:
         return False
     if row.error is not None:
-        return is_over(row.started_at, creating.RETRIED_AFTER)
+        return has_passed(row.started_at, creating.RETRIED_AFTER)
     newest = db.session.scalar(select(func.max(Erased.erased_at)))
-    if newest is None or not is_over(row.started_at, PAUSE):
+    if newest is None or not has_passed(row.started_at, PAUSE):
         return False
     return row.started_at is None or newest > row.started_at - MARGIN
 

@@ -32,7 +32,7 @@ from testimonials.core.db.sqlite import (
 )
 from testimonials.core.extensions import db
 from testimonials.core.faults import refusing
-from testimonials.core.jobs import Job, every, is_over
+from testimonials.core.jobs import Job, every, has_passed
 from testimonials.core.settings.current import current_settings
 from testimonials.core.settings.instance import (
     JOURNAL,
@@ -390,7 +390,7 @@ def is_verify_due(row: Job) -> bool:
     length = timedelta(days=settings.backup_verify_days)
     if row.error is not None or row.leased_until is not None:
         length = min(length, RETRIED_AFTER)
-    return is_over(row.started_at, length)
+    return has_passed(row.started_at, length)
 
 
 @every(creating.VERIFY_JOB, "backups", longest=LONGEST_VERIFY, is_due=is_verify_due)
