@@ -1,4 +1,4 @@
-"""The settings of the application that runs: how every view and service reads them."""
+"""Access to the settings of the running application."""
 
 from math import ceil
 
@@ -10,12 +10,12 @@ EXTENSION = "testimonials_settings"
 
 
 def current_settings(app: Flask | None = None) -> Settings:
-    """Return the settings of `app`, by default of the application whose context this runs in."""
+    """Return the settings of `app`, by default of the current application."""
     settings: Settings = (app or current_app).extensions[EXTENSION]
     return settings
 
 
 def count_days(kind: str) -> int:
-    """Return for how many days a kind of data is kept, in whole ones; 0 if it is kept for good."""
+    """Return how many whole days a kind of data is kept, or 0 if it is kept forever."""
     days: float = getattr(current_settings(), f"{kind}_days")
     return ceil(days)

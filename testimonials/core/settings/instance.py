@@ -1,4 +1,4 @@
-"""The instance folder with its lock and its secret key, and the cores of the machine."""
+"""The instance folder with its lock and secret key, and the machine's cores."""
 
 import contextlib
 import fcntl
@@ -11,18 +11,16 @@ from pathlib import Path
 
 import click
 
-# The instance folder: who is using it, and how a restore replaces its files all at once.
-#
-# Every process that uses an instance has a shared lock until it ends. Replacing files needs the
-# exclusive lock. A journal is written first, from which the next start completes an interrupted
-# restore, so an instance has all old files or all new ones, never a mixture.
+# Every process that uses an instance holds a shared lock until it ends; a restore, which replaces
+# the files, needs the exclusive lock. It first writes a journal, by which the next start completes
+# an interrupted restore, so old and new files are never mixed.
 
 LOCK = "instance.lock"
 JOURNAL = "restore-journal.json"
-# The suffixes of a database and of the files that belong to it.
+# The suffixes of a database and the files that belong to it.
 COMPANIONS = ("", "-wal", "-shm", "-journal")
 
-# The descriptors of the shared locks by folder, closed when the process ends.
+# The descriptors of the shared locks, by folder.
 _held: dict[Path, int] = {}
 
 
@@ -31,13 +29,13 @@ class FolderInUse(click.ClickException):
 
 
 class RestoreUnfinished(click.ClickException):
-    """A restore was cut off and can't be completed; the message says what to do."""
+    """A restore was interrupted and can't be completed."""
 
 
 def hold_folder(folder: Path) -> None:
-    """Mark `folder` as used until this process ends; raise `FolderInUse` during a restore.
+    """Hold the shared lock until this process ends. Raises `FolderInUse` during a restore.
 
-    A folder that can't be written to isn't marked, since no restore can replace anything in it.
+    A read-only folder needs no lock, since nothing in it can be replaced.
     """
     if folder in _held:
         return
@@ -57,7 +55,7 @@ def hold_folder(folder: Path) -> None:
 
 @contextlib.contextmanager
 def hold_alone(folder: Path) -> Iterator[None]:
-    """Keep other processes from using `folder`; raise `FolderInUse` if one already does."""
+    """Hold the exclusive lock of `folder`. Raises `FolderInUse` if another process uses it."""
     held = _held.get(folder)
     descriptor = _open_lock(folder) if held is None else held
     try:
@@ -75,21 +73,21 @@ def hold_alone(folder: Path) -> Iterator[None]:
             fcntl.flock(held, fcntl.LOCK_SH)
 
 
-def prepared(place: Path) -> Path:
-    """Return where the replacement of the file at `place` waits."""
-    return place.with_name(f"{place.name}.restored")
+def prepared(path: Path) -> Path:
+    """Return the path of the new file that will replace the one at `path`."""
+    return path.with_name(f"{path.name}.restored")
 
 
-def replace_files(folder: Path, places: Sequence[Path], aside: str) -> None:
-    """Move the prepared files to their places, and the old ones to a folder `aside` beside them.
+def replace_files(folder: Path, paths: Sequence[Path], aside: str) -> None:
+    """Replace files by the prepared ones, and move the old ones to a folder `aside` beside them.
 
-    The caller holds the folder alone. Nothing is replaced before the journal is on the disk.
+    The caller holds the exclusive lock. Nothing is replaced before the journal is on the disk.
     """
-    for place in places:
-        give_to_owner(prepared(place), folder)
-        sync(prepared(place))
+    for path in paths:
+        give_to_owner(prepared(path), folder)
+        sync(prepared(path))
     draft = folder / f"{JOURNAL}.draft"
-    draft.write_text(json.dumps({"aside": aside, "places": [str(place) for place in places]}))
+    draft.write_text(json.dumps({"aside": aside, "places": [str(path) for path in paths]}))
     sync(draft)
     draft.replace(folder / JOURNAL)
     sync(folder)
@@ -97,7 +95,7 @@ def replace_files(folder: Path, places: Sequence[Path], aside: str) -> None:
 
 
 def finish_restore(folder: Path) -> None:
-    """Complete an interrupted restore, if there is one; wait for a running one."""
+    """Complete an interrupted restore, or wait for a running one."""
     if not (folder / JOURNAL).exists():
         return
     descriptor = _open_lock(folder)
@@ -110,10 +108,10 @@ def finish_restore(folder: Path) -> None:
 
 
 def give_to_owner(path: Path, folder: Path) -> None:
-    """Give a file made by root to the owner of the folder, the service's user."""
+    """If root created a file, give it to the owner of the folder, the service's user."""
     if os.geteuid() == 0:
-        found = folder.stat()
-        os.chown(path, found.st_uid, found.st_gid)
+        owner = folder.stat()
+        os.chown(path, owner.st_uid, owner.st_gid)
 
 
 def sync(path: Path) -> None:
@@ -138,8 +136,8 @@ def _follow_journal(folder: Path) -> None:
     journal = folder / JOURNAL
     try:
         content = json.loads(journal.read_text(encoding="utf-8"))
-        for place in map(Path, content["places"]):
-            _replace(place, place.parent / content["aside"], folder)
+        for path in map(Path, content["places"]):
+            _replace(path, path.parent / content["aside"], folder)
         journal.unlink()
         sync(folder)
     except OSError as error:
@@ -155,32 +153,32 @@ def _follow_journal(folder: Path) -> None:
         ) from None
 
 
-def _replace(place: Path, aside: Path, folder: Path) -> None:
-    # The old file is in place as long as the new one waits.
-    if not prepared(place).exists():
+def _replace(path: Path, aside: Path, folder: Path) -> None:
+    # Without a prepared file, an earlier run has replaced this one.
+    if not prepared(path).exists():
         return
-    for companion in COMPANIONS:
-        old = place.with_name(place.name + companion)
+    for suffix in COMPANIONS:
+        old = path.with_name(path.name + suffix)
         if old.exists():
             aside.mkdir(mode=0o700, exist_ok=True)
             give_to_owner(aside, folder)
             old.rename(aside / old.name)
-    prepared(place).rename(place)
-    sync(place.parent)
+    prepared(path).rename(path)
+    sync(path.parent)
 
 
-# Said where a file of the instance can't be used.
+# The advice when a file of the instance can't be used.
 AS_ITS_OWNER = (
     "Run this as the user that the service runs as, or give the file to that user (chown)."
 )
 
 
 class SettingError(click.ClickException):
-    """A setting is missing, of the wrong type or out of range; the message names it."""
+    """A setting is missing or invalid; the message names it."""
 
 
 def read_secret_key(path: Path) -> str:
-    """Return the secret in the file, which is made atomically, with mode 0600, if it is missing.
+    """Return the secret in the file, creating it atomically, with mode 0600, if it is missing.
 
     Raises `SettingError`.
     """
@@ -194,7 +192,7 @@ def read_secret_key(path: Path) -> str:
                 file.flush()
                 os.fsync(file.fileno())
             try:
-                # Unlike a rename, a link never replaces what another start has just made.
+                # Unlike a rename, a link never replaces a file that another start just created.
                 os.link(draft, path)
             except FileExistsError:
                 pass
@@ -214,7 +212,7 @@ def read_secret_key(path: Path) -> str:
 
 
 def count_cores() -> int:
-    """Return how many cores this process may use, with a container's limit (cgroup v2)."""
+    """Return how many cores this process may use, including a container's limit (cgroup v2)."""
     usable = (
         len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     )
@@ -222,16 +220,15 @@ def count_cores() -> int:
         quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
         allowed = math.ceil(int(quota) / int(period))
     except (OSError, ValueError):
-        # No limit: it says "max", or there is no such file.
+        # Without a limit it says "max", or doesn't exist.
         allowed = usable
     return max(1, min(usable, allowed))
 
 
 def pin_to_core(number: int) -> None:
-    """Pin this process to one core, a different one for each number below the count of cores.
+    """Pin this process to the core with this number.
 
-    Its threads would otherwise pass the interpreter's lock from core to core, which costs most of
-    the speed.
+    Otherwise its threads would pass the GIL from core to core, which costs most of the speed.
     """
     if hasattr(os, "sched_setaffinity"):
         cores = sorted(os.sched_getaffinity(0))

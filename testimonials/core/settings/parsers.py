@@ -1,4 +1,8 @@
-"""How the value of one setting is read, or refused."""
+"""The parsers of settings.
+
+Each takes a value from the environment or the file and returns it typed, or raises `ValueError`
+with what the setting must be. "" is a value too, for a setting that may be empty.
+"""
 
 import math
 import re
@@ -14,11 +18,6 @@ from urllib.parse import urlsplit
 from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError
 
-# The parsers of the settings.
-#
-# Each checks a value from the environment or the file and returns it typed, or raises `ValueError`
-# with what the setting must be.
-
 Parser = Callable[[object], Any]
 
 MOST_PROJECTS = 1_000_000
@@ -26,9 +25,9 @@ HOST = r"\[[0-9a-f:.]+\]|[^\s\"'/<>?@\\^`{|}\[\]:#]+"
 
 
 class Plan(NamedTuple):
-    """What an account may have: a number of projects, and Stripe's prices for the plan.
+    """A plan: how many projects an account may have, and the ids of the plan's Stripe prices.
 
-    With `is_unbranded`, nothing that its projects' visitors and customers see names the service.
+    With `is_unbranded`, visitors and customers don't see the name of the service.
     """
 
     name: str
@@ -61,10 +60,10 @@ def matching(pattern: str, rule: str) -> Parser:
 
 def parse_hsts(value: object) -> str:
     text = parse_text(value)
-    found = re.fullmatch(r"(?i)max-age=([0-9]{1,10})(; ?includeSubDomains)?(; ?preload)?", text)
-    if text and not found:
+    match = re.fullmatch(r"(?i)max-age=([0-9]{1,10})(; ?includeSubDomains)?(; ?preload)?", text)
+    if text and not match:
         raise ValueError("must look like max-age=31536000; includeSubDomains; preload")
-    if found and found[3] and not (found[2] and int(found[1]) >= 31_536_000):
+    if match and match[3] and not (match[2] and int(match[1]) >= 31_536_000):
         raise ValueError("takes preload only with includeSubDomains and max-age=31536000 or more")
     return text
 
@@ -91,7 +90,7 @@ def one_of(*choices: str) -> Parser:
 
 
 def mailbox(example: str) -> Parser:
-    """Return a parser of "" or an e-mail address, with a display name only if `example` has one."""
+    """Return a parser of an e-mail address, with a display name only if `example` has one."""
 
     def parse(value: object) -> str:
         text = parse_text(value)
@@ -110,7 +109,7 @@ def mailbox(example: str) -> Parser:
 
 
 def parse_path(value: object) -> Path:
-    """Parse a folder; a relative one is in the working directory."""
+    """Parse a folder, which is relative to the working directory."""
     folder = parse_folder(value)
     if not folder:
         raise ValueError("must name a folder")
@@ -123,7 +122,7 @@ def parse_path(value: object) -> Path:
 def parse_folder(value: object) -> str:
     text = parse_text(value)
     try:
-        # It becomes part of the database's URL.
+        # It must fit into the database's URL.
         text.encode()
         return str(Path(text).expanduser()) if text else ""
     except (RuntimeError, UnicodeEncodeError) as error:
@@ -141,10 +140,10 @@ def parse_command(value: object) -> str:
 
 
 def parse_origin(value: object) -> str:
-    """Parse "" or an http(s) origin such as https://testimonials.example.com."""
+    """Parse an http(s) origin such as https://testimonials.example.com."""
     text = parse_text(value).rstrip("/").lower()
-    found = re.fullmatch(rf"https?://({HOST})(?::([0-9]{{1,5}}))?", text)
-    if text and (not found or int(found[2] or 0) > 65535 or not text.isprintable()):
+    match = re.fullmatch(rf"https?://({HOST})(?::([0-9]{{1,5}}))?", text)
+    if text and (not match or int(match[2] or 0) > 65535 or not text.isprintable()):
         raise ValueError(
             "must be http:// or https://, a host and perhaps a port, such as "
             f"https://testimonials.example.com, not {text!r}"
@@ -153,15 +152,15 @@ def parse_origin(value: object) -> str:
 
 
 def parse_folder_url(value: object) -> str:
-    """Parse "" or an http(s) URL of a folder such as https://cdn.example.com/reviews."""
+    """Parse an http(s) URL, perhaps with a path, such as https://cdn.example.com/reviews."""
     text = parse_text(value).rstrip("/")
-    found = re.fullmatch(r"(https?://[^/]+)((?:/(?!\.+(?:/|$))[A-Za-z0-9._~-]+)*)", text)
-    if text and not found:
+    match = re.fullmatch(r"(https?://[^/]+)((?:/(?!\.+(?:/|$))[A-Za-z0-9._~-]+)*)", text)
+    if text and not match:
         raise ValueError(
             "must be http:// or https://, a host and perhaps a path, such as "
             f"https://cdn.example.com/reviews, not {text!r}"
         )
-    return parse_origin(found[1]) + found[2] if found else ""
+    return parse_origin(match[1]) + match[2] if match else ""
 
 
 def parse_days(value: object) -> float:
@@ -175,12 +174,12 @@ def parse_days(value: object) -> float:
 
 
 def parse_kept_days(value: object) -> float:
-    """Parse for how many days something is kept; 0 keeps it."""
+    """Parse the days for which something is kept; 0 keeps it."""
     return 0.0 if str(value).strip() in ("0", "0.0") else parse_days(value)
 
 
 def parse_domains(value: object) -> tuple[str, ...]:
-    """Parse domain names: separated by commas or spaces, or a TOML list."""
+    """Parse domain names, separated by commas or spaces, or in a TOML list."""
     if isinstance(value, list):
         words = [parse_text(word) for word in value]
     else:
@@ -196,18 +195,18 @@ def parse_addresses(value: object) -> tuple[str, ...]:
 
 
 def parse_resolver(value: object) -> str:
-    """Parse "" or the address of a name server with its port."""
+    """Parse the address of a name server with its port."""
     text = parse_text(value)
-    found = re.fullmatch(r"(\d+\.\d+\.\d+\.\d+|\[[0-9a-f:]+\]):(\d{1,5})", text, re.IGNORECASE)
-    if text and (found is None or not 0 < int(found[2]) < 65536):
+    match = re.fullmatch(r"(\d+\.\d+\.\d+\.\d+|\[[0-9a-f:]+\]):(\d{1,5})", text, re.IGNORECASE)
+    if text and (match is None or not 0 < int(match[2]) < 65536):
         raise ValueError("must be an address and a port, such as 127.0.0.1:53 or [::1]:53")
     return text
 
 
 def parse_database_url(value: object) -> str:
-    """Parse "" or an sqlite:/// or postgresql:// URL.
+    """Parse an sqlite:/// or postgresql:// URL.
 
-    postgres:// and postgresql+psycopg://, which services and libraries write, become postgresql://.
+    postgres:// and postgresql+psycopg://, which some services and libraries use, are normalized.
     """
     text = re.sub(r"\Apostgres(ql\+psycopg)?://", "postgresql://", parse_text(value))
     if text in ("sqlite:///", "sqlite:///:memory:"):
@@ -218,7 +217,7 @@ def parse_database_url(value: object) -> str:
         if text:
             make_url(text)
     except (ArgumentError, ValueError):
-        # The library's own message would repeat the URL, password included.
+        # The library's message would contain the URL with its password.
         raise ValueError(
             "must start with sqlite:/// or postgresql://, such as sqlite:////folder/file.db or "
             "postgresql://user:password@host:5432/name"
@@ -227,7 +226,7 @@ def parse_database_url(value: object) -> str:
 
 
 def parse_smtp_url(value: object) -> str:
-    """Parse "", smtp://[user:password@]host[:port][?starttls=1] or smtps://..."""
+    """Parse smtp://[user:password@]host[:port][?starttls=1] or smtps://..."""
     text = parse_text(value)
     try:
         parts = urlsplit(text)
@@ -242,7 +241,7 @@ def parse_smtp_url(value: object) -> str:
 
 
 def parse_more_url(value: object) -> str:
-    """Parse "" or an http(s) or mailto: URL, which may contain ``{account}``."""
+    """Parse an http(s) or mailto: URL, which may contain ``{account}``."""
     text = parse_text(value)
     is_url = re.fullmatch(r"https?://[^\s/?{}]+([/?]\S*)?|mailto:\S+@\S+", text)
     if text and (not is_url or re.search(r"[{}]", text.replace("{account}", ""))):
@@ -259,35 +258,35 @@ def parse_plans(value: object) -> tuple[Plan, ...]:
     plans = tuple(_parse_plan(parse_text(word)) for word in words if parse_text(word))
     names = [plan.name.lower() for plan in plans]
     prices = [price for plan in plans for price in plan.prices]
-    for kind, found in (("plan", names), ("price", prices)):
-        if twice := sorted({each for each in found if found.count(each) > 1}):
+    for kind, values in (("plan", names), ("price", prices)):
+        if twice := sorted({each for each in values if values.count(each) > 1}):
             raise ValueError(f"names the {kind} {twice[0]} twice")
     return plans
 
 
 def _parse_plan(text: str) -> Plan:
     name = r"[A-Za-z][A-Za-z0-9 _-]{0,39}?"
-    found = re.fullmatch(
+    match = re.fullmatch(
         rf"({name})\s*=\s*([0-9]{{1,7}})(\s+unbranded)?\s*(:\s*[\w.-]+(?:\s*\|\s*[\w.-]+)*)?",
         text,
         re.ASCII,
     )
-    if found is None:
+    if match is None:
         raise ValueError(
             "must list plans such as starter=5:price_a, pro=50 unbranded:price_b|price_c (name, "
             f"projects, Stripe's prices), not {text!r}"
         )
-    if found[1].lower() == "none":
+    if match[1].lower() == "none":
         raise ValueError("can't have a plan named none, which means no plan")
-    if int(found[2]) > MOST_PROJECTS:
-        raise ValueError(f"gives the plan {found[1]} more than {MOST_PROJECTS} projects")
-    prices = tuple(re.findall(r"[\w.-]+", found[4] or ""))
-    return Plan(found[1], int(found[2]), prices, is_unbranded=found[3] is not None)
+    if int(match[2]) > MOST_PROJECTS:
+        raise ValueError(f"gives the plan {match[1]} more than {MOST_PROJECTS} projects")
+    prices = tuple(re.findall(r"[\w.-]+", match[4] or ""))
+    return Plan(match[1], int(match[2]), prices, is_unbranded=match[3] is not None)
 
 
 LONGEST_ISSUER = 500
 LONGEST_LABEL = 40
-# Owning isn't for a group.
+# A group can't be the owner.
 GROUP_ROLES = ("admin", "moderator", "reader")
 
 
@@ -300,14 +299,14 @@ class GroupRole(NamedTuple):
 
 
 def parse_issuer(value: object) -> str:
-    """Parse "" or an issuer of OpenID Connect, which is compared letter by letter.
+    """Parse an OpenID Connect issuer, which must match the provider's exactly.
 
-    Without https:// anybody on the way could name themselves: only this machine may do without.
+    Over http:// anybody on the network could impersonate people, so only this machine may use it.
     """
     text = parse_text(value)
-    found = re.fullmatch(rf"(https?)://({HOST})(?::[0-9]{{1,5}})?(/[^\s?#]*)?", text)
-    is_local = found and found[2] in ("localhost", "127.0.0.1", "[::1]")
-    if text and (not found or (found[1] == "http" and not is_local) or len(text) > LONGEST_ISSUER):
+    match = re.fullmatch(rf"(https?)://({HOST})(?::[0-9]{{1,5}})?(/[^\s?#]*)?", text)
+    is_local = match and match[2] in ("localhost", "127.0.0.1", "[::1]")
+    if text and (not match or (match[1] == "http" and not is_local) or len(text) > LONGEST_ISSUER):
         raise ValueError(
             "must be the issuer as the provider names it: https://, a host and perhaps a path, "
             f"such as https://id.example.com/realms/staff, not {text!r}"
@@ -323,7 +322,7 @@ def parse_label(value: object) -> str:
 
 
 def parse_groups(value: object) -> tuple[GroupRole, ...]:
-    """Parse groups and their roles such as ``Marketing=moderator``, or a TOML list of them."""
+    """Parse groups with their roles such as ``Marketing=moderator``, or a TOML list of them."""
     words = value if isinstance(value, list) else parse_text(value).split(",")
     pairs = [parse_text(word).rpartition("=") for word in words if parse_text(word)]
     for group, _, role in pairs:

@@ -1,9 +1,9 @@
-"""Settings: typed, checked when the program starts, read from the environment or a file.
+"""All settings: typed, checked at the start, read from the environment or a file.
 
-Each setting is a field of `Settings`. Its value comes from the first of these that has it: the
-caller's overrides (command-line flags, tests), ``TESTIMONIALS_<NAME>`` in the environment,
-``<name>`` in ``testimonials.toml`` in the instance folder, and the default here.
-``scripts/docs`` makes a table of this file.
+Each is a field of `Settings`. Its value comes from the first of these that has one: the caller's
+overrides (command-line options, tests), ``TESTIMONIALS_<NAME>`` in the environment, ``<name>`` in
+``testimonials.toml`` in the instance folder, and the default here. ``scripts/docs`` turns this file
+into a table.
 """
 
 import dataclasses
@@ -29,9 +29,9 @@ from testimonials.core.settings.instance import (
 PREFIX = "TESTIMONIALS_"
 FILE_NAME = "testimonials.toml"
 SECRET_NAME = "secret_key"  # noqa: S105 - the name of its file
-# The prefix of a host that is the path of a unix socket.
+# A host with this prefix is the path of a Unix socket.
 UNIX = "unix:"
-# Packages that settings need: the setting, the prefix of its value, the module, the extra.
+# Settings that need further packages: the setting, a prefix of its value, the module, the extra.
 EXTRAS = (
     ("database_url", "postgresql", "psycopg", "postgres"),
     ("ratelimit_storage_url", "", "redis", "redis"),
@@ -41,23 +41,23 @@ EXTRAS = (
 
 
 def setting(default: object, parse: parsers.Parser, *, secret: bool = False) -> Any:
-    """Declare one setting: its default and its parser; below it stands what documents it."""
+    """Declare a setting; the string after it is its documentation."""
     return dataclasses.field(default=default, metadata={"parse": parse, "secret": secret})
 
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """Everything an operator can set. Instances come from `load_settings`."""
+    """Everything that an operator can set, as `load_settings` returns it."""
 
     instance_path: Path = setting(Path("instance"), parsers.parse_path)
     """The folder of the database, the secret and `testimonials.toml`. Only from the environment."""
     host: str = setting("127.0.0.1", parsers.parse_text)
-    """The address `serve` listens on: a name, an IPv4 or IPv6 address, or `unix:/path` for a unix
+    """The address `serve` listens on: a name, an IPv4 or IPv6 address, or `unix:/path` for a Unix
     socket, which needs `BASE_URL` and a proxy."""
     port: int = setting(8000, parsers.whole(0, 65535))
     """The port `serve` listens on; 0 picks a free one."""
     workers: int = setting(0, parsers.whole(0, 64))
-    """Worker processes, each on a core of its own. 0: one for each core."""
+    """Worker processes, each on its own core. 0: one for each core."""
     threads: int = setting(4, parsers.whole(1, 64))
     """Request threads in each worker process."""
     base_url: str = setting("", parsers.parse_folder_url)
@@ -78,42 +78,40 @@ class Settings:
     mail_from: str = setting("", parsers.mailbox("Testimonials <mail@example.com>"))
     """The sender of mails. Empty: `Testimonials <testimonials@app host>`."""
     mail_days: float = setting(30.0, parsers.parse_kept_days)
-    """Days for which the outbox keeps a record of mail that was sent, and mail that failed. 0: as
-    long as the instance."""
+    """Days for which the outbox keeps sent and failed mail; the content of sent mail is never kept.
+    0: forever."""
     activity_days: float = setting(400.0, parsers.parse_kept_days)
-    """Days for which the activity record is kept. 0: for good."""
+    """Days for which the activity record is kept. 0: forever."""
     network_days: float = setting(90.0, parsers.parse_kept_days)
-    """Days for which the activity record keeps IP networks. 0: as long as the rest of it."""
+    """Days for which the activity record keeps IP networks. 0: as long as the record."""
     trash_days: float = setting(30.0, parsers.parse_kept_days)
-    """Days after which a deleted testimonial is gone for good. 0: it stays in the trash."""
+    """Days after which a deleted testimonial is erased. 0: it stays in the trash."""
     spam_days: float = setting(30.0, parsers.parse_kept_days)
-    """Days after which a testimonial that was held as spam is gone for good. 0: never."""
+    """Days after which a testimonial that was held as spam is erased. 0: never."""
     rejected_days: float = setting(0.0, parsers.parse_kept_days)
-    """Days after which a rejected testimonial is gone for good. 0: never."""
+    """Days after which a rejected testimonial is erased. 0: never."""
     withdrawn_days: float = setting(0.0, parsers.parse_kept_days)
-    """Days after which a testimonial that its author withdrew is gone for good. 0: never."""
+    """Days after which a testimonial that its author withdrew is erased. 0: never."""
     request_days: float = setting(365.0, parsers.parse_kept_days)
-    """Days for which somebody who was asked for a testimonial, and never answered, is kept. 0: as
-    long as the project."""
+    """Days for which an unanswered request for a testimonial is kept. 0: as long as the project."""
     proposal_days: float = setting(400.0, parsers.parse_kept_days)
-    """Days for which a proposal is kept once it was decided. 0: as long as the project."""
+    """Days for which a decided proposal is kept. 0: as long as the project."""
     delivery_days: float = setting(0.0, parsers.parse_kept_days)
-    """Days for which what was sent to a webhook endpoint is kept, of each the last 100. 0: as long
-    as the endpoint."""
+    """Days for which the last 100 deliveries to each webhook endpoint are kept. 0: as long as the
+    endpoint."""
     report_days: float = setting(400.0, parsers.parse_kept_days)
-    """Days for which a report of abuse is kept once it was settled. 0: as long as the project."""
+    """Days for which a settled report of abuse is kept. 0: as long as the project."""
     token_days: float = setting(90.0, parsers.parse_kept_days)
-    """Days for which an access token that ended is listed, and a request for one. 0: as long as the
-    account."""
+    """Days for which an expired or revoked access token is listed. 0: as long as the account."""
     insight_days: float = setting(761.0, parsers.parse_kept_days)
-    """Days for which the numbers of Insights are kept; 25 months compare a month with those of two
-    years before. 0: as long as the project."""
+    """Days for which the numbers of Insights are kept; with 25 months, a month can be compared with
+    the same month two years before. 0: as long as the project."""
     erased_days: float = setting(400.0, parsers.parse_kept_days)
-    """Days for which the ids of what was erased are kept, so that no backup brings it back: as long
-    as your oldest backup. 0: for good."""
+    """Days for which the ids of erased things are kept, so that no backup brings them back: as long
+    as you keep backups. 0: forever."""
     trusted_proxies: int = setting(0, parsers.whole(0, 10))
-    """How many reverse proxies in front append to X-Forwarded-For; the nearest also says by
-    X-Forwarded-Proto and -Host how the browser asked. 0: the headers are ignored."""
+    """How many reverse proxies append to X-Forwarded-For; the nearest one also sets
+    X-Forwarded-Proto and X-Forwarded-Host. 0: these headers are ignored."""
     hsts: str = setting("max-age=31536000", parsers.parse_hsts)
     """The `Strict-Transport-Security` header of responses over https, such as `max-age=63072000;
     includeSubDomains; preload`. Empty: none is sent."""
@@ -122,10 +120,10 @@ class Settings:
     number."""
     plans: tuple[parsers.Plan, ...] = setting((), parsers.parse_plans)
     """The plans of accounts, each with its number of projects and, after a colon, the ids of its
-    Stripe prices: `starter=5:price_a, pro=50 unbranded:price_b|price_c`. What customers and
-    visitors of an `unbranded` plan's projects get doesn't name the service."""
+    Stripe prices: `starter=5:price_a, pro=50 unbranded:price_b|price_c`. With `unbranded`, visitors
+    and customers don't see the name of the service."""
     more_projects_url: str = setting("", parsers.parse_more_url)
-    """Where an owner gets more projects: an `https://` or `mailto:` URL. `{account}` in it becomes
+    """Where owners can get more projects: an `https://` or `mailto:` URL. `{account}` in it becomes
     the account's id. Empty: no link."""
     stripe_webhook_secret: str = setting(
         "",
@@ -140,105 +138,103 @@ class Settings:
     claim_days: float = setting(7.0, parsers.parse_days)
     """Days in which an account must be claimed; fractions are allowed."""
     session_days: float = setting(90.0, parsers.parse_days)
-    """Days after which a browser must sign in again; after 30 days without use it must anyway."""
+    """Days after which a browser must sign in again, or after 30 days without use."""
     invitations_per_day: int = setting(200, parsers.whole(0, 100_000))
     """How many people an account may ask for a testimonial by mail within 24 hours. 0: none."""
     invitations_per_minute: int = setting(10, parsers.whole(1, 10_000))
-    """How many of these mails are sent per minute, for all accounts together: mail servers distrust
-    a sender of many at once."""
+    """How many of these mails all accounts together may send per minute: mail servers distrust a
+    sender of many at once."""
     signup: str = setting("open", parsers.one_of("open", "domains", "closed"))
     """Who may create an account: `open`, `domains` (addresses at `SIGNUP_DOMAINS`) or `closed`.
     People invited to a project always may."""
     operators: tuple[str, ...] = setting((), parsers.parse_addresses)
     """The e-mail addresses of the accounts that may open `/operator`, separated by commas. The
-    first is also whom people ask whose account is suspended, or has a new address."""
+    first is also the contact for people whose account is suspended or got a new address."""
     signup_domains: tuple[str, ...] = setting((), parsers.parse_domains)
     """With `SIGNUP=domains`: the e-mail domains that may sign up."""
     oidc_issuer: str = setting("", parsers.parse_issuer)
-    """The company's sign-in (OpenID Connect): the provider's issuer, such as
-    `https://id.example.com/realms/staff`. Empty: there is none."""
+    """Single sign-on with OpenID Connect: the issuer of the company's provider, such as
+    `https://id.example.com/realms/staff`. Empty: none."""
     oidc_client_id: str = setting("", parsers.parse_text)
-    """This service's client id at the provider, which redirects to `APP_URL` and
+    """This service's client id at the provider. The redirect URI is `APP_URL` with
     `/login/company/done`."""
     oidc_client_secret: str = setting("", parsers.parse_text, secret=True)
-    """The client's secret. Empty: the provider takes it for a public client, which proves itself by
-    PKCE alone."""
+    """The client's secret. Empty: it is a public client, which only uses PKCE."""
     oidc_name: str = setting("", parsers.parse_label)
-    """What the provider is called on pages. Empty: its host."""
+    """The name of the provider on pages. Empty: its host."""
     oidc_domains: tuple[str, ...] = setting((), parsers.parse_domains)
-    """The e-mail domains whose people may sign in through the provider. Empty: all that it lets
-    in."""
+    """The e-mail domains that may sign in through the provider. Empty: all."""
     oidc_trust_email: str = setting("off", parsers.one_of("on", "off"))
-    """`on`: an address at `OIDC_DOMAINS` counts as verified where the provider doesn't say whether
-    it is. Only for a provider at which people can't change their address themselves."""
+    """`on`: an address at `OIDC_DOMAINS` counts as verified if the provider doesn't say whether it
+    is. Only for a provider where people can't change their own addresses."""
     oidc_accounts: str = setting("any", parsers.one_of("any", "invited"))
-    """Who gets an account at the first sign-in through the provider: `any`, or only who was
-    `invited` to a team. `SIGNUP` says nothing about them."""
+    """Who gets an account with the first sign-in through the provider: `any`, or only people
+    `invited` to a team. `SIGNUP` doesn't apply to them."""
     oidc_workspace: str = setting("", parsers.mailbox("owner@example.com"))
-    """With `OIDC_GROUPS`: the address of the account whose projects the groups open."""
+    """With `OIDC_GROUPS`: the address of the account whose projects the groups may open."""
     oidc_groups: tuple[parsers.GroupRole, ...] = setting((), parsers.parse_groups)
-    """Which role a group has in all projects of `OIDC_WORKSPACE`: `Marketing=moderator,
+    """The role of each group in all projects of `OIDC_WORKSPACE`: `Marketing=moderator,
     Leads=admin`. Roles are `admin`, `moderator` and `reader`; of several the highest counts."""
     oidc_groups_claim: str = setting("groups", parsers.parse_text)
     """The claim in which the provider lists somebody's groups."""
     passwords: str = setting("on", parsers.one_of("on", "off"))
-    """`off`: nobody signs in, claims an account or confirms a change by a password, and none can be
-    set. Needs `OIDC_ISSUER`."""
+    """`off`: nobody can use a password to sign in, claim an account or confirm a change, or set
+    one. Needs `OIDC_ISSUER`."""
     email_allow_domains: tuple[str, ...] = setting((), parsers.parse_domains)
-    """E-mail domains accepted although the disposable list has them."""
+    """E-mail domains to accept although they are on the list of disposable ones."""
     email_deny_domains: tuple[str, ...] = setting((), parsers.parse_domains)
-    """E-mail domains refused although the disposable list lacks them."""
+    """E-mail domains to refuse although they aren't on the list of disposable ones."""
     min_form_seconds: int = setting(2, parsers.whole(0, 60))
     """A collection form that contains a link and is sent within this many seconds of opening is
     held as spam. 0: none is."""
     flood_per_hour: int = setting(100, parsers.whole(0, 1_000_000))
     """After this many submissions within an hour, a collection page holds further ones as spam and
-    tells its owner. A tenth of its last thirty days is always let through. 0: no limit."""
+    tells its owner. A tenth of its last thirty days' number is always let through. 0: no limit."""
     recording_seconds: int = setting(90, parsers.whole(10, 600))
     """How long a visitor's video or voice recording may be."""
     recording_megabytes: int = setting(100, parsers.whole(1, 2000))
-    """How large the file of one recording may be."""
+    """How large the file of a recording may be."""
     account_recordings_megabytes: int = setting(2000, parsers.whole(0, 10_000_000))
-    """How much the recordings of one account may take. 0: nobody can send any."""
+    """How much space the recordings of an account may take. 0: nobody can send any."""
     all_recordings_megabytes: int = setting(20_000, parsers.whole(0, 100_000_000))
-    """How much all recordings together may take. Backups contain them too."""
+    """How much space all recordings together may take. Backups contain them too."""
     operator_email: str = setting("", parsers.mailbox("operator@example.com"))
-    """Who gets a mail when a scheduled backup fails. Empty: nobody; the log has it."""
+    """Who gets a mail when a scheduled backup fails. Empty: nobody; it is logged anyway."""
     backup_hours: int = setting(24, parsers.whole(0, 8760))
-    """Hours between backups by `serve`. 0: none."""
+    """Hours between the scheduled backups of `serve`. 0: none."""
     backup_keep: int = setting(7, parsers.whole(1, 1000))
-    """How many of these backups are kept, in `BACKUP_PATH` and in `BACKUP_TO`; older ones are
+    """How many scheduled backups are kept in `BACKUP_PATH` and in `BACKUP_TO`; older ones are
     removed."""
     backup_path: str = setting("", parsers.parse_folder)
-    """The folder of the backups; a relative one is in the instance folder. Empty: `backups`."""
+    """The folder of the backups, relative to the instance folder. Empty: `backups`."""
     backup_to: str = setting("", parsers.parse_folder)
-    """A folder of another disk or machine, to which each of these backups is copied. It is never
-    made, as its disk may be away. Empty: nowhere."""
+    """A folder on another disk or machine, to which each scheduled backup is copied. It is never
+    created, since its disk may not be mounted. Empty: none."""
     backup_keep_weeks: int = setting(4, parsers.whole(0, 520))
-    """In `BACKUP_TO` the newest backup of each of the last so many weeks is kept, too."""
+    """For how many weeks the newest backup of each week is kept in `BACKUP_TO`, too."""
     backup_keep_months: int = setting(0, parsers.whole(0, 120))
-    """In `BACKUP_TO` the newest backup of each of the last so many months is kept, too."""
+    """For how many months the newest backup of each month is kept in `BACKUP_TO`, too."""
     backup_command: str = setting("", parsers.parse_command, secret=True)
-    """A command that takes each of these backups off this machine, such as restic or rclone, run
-    without a shell. `{file}` in it is the finished backup, `{folder}` the folder that it is in. It
-    takes the list of what was erased, too. Empty: none."""
+    """A command, such as restic or rclone, that copies each scheduled backup off this machine. It
+    runs without a shell; `{file}` is the finished backup, `{folder}` its folder. It is also called
+    for the list of erased ids. Empty: none."""
     backup_command_minutes: int = setting(120, parsers.whole(1, 1380))
-    """How long `BACKUP_COMMAND` may take; then it is stopped, and tried again."""
+    """How long `BACKUP_COMMAND` may take before it is stopped and retried."""
     backup_verify_days: int = setting(1, parsers.whole(0, 365))
-    """Days between two times at which `serve` restores the newest backup into a temporary folder
-    and checks it. 0: never."""
+    """How often, in days, `serve` restores the newest backup into a temporary folder and checks it.
+    0: never."""
     stale_while_away: int = setting(3600, parsers.whole(0, 30 * 86400))
-    """With PostgreSQL: for how many seconds widgets and walls are still answered from memory,
-    marked as stale, while the database does not answer. 0: not at all."""
+    """With PostgreSQL: for how many seconds widgets and walls are served from memory, marked as
+    stale, while the database doesn't answer. 0: not at all."""
     webhook_addresses: str = setting("public", parsers.one_of("public", "any"))
-    """Where webhooks may go: `public` (https:// addresses on the internet), or `any`, also in
-    private networks and over http://. With `any`, whoever has an account can reach what this
-    machine reaches."""
+    """Where webhooks may go: `public` (https:// URLs on the internet), or `any`, which includes
+    private networks and http://. With `any`, everybody with an account can reach what this machine
+    reaches."""
     website_reading: str = setting("on", parsers.one_of("on", "off"))
     """Whether the home page of an owner’s website is read for the color, logo and trade of their
-    brand, with the same guards as webhooks."""
+    brand, with the same restrictions as webhooks."""
     dns_resolver: str = setting("", parsers.parse_resolver)
-    """The name server that is asked about customers’ own host names: `host:port`. Empty: those in
+    """The name server for checking customers’ own host names: `host:port`. Empty: those in
     `/etc/resolv.conf`."""
     ratelimit_storage_url: str = setting(
         "",
@@ -255,8 +251,8 @@ class Settings:
         ),
         secret=True,
     )
-    """What a Prometheus server sends as `Authorization: Bearer` to read `/metrics`; at least 16
-    characters. Empty: there is no such page."""
+    """The token, of at least 16 characters, that a Prometheus server sends as `Authorization:
+    Bearer` to read `/metrics`. Empty: there is no such page."""
     sentry_dsn: str = setting(
         "",
         parsers.matching(
@@ -277,12 +273,12 @@ class Settings:
 
     @property
     def company_name(self) -> str:
-        """What the company's sign-in is called on pages; "" if there is none."""
+        """The name of the sign-in provider on pages, or "" if there is none."""
         return self.oidc_name or urlsplit(self.oidc_issuer).hostname or ""
 
     @property
     def base_path(self) -> str:
-        """The path below which everything is, such as `/testimonials`; "" at the root."""
+        """The path below which everything is served, such as `/testimonials`, or ""."""
         return urlsplit(self.base_url).path
 
     @property
@@ -291,12 +287,12 @@ class Settings:
 
     @property
     def has_instance(self) -> bool:
-        """Whether there may be data: a PostgreSQL database, or an SQLite file that exists."""
+        """Whether there may be data: the database is PostgreSQL, or an existing SQLite file."""
         return self.database_file is None or self.database_file.exists()
 
     @property
     def database_file(self) -> Path | None:
-        """The SQLite file; None where the data is in PostgreSQL."""
+        """The SQLite file, or None with PostgreSQL."""
         return Path(make_url(self.database_url).database or "") if self.is_sqlite else None
 
 
@@ -309,10 +305,10 @@ def load_settings(
 ) -> Settings:
     """Read, check and complete the settings.
 
-    `overrides` maps field names to values that win over the environment. The instance folder and
-    its secret are made if they are missing, unless `makes_instance` is false: then the secret may
-    be "". `file` is read in place of the folder's own settings. An interrupted restore is finished
-    first, since it changes what is read here. Raises `SettingError`.
+    `overrides` maps field names to values that override the environment. Unless `makes_instance` is
+    false, the instance folder and its secret are created if they are missing; otherwise the secret
+    may be "". `file` replaces the folder's own settings file. An interrupted restore is completed
+    first, since it may change that file. Raises `SettingError`.
     """
     environ = os.environ if environ is None else environ
     overrides = overrides or {}
@@ -323,14 +319,14 @@ def load_settings(
         _make_folder(folder)
     finish_restore(folder)
     file = file or folder / FILE_NAME
-    given = {name: (value, f"{name} in {file}") for name, value in _read_file(file).items()}
+    raw = {name: (value, f"{name} in {file}") for name, value in _read_file(file).items()}
     for name in _names():
         variable = PREFIX + name.upper()
         if name in overrides:
-            given[name] = (overrides[name], variable)
+            raw[name] = (overrides[name], variable)
         elif variable in environ:
-            given[name] = (environ[variable], variable)
-    values = {name: _parse(name, value, origin) for name, (value, origin) in given.items()}
+            raw[name] = (environ[variable], variable)
+    values = {name: _parse(name, value, origin) for name, (value, origin) in raw.items()}
     settings = _complete(Settings(**(values | {"instance_path": folder})))
     if not settings.secret_key and (makes_instance or (folder / SECRET_NAME).exists()):
         return dataclasses.replace(settings, secret_key=read_secret_key(folder / SECRET_NAME))
@@ -338,14 +334,14 @@ def load_settings(
 
 
 def make_instance(settings: Settings) -> None:
-    """Make the instance folder, and its secret unless that is set; may raise `SettingError`."""
+    """Create the instance folder, and its secret unless that is set. Raises `SettingError`."""
     _make_folder(settings.instance_path)
     if not settings.secret_key:
         read_secret_key(settings.instance_path / SECRET_NAME)
 
 
 def unknown_variables(environ: Mapping[str, str] | None = None) -> list[str]:
-    """Return the TESTIMONIALS_ variables that are not settings, most likely misspelt."""
+    """Return the TESTIMONIALS_ variables that aren't settings, and so are probably misspelled."""
     environ = os.environ if environ is None else environ
     known = {PREFIX + name.upper() for name in _names()}
     return sorted(key for key in environ if key.startswith(PREFIX) and key not in known)
@@ -354,7 +350,7 @@ def unknown_variables(environ: Mapping[str, str] | None = None) -> list[str]:
 def listening_url(host: str, port: int) -> str:
     """Return the URL at which a browser on this machine reaches `host` and `port`."""
     if host.startswith(UNIX):
-        # Only the proxy knows the public one.
+        # Only the proxy knows the real one.
         return "http://localhost"
     bare = host.strip("[]")
     name = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(bare, bare)  # noqa: S104 - compared, not bound
@@ -399,7 +395,7 @@ def _read_file(path: Path) -> dict[str, object]:
 
 
 def _complete(settings: Settings) -> Settings:
-    """Check what depends on several settings, and fill in defaults that do."""
+    """Check settings that depend on each other, and set defaults that depend on others."""
     if settings.signup == "domains" and not settings.signup_domains:
         _refuse(PREFIX + "SIGNUP_DOMAINS", "must name at least one domain with SIGNUP=domains")
     _check_company(settings)
@@ -412,12 +408,11 @@ def _complete(settings: Settings) -> Settings:
     for name, start, module, extra in EXTRAS:
         value = getattr(settings, name)
         if value and value.startswith(start) and find_spec(module) is None:
-            needed = f"needs an extra package: pip install 'testimonials[{extra}]'"
-            _refuse(PREFIX + name.upper(), needed)
-    # The same file, whatever the working directory.
+            advice = f"needs an extra package: pip install 'testimonials[{extra}]'"
+            _refuse(PREFIX + name.upper(), advice)
+    # An absolute path, so that the working directory doesn't matter.
     database = settings.database_url or "sqlite:///testimonials.db"
     if database.startswith("sqlite:///") and not database.startswith("sqlite:////"):
-        # Some characters of a folder's name have a meaning in a URL.
         folder = quote(str(settings.instance_path))
         database = database.replace("sqlite:///", f"sqlite:///{folder}/", 1)
     base = settings.base_url or listening_url(settings.host, settings.port)
