@@ -1,4 +1,4 @@
-"""Responses kept as bytes until the data they were made from changes.
+"""A cache of responses as bytes, each valid for a version of its data.
 
 Each request reads the version from the database, so a change by any process shows in the very next
 response.
@@ -11,7 +11,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 
-# The name under which the application keeps pages of the API's list.
+# The application's extension with the pages of the API's list.
 LIST_PAGES = "testimonials_pages"
 
 # Status, headers, content.
@@ -20,18 +20,18 @@ Answer = tuple[str, list[tuple[str, str]], bytes]
 
 @dataclass(frozen=True)
 class Body:
-    """The bytes of one response, plain and compressed."""
+    """The bytes of a response, plain and compressed."""
 
     version: int
     plain: bytes
     gzipped: bytes
-    # Of the plain bytes, so that it also changes when a setting changes them.
+    # A hash of the plain bytes, since settings change them too.
     etag: str
-    # The headers that go with it; of a page all of them.
+    # Further headers; for a page all of them.
     headers: tuple[tuple[str, str], ...] = ()
-    # The project of a page or of a script.
+    # The project of a page or a script.
     owner: str = ""
-    # Whole responses made from it, by variant.
+    # Complete responses, by variant.
     answers: dict[str, Answer] = field(default_factory=dict, compare=False)
 
 
@@ -53,12 +53,10 @@ class VersionedCache:
     def get(
         self, key: Hashable, version: int, make: Callable[[], bytes | tuple[bytes, str]]
     ) -> Body:
-        """Return the body of `key` at `version`; call `make` if it isn't cached.
+        """Return the body of `key` at `version`; if it isn't cached, call `make`.
 
-        What `make` returns may have a `Link` header beside the bytes.
-
-        Read `version` before the data that `make` reads: a body may then be newer than its version,
-        and is made again, but never older.
+        `make` returns the bytes, or the bytes and a `Link` header. Read `version` before the data,
+        so that a body may be newer than its version (and is made again), but never older.
         """
         with self._lock:
             body = self._bodies.get(key)
@@ -72,7 +70,6 @@ class VersionedCache:
         return body
 
     def put(self, key: Hashable, body: Body) -> None:
-        """Keep a body; the version is from before what it was made from was read."""
         with self._lock:
             self._remove(key)
             self._bodies[key] = body
@@ -93,5 +90,5 @@ class VersionedCache:
 
 
 def _size(body: Body) -> int:
-    # With the overhead of the entry itself, or empty bodies would be free.
+    # 500 for the entry itself, or empty bodies would be free.
     return len(body.plain) + len(body.gzipped) + 500

@@ -1,7 +1,6 @@
-"""What was erased for good, so that neither a backup nor an archive brings it back.
+"""A record of what was erased, so that no backup or archive brings it back.
 
-Only ids are kept. Of a person there is a salted hash of the address, by which it can be recognised
-but not read.
+It holds only ids. For a person this is a salted hash of the address.
 """
 
 import hashlib
@@ -16,23 +15,23 @@ from sqlalchemy.types import String
 from testimonials.core.db.engine import Base, Timestamp, insert_if_missing, present
 
 TESTIMONIAL, PROJECT, ACCOUNT, PERSON = "testimonial", "project", "account", "person"
-# Of a testimonial that stays, and by its id: its recording, and the address of its author.
+# The recording, or the author's address, of a testimonial that stays; by the testimonial's id.
 RECORDING, ADDRESS = "recording", "address"
 KINDS = (TESTIMONIAL, PROJECT, ACCOUNT, PERSON, RECORDING, ADDRESS)
 SALT_LENGTH = 16
 
 
 class Erased(Base):
-    """Something that was erased: written in the transaction that erased it."""
+    """Something that was erased, added in the transaction that erased it."""
 
     kind: Mapped[str] = mapped_column(String(20), primary_key=True)
-    # Of a person a salt and a hash, with a colon between them.
+    # For a person `salt:hash`.
     id: Mapped[str] = mapped_column(String(100), primary_key=True)
     erased_at: Mapped[datetime] = mapped_column(Timestamp, default=present, index=True)
 
 
 def note_erased(session: Session, kind: str, ids: Iterable[str]) -> None:
-    """Note what this transaction erases; the caller commits."""
+    """Record what this transaction erases; the caller commits."""
     now = present()
     for each in sorted(ids):
         insert_if_missing(session, Erased, kind=kind, id=each, erased_at=now)
@@ -43,10 +42,10 @@ def is_erased(session: Session, kind: str, id: str) -> bool:
 
 
 def note_erased_person(session: Session, email: str) -> None:
-    """Note that everything about an address is erased, up to now."""
-    known = session.scalar(select(Erased.id).where(Erased.kind == PERSON).limit(1))
-    # One salt for all, so that each address is hashed once when a backup is restored.
-    salt = known.partition(":")[0] if known else secrets.token_hex(SALT_LENGTH // 2)
+    """Record that everything about an address until now is erased."""
+    other = session.scalar(select(Erased.id).where(Erased.kind == PERSON).limit(1))
+    # All share a salt, so that restoring a backup hashes each of its addresses only once.
+    salt = other.partition(":")[0] if other else secrets.token_hex(SALT_LENGTH // 2)
     name = hash_person(salt, email)
     session.execute(delete(Erased).where(Erased.kind == PERSON, Erased.id == name))
     insert_if_missing(session, Erased, kind=PERSON, id=name, erased_at=present())
@@ -58,7 +57,7 @@ def hash_person(salt: str, email: str) -> str:
 
 
 class ErasedPeople:
-    """The people who were erased, to be looked up by address."""
+    """The people who were erased, by address."""
 
     def __init__(self, rows: Iterable[tuple[str, int]]) -> None:
         self._until = dict(rows)
@@ -69,13 +68,13 @@ class ErasedPeople:
         return not self._until
 
     def find(self, email: str | None) -> int | None:
-        """Return until when everything about the address is erased, in milliseconds."""
+        """Return the time, in milliseconds, until which everything about the address is erased."""
         if not email:
             return None
-        found = (self._until.get(hash_person(salt, email)) for salt in self._salts)
-        return max((each for each in found if each is not None), default=None)
+        times = (self._until.get(hash_person(salt, email)) for salt in self._salts)
+        return max((time for time in times if time is not None), default=None)
 
     def covers(self, email: str | None, created_at: int) -> bool:
-        """Tell whether what is about the address, and began then, is erased."""
+        """Return whether a row about the address, created at this time, is erased."""
         until = self.find(email)
         return until is not None and created_at <= until

@@ -1,4 +1,4 @@
-"""Identifiers of records, API keys and access tokens."""
+"""Ids of rows, API keys and access tokens."""
 
 import hashlib
 import re
@@ -22,32 +22,31 @@ _IDENTIFIER = re.compile(r"[0-9a-f]{24}")
 
 
 def new_identifier() -> str:
-    """Return a new id of 24 hexadecimal digits that sorts after this process's earlier ones.
+    """Return an id of 24 hexadecimal digits that sorts after this process's earlier ids.
 
-    Twelve digits are milliseconds, three are 4096ths of one (less than making an id takes), nine
-    are random. Among rows of one millisecond only the id shows which came first (RFC 9562, 6.2,
-    method 3).
+    Twelve digits are milliseconds, three are 4096ths of a millisecond (less than making an id
+    takes), nine are random. So ids order rows even within a millisecond (RFC 9562, 6.2, method 3).
     """
     return f"{time.time_ns() * 4096 // 1_000_000:015x}{secrets.randbits(36):09x}"
 
 
 def name_part(identifier: str, number: int) -> str:
-    """Return the id of a part (from 0) of what has an id; it sorts right after the earlier ones."""
+    """Return the id of a numbered part (from 0), which sorts right after the parts before it."""
     return f"{identifier}{number:04x}" if number else identifier
 
 
 def whole_of(part: str) -> str:
-    """Return the id of that of which this is the id of a part."""
+    """Return the id to which the id of a part belongs."""
     return part[:ID_LENGTH]
 
 
 def end_of_parts(identifier: str) -> str:
-    """Return a text that sorts after the ids of all parts, and before every later id."""
+    """Return a string that sorts after the ids of all parts, and before all later ids."""
     return f"{identifier}g"
 
 
 def first_identifier(time: datetime) -> str:
-    """Return a text that sorts before every id made at `time` or later."""
+    """Return a string that sorts before all ids made at `time` or later."""
     return f"{clock.to_milliseconds(time) * 4096:015x}"
 
 
@@ -60,7 +59,7 @@ def is_identifier(text: str) -> bool:
 
 
 def new_credential(prefix: str) -> str:
-    """Return a prefix, 190 random bits, and a checksum for secret scanners."""
+    """Return a credential: a prefix, 190 random bits, and a checksum for secret scanners."""
     secret = "".join(secrets.choice(BASE62) for _ in range(SECRET_LENGTH))
     return prefix + secret + _checksum(secret)
 
@@ -76,7 +75,7 @@ def is_credential(text: str, prefix: str) -> bool:
 
 
 def hash_secret(secret: str) -> str:
-    """Return the SHA-256 under which a random secret is stored; a slow hash isn't needed."""
+    """Return the SHA-256 of a secret, which is random and so needs no slow hash."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 

@@ -1,11 +1,11 @@
-"""Runs the migrations once, in one transaction, and checks whether a database is sound.
+"""Runs all migrations in one transaction, and checks a database.
 
-Alembic is loaded only when something is to be migrated, since it takes an eighth of a second and
-10 MB. An empty SQLite file gets the schema that all migrations together make from `schema.sql`
-(written by `python -m tests.support.schemas`).
+Alembic is imported only to migrate, since it takes an eighth of a second and 10 MB. A new SQLite
+file gets its schema from `schema.sql` (written by `python -m tests.support.schemas`), which is what
+all migrations make together.
 
-Before the first revision there were 21 others, of the same names. The last of them ended in the
-schema of the first, so a database of it gets the first's name; older ones are refused.
+There were once revisions 0001 to 0021, which the current 0001 replaces. It has the same schema as
+the old 0021, so such a database only gets its new name; older databases are refused.
 """
 
 import errno
@@ -30,25 +30,25 @@ from testimonials.core.settings.instance import AS_ITS_OWNER
 
 FOLDER = Path(__file__).parents[2] / "migrations"
 SCHEMA = FOLDER / "schema.sql"
-# Between two statements of a file.
+# Separates the statements of a file.
 SEPARATOR = ";\n\n"
-# A revision's id is in its file name: rev_0001_first_schema.py.
+# The file name contains the revision's id: rev_0001_first_schema.py.
 FILES = "rev_*.py"
-# What was written of all tables, indexes and triggers, without what SQLite adds.
+# The SQL of all tables, indexes and triggers, except for SQLite's own.
 WRITTEN = "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT GLOB 'sqlite_*'"
-# Any number, as long as every version of the program uses the same.
+# Any number, but the same in every version of the program.
 ADVISORY_LOCK = 7_263_540_189
 # How long a start waits for another one that makes a backup and migrates.
 WAIT_SECONDS = 600
-# What SQLite writes beside a file when it opens it; it doesn't say what keeps it from that.
+# SQLite needs this much space to open a file, but doesn't say so when there is less.
 LEAST_TO_OPEN = 64 * 1024
 READ_ONLY = "The disk is read-only: `dmesg` says why."
 FIRST = "0001"
-# What `FIRST` replaces.
+# The revision that `FIRST` replaces.
 FORMER_HEAD = "0021"
-# A column of every account since then, by which a database of 0001 to 0020 is known as older.
+# A column of `account` since that revision, which older databases lack.
 SINCE_FORMER_HEAD = "language"
-# What those are called here.
+# Stands for the revision of such a database.
 OLDER = f"before {FORMER_HEAD}"
 OLDER_ADVICE = (
     f"it is older than revision {FORMER_HEAD}: start it once with the version that CHANGELOG.md "
@@ -61,7 +61,7 @@ Prepare = Callable[[str], None]
 
 
 class SchemaError(click.ClickException):
-    """The database doesn't fit the program; the message says what to do."""
+    """The database doesn't fit this program; the message says what to do."""
 
 
 def upgrade(
@@ -69,10 +69,9 @@ def upgrade(
 ) -> tuple[str | None, str]:
     """Bring the database to the newest schema; return the revisions before and after.
 
-    `prepare` is called before a database with data is changed, when nobody else can write; what it
-    raises ends the upgrade. With `is_trial` everything is rolled back. Raises `SchemaError` if the
-    database was made by a newer program, by one that is too old, or by one that doesn't say its
-    version.
+    `prepare` is called under the lock, before a database with data is changed; its exceptions end
+    the upgrade. With `is_trial` everything is rolled back. Raises `SchemaError` if the database is
+    newer than this program, too old, or has tables without a revision.
     """
     newest = head()
     if not is_trial:
@@ -80,7 +79,7 @@ def upgrade(
     if current(engine) == newest:
         return newest, newest
     with _exclusive(engine) as connection:
-        # Read again under the lock: another start may have been faster.
+        # Read it again under the lock, as another start may have been faster.
         before = read_revision(connection)
         _refuse_unknown(before)
         _refuse_encoding(connection)
@@ -97,20 +96,20 @@ def upgrade(
 
 
 def _refuse_tables(connection: Connection) -> None:
-    """Refuse a database without a revision that has tables of this program."""
+    """Refuse a database that has tables of this program, but no revision."""
     if names := inspect(connection).get_table_names():
         load_all()
-        if found := set(names) & Base.metadata.tables.keys():
+        if known := set(names) & Base.metadata.tables.keys():
             raise SchemaError(
-                f"The database already has tables such as {min(found)}, but not the version of the "
+                f"The database already has tables such as {min(known)}, but not the version of the "
                 "program that made them. Use an empty database, or restore a backup."
             )
 
 
 def current(engine: Engine) -> str | None:
-    """Return the database's revision, None if it is empty.
+    """Return the database's revision, or None if it is empty.
 
-    Raises `SchemaError` if it can't be opened, or if there is a backup and so should be data.
+    Raises `SchemaError` if it can't be opened, or if it is empty although there is a backup.
     """
     with open_connection(engine) as connection:
         revision = read_revision(connection)
@@ -129,9 +128,9 @@ def revisions() -> list[str]:
 
 
 def list_pending(before: str | None) -> list[str]:
-    """Return the revisions that an upgrade of a database at `before` runs."""
-    at = FIRST if before == FORMER_HEAD else before
-    return [each for each in revisions() if at is None or each > at]
+    """Return the revisions that an upgrade from `before` runs."""
+    start = FIRST if before == FORMER_HEAD else before
+    return [each for each in revisions() if start is None or each > start]
 
 
 def build_schema(connection: Connection) -> None:
@@ -147,8 +146,8 @@ def build_schema(connection: Connection) -> None:
 def require_head(engine: Engine) -> None:
     """Raise `SchemaError` unless the database has the newest schema.
 
-    For commands: a service may be running on another schema, and without any the command most
-    likely looks into the wrong folder.
+    Commands call this instead of upgrading: a service may be running on another schema, and if
+    there is none, the command probably uses the wrong folder.
     """
     revision = current(engine)
     if revision is None:
@@ -178,22 +177,23 @@ def _refuse_unknown(revision: str | None) -> None:
 def _refuse_encoding(connection: Connection) -> None:
     if connection.dialect.name == "sqlite":
         return
-    found = connection.scalar(text("SHOW server_encoding"))
-    if found != "UTF8":
+    encoding = connection.scalar(text("SHOW server_encoding"))
+    if encoding != "UTF8":
         raise SchemaError(
-            f"The database has the encoding {found}, which can't hold every text. Create one with: "
-            "createdb --encoding UTF8 --template template0 NAME"
+            f"The database has the encoding {encoding}, which can't hold every text. Create one "
+            "with: createdb --encoding UTF8 --template template0 NAME"
         )
 
 
 def open_connection(engine: Engine) -> Connection:
-    """Open a connection; raises `SchemaError` if there is no database, or it can't be opened.
+    """Open a connection.
 
-    If it is damaged, `DatabaseError`.
+    Raises `SchemaError` if the database doesn't exist or can't be opened, and `DatabaseError` if it
+    is damaged.
     """
     file = find_file(engine)
     if file is not None and not file.exists():
-        # Connecting would create an empty one.
+        # Connecting would create an empty database.
         raise SchemaError(
             f"There is no database at {file}. {HOW_TO_CREATE} If there should be data, check "
             "TESTIMONIALS_INSTANCE_PATH and TESTIMONIALS_DATABASE_URL."
@@ -213,7 +213,7 @@ def open_connection(engine: Engine) -> Connection:
 
 
 def find_file(engine: Engine) -> Path | None:
-    """Return the SQLite file; None for PostgreSQL, and for a database in memory."""
+    """Return the SQLite file, or None for PostgreSQL or a database in memory."""
     name = engine.url.database if engine.dialect.name == "sqlite" else None
     return Path(name) if name and name != ":memory:" else None
 
@@ -238,8 +238,8 @@ def _exclusive(engine: Engine) -> Iterator[Connection]:
     is_sqlite = engine.dialect.name == "sqlite"
     with open_connection(engine) as connection:
         if is_sqlite:
-            # With foreign keys on, rebuilding a table deletes what refers to it. They can only be
-            # switched outside a transaction.
+            # With foreign keys on, rebuilding a table would delete rows that refer to it. They can
+            # only be switched outside of a transaction.
             _set(connection, "foreign_keys", "OFF")
             _set(connection, "busy_timeout", WAIT_SECONDS * 1000)
             connection = connection.execution_options(sqlite_begin="IMMEDIATE")
@@ -262,7 +262,7 @@ def _set(connection: Connection, name: str, value: object) -> None:
 
 
 def read_revision(connection: Connection) -> str | None:
-    """Return the revision of a database, `OLDER` for all that are too old, None if it is empty."""
+    """Return the revision, `OLDER` if the database is too old, or None if it is empty."""
     if not inspect(connection).has_table("alembic_version"):
         return None
     stored = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
@@ -273,7 +273,7 @@ def read_revision(connection: Connection) -> str | None:
 
 
 def name_revision(stored: str, columns: Collection[str]) -> str:
-    """Return what a revision is called here; `columns` are those of the table `account`."""
+    """Return the stored revision or `OLDER`, by the columns of the table `account`."""
     is_older = stored < FORMER_HEAD and SINCE_FORMER_HEAD not in columns
     return OLDER if is_older else stored
 
@@ -302,10 +302,10 @@ def _run_alembic(connection: Connection) -> None:
 
 
 def check_database(engine: Engine, describe: Callable[[str], str] = str) -> list[str]:
-    """Return the problems of a database, a sentence each; none if it is sound and up to date.
+    """Return the problems of a database, each as a sentence; [] if it is intact and up to date.
 
-    Reads all of an SQLite file, while the service may be running; what is damaged in it is told as
-    `describe` does. Raises `SchemaError` if there is no database.
+    Reads a whole SQLite file, even while the service runs; `describe` words damage to it. Raises
+    `SchemaError` if there is no database.
     """
     try:
         differences = find_differences(engine)
@@ -318,7 +318,7 @@ def check_database(engine: Engine, describe: Callable[[str], str] = str) -> list
 
 
 def find_differences(engine: Engine) -> list[str]:
-    """Return how the schema differs from what this program needs, a sentence each."""
+    """Return the differences to the schema that this program needs, each as a sentence."""
     if (revision := current(engine)) != head():
         return [f"the schema is at {revision or 'no revision'}, this program needs {head()}"]
     with open_connection(engine) as connection:
@@ -326,7 +326,7 @@ def find_differences(engine: Engine) -> list[str]:
 
 
 def _compare(connection: Connection) -> list[str]:
-    """Return how the tables differ from those of the models."""
+    """Return the differences between the tables and the models."""
     if connection.dialect.name == "sqlite" and _is_as_written(connection):
         return []
     from alembic.autogenerate import compare_metadata
@@ -334,7 +334,7 @@ def _compare(connection: Connection) -> list[str]:
 
     load_all()
 
-    # The index of words has tables of SQLite's own, and an expression on PostgreSQL.
+    # The index of words has internal tables on SQLite, and an expression on PostgreSQL.
     def is_compared(name: str | None, *_: Any) -> bool:
         return not (name or "").startswith("testimonial_search")
 
@@ -343,20 +343,20 @@ def _compare(connection: Connection) -> list[str]:
     )
     differences: list[Any] = []
     for each in compare_metadata(context, Base.metadata):
-        # Changes of one column come as a list.
+        # Changes of a column come as a list.
         differences += each if isinstance(each, list) else [each]
     return [_describe(each) for each in differences]
 
 
 def _is_as_written(connection: Connection) -> bool:
-    """Return whether an SQLite file has to the letter what `schema.sql` makes.
+    """Return whether an SQLite file has exactly the schema of `schema.sql`.
 
-    Migrations make the same, so for what differs alone Alembic is loaded, which takes 20 MB.
+    This is the usual case, and saves importing Alembic, which takes 20 MB.
     """
     with create_engine("sqlite://").connect() as new:
         run_statements(new, SCHEMA.read_text(encoding="utf-8"))
-        made, found = ({*each.execute(text(WRITTEN))} for each in (new, connection))
-    return made == found
+        expected, actual = ({*each.execute(text(WRITTEN))} for each in (new, connection))
+    return expected == actual
 
 
 def _describe(difference: tuple[Any, ...]) -> str:

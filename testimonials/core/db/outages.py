@@ -1,6 +1,6 @@
-"""Outages: the database is busy or away, the disk is full, or Redis doesn't count.
+"""Outages: the database is busy or away, the disk is full, or Redis doesn't answer.
 
-They are answered with 503, so that clients try again, and logged in one line.
+The response is 503, so that clients retry, and the log gets one line.
 """
 
 import errno
@@ -22,17 +22,18 @@ from testimonials.core.logs import scrub
 
 @dataclass(frozen=True)
 class Outage:
-    """A kind of outage: its stable code, its message, and the seconds until the next try."""
+    """A kind of outage, as it is answered."""
 
     code: str
     message: str
+    # In seconds.
     retry_after: int
 
 
 BUSY = Outage(
     "BUSY", gettext_noop("The database is busy. Nothing was changed; try again."), retry_after=1
 )
-# Whether a change was made before the outage is not known.
+# The change may have been made before the outage.
 AWAY = Outage(
     "DATABASE_AWAY",
     gettext_noop("The database can’t be reached. Please try again in a moment."),
@@ -51,7 +52,7 @@ UNCOUNTED = Outage(
     retry_after=1,
 )
 
-# Said by errors, the log, the doctor, the operator's page and docs/operating.md.
+# For errors, the log, the doctor and the operator's page; docs/operating.md says the same.
 MAKE_ROOM = (
     "Run `testimonials backup drop`, which removes old backups, then delete folders named "
     "`before-restore-`, or enlarge the disk. What was acknowledged is safe; the service goes on by "
@@ -80,7 +81,7 @@ _POSTGRESQL = (
 
 
 def find_outage(error: BaseException) -> Outage | None:
-    """Return the outage that caused `error`, or None if it is a fault of the program."""
+    """Return the outage that caused `error`, or None if it is a bug."""
     if isinstance(error, PoolTimeout):
         return BUSY
     if isinstance(error, StorageError):
@@ -93,7 +94,7 @@ def find_outage(error: BaseException) -> Outage | None:
         return _SQLITE.get(getattr(error.orig, "sqlite_errorcode", 0) & 0xFF)
     state = getattr(error.orig, "sqlstate", None)
     if state is None:
-        # The driver's own error: there is no connection, or it was lost.
+        # The error comes from the driver: it couldn't connect, or lost the connection.
         is_away = isinstance(error, OperationalError) or error.connection_invalidated
         return AWAY if is_away else None
     return next((outage for starts, outage in _POSTGRESQL if state.startswith(starts)), None)
@@ -111,21 +112,21 @@ def log_fault(
     outage = find_outage(error)
     if outage is None:
         logger.error(message, exc_info=error, extra=extra)
-    else:
-        reason = " ".join(str(getattr(error, "orig", error)).split())
-        if is_damage(error):
-            note_damage(reason)
-            reason = describe_damage(reason)
-        elif is_disk_full(error):
-            reason += f". {MAKE_ROOM}"
-        message = f"{message} ({outage.code})"
-        logger.error("%s: %s", message, reason, extra=extra | {"fault": message})
+        return None
+    reason = " ".join(str(getattr(error, "orig", error)).split())
+    if is_damage(error):
+        note_damage(reason)
+        reason = describe_damage(reason)
+    elif is_disk_full(error):
+        reason += f". {MAKE_ROOM}"
+    message = f"{message} ({outage.code})"
+    logger.error("%s: %s", message, reason, extra=extra | {"fault": message})
     return outage
 
 
 @contextmanager
 def telling_trouble() -> Iterator[None]:
-    """Raise `click.ClickException` where the database is in trouble, not for faults of ours."""
+    """Turn errors of the database, except for those of our own SQL, into `ClickException`."""
     try:
         yield
     except DatabaseError as error:

@@ -1,9 +1,9 @@
 """Detecting a PostgreSQL server that has stopped answering.
 
-The kernel of a frozen server still acknowledges what is sent, and the server's own timeouts freeze
-with it. A thread that has waited for a moment therefore asks on another connection whether the
-server answers at all, and gives up only if it does not. Commands and upgrades are watched too;
-limits on a statement's time are only for what visitors wait for.
+The kernel of a frozen server still acknowledges packets, and the server's own timeouts freeze with
+it. So a thread that has waited for a moment checks on another connection whether the server answers
+at all, and gives up only if it doesn't. Commands and upgrades are watched too, but only `serve`
+limits the time of statements.
 """
 
 import math
@@ -20,19 +20,17 @@ from sqlalchemy import Engine, event
 QUIET_SECONDS = 1.5
 # The driver's minimum. Together they stay below the five seconds that a visitor waits.
 CONNECT_SECONDS = 2
-# How long no thread connects again to a server that doesn't answer.
+# After a failed check, no thread tries to connect for this long.
 PAUSE_SECONDS = 1.0
-# When the kernel drops a connection that a firewall has forgotten.
+# The time after which the kernel drops a connection that a firewall has forgotten.
 UNACKNOWLEDGED_MS = 4000
-# Waits for locks are as long as with SQLite. No statement of a page takes a minute.
+# The wait for locks is the same as with SQLite. No statement of a page takes a minute.
 SESSION_LIMITS = "SET lock_timeout = '5s'; SET statement_timeout = '60s'; COMMIT"
-# By then the server has ended the statement, unless the process that runs it is frozen.
+# The server has ended the statement by then, unless the process that runs it is frozen.
 LONGEST_SECONDS = 65.0
 
 
 class NoAnswer(psycopg.OperationalError):
-    """The server takes what is sent and doesn't answer."""
-
     def __init__(self) -> None:
         super().__init__("the database server does not answer")
 
@@ -64,35 +62,35 @@ class WatchedConnection(psycopg.Connection[Any]):
 
 
 class Heartbeat:
-    """Connects to the server, and remembers for this process whether it answers."""
+    """Connects to the server, and remembers whether it answers."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._parameters: tuple[tuple[Any, ...], dict[str, Any]] = ((), {})
-        self._looked_at = 0.0
+        self._checked_at = 0.0
         self._is_away = False
 
     def connect(self, *args: Any, **parameters: Any) -> WatchedConnection:
         """Connect, or raise `psycopg.OperationalError` within `CONNECT_SECONDS`."""
         self._parameters = args, parameters
-        if self._is_away and time.monotonic() - self._looked_at < PAUSE_SECONDS:
-            # Threads that tried would be missing for the other requests.
+        if self._is_away and time.monotonic() - self._checked_at < PAUSE_SECONDS:
+            # Waiting would only keep the thread from other requests.
             raise NoAnswer
         connection = self._try()
         connection.heartbeat = self
         return connection
 
     def is_felt(self) -> bool:
-        """Return whether the server answers; ask it unless another thread just has."""
+        """Return whether the server answers, by a check of this thread or one that came first."""
         asked_at = time.monotonic()
         with self._lock:
-            if self._looked_at < asked_at:
+            if self._checked_at < asked_at:
                 try:
                     self._try().close()
                 except (NoAnswer, psycopg.errors.ConnectionTimeout):
                     pass
                 except psycopg.Error:
-                    # A refusal is an answer.
+                    # A refusal is an answer too.
                     self._note(is_away=False)
             return not self._is_away
 
@@ -107,11 +105,11 @@ class Heartbeat:
         return connection
 
     def _note(self, *, is_away: bool) -> None:
-        self._is_away, self._looked_at = is_away, time.monotonic()
+        self._is_away, self._checked_at = is_away, time.monotonic()
 
 
 def watch_database(engine: Engine) -> None:
-    """Watch every connection that `engine` makes from now on."""
+    """Watch all connections that `engine` opens from now on."""
     heartbeat = Heartbeat()
 
     @event.listens_for(engine, "do_connect")
@@ -124,7 +122,7 @@ def watch_database(engine: Engine) -> None:
 
 
 def limit_statements(engine: Engine) -> None:
-    """Limit the time of statements on every connection that `engine` makes from now on."""
+    """Limit the time of statements on all connections that `engine` opens from now on."""
 
     @event.listens_for(engine, "connect")
     def limit(connection: WatchedConnection, _record: object) -> None:

@@ -1,4 +1,4 @@
-"""An SQLite database as a file: copying it while it is used, checking it; the kept backups."""
+"""SQLite files: copying one in use, checking it, reporting damage; and the backups that exist."""
 
 import contextlib
 import logging
@@ -21,13 +21,13 @@ from testimonials.core.settings.table import Settings, load_settings
 # How long to wait for a lock that another program holds.
 WAIT_SECONDS = 30
 MOST_PROBLEMS = 20
-# Of the write-ahead log: how long its head is, and how it begins, by the order of bytes.
+# The length of a write-ahead log's header, and how it begins for either byte order.
 LOG_HEAD, LOG_BEGINNINGS = 32, (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
 
 
 @contextlib.contextmanager
 def open_file(path: Path, *, wait: float = WAIT_SECONDS) -> Iterator[sqlite3.Connection]:
-    """Open an existing file; raises `sqlite3.Error`."""
+    """Open an existing file. Raises `sqlite3.Error`."""
     require_log(path)
     connection = sqlite3.connect(
         f"file:{quote(str(path))}?mode=rw", uri=True, timeout=wait, isolation_level=None
@@ -37,10 +37,9 @@ def open_file(path: Path, *, wait: float = WAIT_SECONDS) -> Iterator[sqlite3.Con
 
 
 def require_log(path: Path) -> None:
-    """Raise `sqlite3.DatabaseError` if the write-ahead log of a database has no valid head.
+    """Raise `sqlite3.DatabaseError` if the write-ahead log of a database has an invalid header.
 
-    SQLite would take it for empty, and go on without the newest changes. To be called before it
-    opens the file.
+    Call this before opening the file: SQLite would ignore such a log, and lose the newest changes.
     """
     try:
         with Path(f"{path}-wal").open("rb") as log:
@@ -55,29 +54,29 @@ def require_log(path: Path) -> None:
 
 
 def copy_database(source: Path, target: Path) -> None:
-    """Copy the database as it is at one moment to a new file, without holding up its writers.
+    """Copy a consistent state of the database to a new file, without blocking its writers.
 
-    In one step, since a copy in several starts over after each write. The caller syncs the copy.
-    Raises `sqlite3.Error`.
+    This takes one step, since a copy in several starts over after each write. The caller syncs the
+    copy. Raises `sqlite3.Error`.
     """
     with contextlib.closing(sqlite3.connect(target)) as copy:
         copy.execute("PRAGMA synchronous=OFF")
         if os.statvfs(source.parent).f_flag & os.ST_RDONLY:
-            # SQLite can't make the files that it needs there, and nobody is writing.
+            # SQLite can't create the files that it needs there; but nobody is writing either.
             for suffix in ("", "-wal", "-journal"):
                 with contextlib.suppress(FileNotFoundError):
                     shutil.copyfile(f"{source}{suffix}", f"{target}{suffix}")
         else:
             with open_file(source) as opened:
                 opened.backup(copy)
-        # The copy is a single file, without a write-ahead log.
+        # Make the copy a single file, without a write-ahead log.
         copy.execute("PRAGMA journal_mode=DELETE")
 
 
 def fold_log(path: Path) -> bool:
     """Move the write-ahead log into the file; return whether the file is complete now.
 
-    It isn't if another program is reading it or the disk is full.
+    That fails while another program reads the file, or if the disk is full.
     """
     log = Path(f"{path}-wal")
     if not log.exists() or not log.stat().st_size:
@@ -89,36 +88,37 @@ def fold_log(path: Path) -> bool:
 
 
 def find_damage(path: Path) -> list[str]:
-    """Return what is wrong with the file or its references, at most 20 sentences; [] when sound.
+    """Return at most 20 problems of the file and its foreign keys, each as a sentence.
 
     Raises `sqlite3.OperationalError` if it can't be read for another reason, such as a full disk.
     """
     try:
         with open_file(path) as opened:
             query = f"PRAGMA integrity_check({MOST_PROBLEMS})"
-            found = [str(row[0]) for row in opened.execute(query) if row[0] != "ok"]
+            problems = [str(row[0]) for row in opened.execute(query) if row[0] != "ok"]
             rows = opened.execute("PRAGMA foreign_key_check").fetchmany(MOST_PROBLEMS)
     except sqlite3.OperationalError:
         raise
     except sqlite3.Error as error:
         return [str(error)]
-    found += [f"row {row[1]} of {row[0]} refers to a row of {row[2]} that is gone" for row in rows]
-    return found[:MOST_PROBLEMS]
+    for table, row, target, _ in rows:
+        problems.append(f"row {row} of {table} refers to a row of {target} that is gone")
+    return problems[:MOST_PROBLEMS]
 
 
 def list_recordings(path: Path) -> list[str]:
-    """Return the ids of the recordings that are whole; raises `sqlite3.Error`."""
+    """Return the ids of the complete recordings. Raises `sqlite3.Error`."""
     with open_file(path) as opened:
-        found = opened.execute("SELECT id FROM recording WHERE state = 'ready' ORDER BY id")
-        return [row[0] for row in found]
+        rows = opened.execute("SELECT id FROM recording WHERE state = 'ready' ORDER BY id")
+        return [row[0] for row in rows]
 
 
 def count_rows(path: Path) -> dict[str, int]:
-    """Return the number of rows of each table by name; raises `sqlite3.Error`."""
+    """Return the number of rows by table. Raises `sqlite3.Error`."""
     with open_file(path) as opened:
         query = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite!_%'"
         names = sorted(row[0] for row in opened.execute(f"{query} ESCAPE '!'"))
-        # Names can't be bound; these come from the database itself, quoted for SQL.
+        # Names can't be bound parameters; these come from the database itself.
         quoted = {name: name.replace('"', '""') for name in names}
         return {
             name: opened.execute(f'SELECT count(*) FROM "{quoted[name]}"').fetchone()[0]  # noqa: S608
@@ -127,7 +127,7 @@ def count_rows(path: Path) -> dict[str, int]:
 
 
 def read_revision(path: Path) -> str | None:
-    """Return the revision of the schema, None if there is none; raises `sqlite3.Error`."""
+    """Return the revision of the schema, or None without one. Raises `sqlite3.Error`."""
     with open_file(path) as opened:
         try:
             row = opened.execute("SELECT version_num FROM alembic_version").fetchone()
@@ -139,16 +139,16 @@ def read_revision(path: Path) -> str | None:
 
 
 def list_columns(path: Path, table: str) -> list[str]:
-    """Return the names of a table's columns, none if it isn't there; raises `sqlite3.Error`."""
+    """Return the columns of a table, or [] if it doesn't exist. Raises `sqlite3.Error`."""
     with open_file(path) as opened:
         return [row[0] for row in opened.execute("SELECT name FROM pragma_table_info(?)", [table])]
 
 
 def is_in_use(path: Path) -> bool:
-    """Return whether any program has the database open, however it was started."""
+    """Return whether any program has the database open."""
     try:
         with open_file(path, wait=0) as opened:
-            # Every program that has a database with a write-ahead log open holds a shared lock.
+            # Every program with an open database in WAL mode holds a shared lock.
             opened.execute("PRAGMA locking_mode=EXCLUSIVE")
             opened.execute("BEGIN EXCLUSIVE")
             opened.execute("ROLLBACK")
@@ -157,39 +157,35 @@ def is_in_use(path: Path) -> bool:
     return False
 
 
-# The folder for large uploads and downloads in transit.
-
-
 def choose_temporary_folder(instance_path: Path) -> str:
-    """Return the folder for temporary files of this process: the system's, or the instance's.
+    """Return the folder for temporary files: the system's, or else the instance folder.
 
-    In a container the instance folder may be the only writable one.
+    In a container, that may be the only writable folder.
     """
     try:
         return tempfile.gettempdir()
     except FileNotFoundError:
         tempfile.tempdir = str(instance_path)
-        # SQLite chooses its own otherwise.
+        # SQLite doesn't use Python's choice.
         os.environ.setdefault("SQLITE_TMPDIR", tempfile.tempdir)
         return tempfile.tempdir
 
 
-# A damaged SQLite file: how it is recognised, and what is said of it wherever it shows.
-
 logger = logging.getLogger("testimonials")
 
-# In the instance folder, for all processes: the number of the damaged file, and what is wrong.
+# A file in the instance folder with the inode of the damaged database and the reason, which tells
+# all processes of the damage.
 MARK = "damaged"
 
 
 def is_damage(error: BaseException) -> bool:
-    """Return whether SQLite, also by way of SQLAlchemy, says that the file is damaged."""
+    """Return whether an error of SQLite or SQLAlchemy means that the file is damaged."""
     code: int = getattr(getattr(error, "orig", error), "sqlite_errorcode", 0)
     return code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
 def is_lost(file: Path | None) -> bool:
-    """Return whether an empty file is not that of a new instance, which has no backups."""
+    """Return whether an empty file has lost its data: a new instance wouldn't have backups."""
     settings = _find_settings()
     return (
         file is not None
@@ -199,13 +195,13 @@ def is_lost(file: Path | None) -> bool:
 
 
 def describe_damage(reason: str, *, is_public: bool = False) -> str:
-    """Return what is wrong, and the advice; no folder is named if it `is_public`."""
+    """Return the reason and the advice, without names of folders if it `is_public`."""
     advice = advise_restore(is_public=is_public)
     return f"The database is damaged: {reason.rstrip('.')}. {advice}"
 
 
 def advise_restore(*, is_public: bool = False) -> str:
-    """Return where the newest backup is, and the one command that restores it."""
+    """Return where the newest backup is, and the command that restores it."""
     settings = _find_settings()
     for place in filter(None, (settings.backup_path, settings.backup_to)):
         with contextlib.suppress(OSError):
@@ -222,40 +218,40 @@ def advise_restore(*, is_public: bool = False) -> str:
 
 
 def note_damage(reason: str) -> None:
-    """Let `read_damage` tell of it in all processes, until there is another file."""
+    """Tell all processes of the damage, until the file is replaced."""
     settings = _find_settings()
     with contextlib.suppress(OSError):
-        (settings.instance_path / MARK).write_text(f"{_number_file(settings)} {reason}")
+        (settings.instance_path / MARK).write_text(f"{_read_inode(settings)} {reason}")
 
 
 def read_damage() -> str | None:
-    """Return what was noted of the file that is there now."""
+    """Return the reason that was noted for the current file."""
     settings = _find_settings()
     with contextlib.suppress(OSError):
-        number, _, reason = (settings.instance_path / MARK).read_text().partition(" ")
-        return reason if number == _number_file(settings) else None
+        inode, _, reason = (settings.instance_path / MARK).read_text().partition(" ")
+        return reason if inode == _read_inode(settings) else None
     return None
 
 
 def look_for_damage() -> None:
-    """Read the whole file, and note and log what is wrong, or that nothing is."""
+    """Check the whole file; note and log damage, or remove an earlier note."""
     settings = _find_settings()
     if settings.database_file is None:
         return
     try:
-        found = find_damage(settings.database_file)
+        problems = find_damage(settings.database_file)
     except sqlite3.OperationalError:
-        # Something else is wrong, and whoever uses the file is told.
+        # The problem is another one, which shows wherever the file is used.
         return
-    if found:
-        note_damage(found[0])
-        logger.error(describe_damage(found[0]))
+    if problems:
+        note_damage(problems[0])
+        logger.error(describe_damage(problems[0]))
     else:
         (settings.instance_path / MARK).unlink(missing_ok=True)
 
 
-def _number_file(settings: Settings) -> str:
-    # A restore puts another file in its place.
+def _read_inode(settings: Settings) -> str:
+    # A restore replaces the file.
     return str(settings.database_file.stat().st_ino) if settings.database_file else ""
 
 
@@ -263,7 +259,7 @@ def _find_settings() -> Settings:
     return current_settings() if has_app_context() else load_settings(makes_instance=False)
 
 
-# What `serve` makes each day, and what it makes before an upgrade.
+# The prefix of the daily backups of `serve`.
 SCHEDULED = "scheduled"
 _NAME = re.compile(r"(scheduled|backup|before-[0-9]{4})-([0-9]{8}T[0-9]{6}Z)\.tar\.gz")
 _TIME = "%Y%m%dT%H%M%SZ"
@@ -280,45 +276,44 @@ class KeptBackup(NamedTuple):
 
 
 def read_time(name: str) -> datetime | None:
-    """Return when a backup was made, as its name says; None if it is no name of a backup."""
-    if (found := _NAME.fullmatch(name)) is None:
+    """Return the time in the name of a backup, or None if it isn't such a name."""
+    if (match := _NAME.fullmatch(name)) is None:
         return None
     try:
-        return datetime.strptime(found[2], _TIME).replace(tzinfo=UTC)
+        return datetime.strptime(match[2], _TIME).replace(tzinfo=UTC)
     except ValueError:
         return None
 
 
 def list_kept(folder: Path) -> list[KeptBackup]:
-    """Return the backups in a folder, newest first; none if there is no such folder."""
-    found = []
-    if folder.is_dir():
-        for path in folder.iterdir():
-            made_at = read_time(path.name)
-            if made_at is not None and path.is_file():
-                found.append(KeptBackup(path.name, path.stat().st_size, made_at))
-    return sort_kept(found)
+    """Return the backups in a folder, newest first, or [] if it doesn't exist."""
+    paths = folder.iterdir() if folder.is_dir() else ()
+    return sort_kept(
+        KeptBackup(path.name, path.stat().st_size, made_at)
+        for path in paths
+        if (made_at := read_time(path.name)) is not None and path.is_file()
+    )
 
 
 def find_kept(file: Path, settings: Settings) -> Path:
-    """Return where a backup is: as `file` says, or of that name in BACKUP_PATH or BACKUP_TO."""
+    """Return the path of a backup, which may be a name in BACKUP_PATH or BACKUP_TO."""
     if not file.exists() and file.name == str(file):
-        for place in filter(None, (settings.backup_path, settings.backup_to)):
-            if (found := Path(place) / file).is_file():
-                return found
+        for folder in filter(None, (settings.backup_path, settings.backup_to)):
+            if (path := Path(folder) / file).is_file():
+                return path
     return file
 
 
-def sort_kept(found: Iterable[KeptBackup]) -> list[KeptBackup]:
-    return sorted(found, key=lambda each: (each.made_at, each.name), reverse=True)
+def sort_kept(backups: Iterable[KeptBackup]) -> list[KeptBackup]:
+    return sorted(backups, key=lambda each: (each.made_at, each.name), reverse=True)
 
 
-def choose_expired(found: Iterable[KeptBackup], settings: Settings) -> list[KeptBackup]:
-    """Return the scheduled backups in BACKUP_TO that nothing asks to keep, oldest first.
+def choose_expired(backups: Iterable[KeptBackup], settings: Settings) -> list[KeptBackup]:
+    """Return the scheduled backups in BACKUP_TO that needn't be kept, oldest first.
 
-    Kept are the newest BACKUP_KEEP, and the newest of each of so many weeks and months.
+    The newest BACKUP_KEEP are kept, and the newest of each week and month as the settings say.
     """
-    scheduled = sort_kept(each for each in found if each.is_scheduled)
+    scheduled = sort_kept(each for each in backups if each.is_scheduled)
     kept = set(scheduled[: settings.backup_keep])
     for form, count in (
         ("%G-%V", settings.backup_keep_weeks),
