@@ -1,4 +1,4 @@
-"""The record of events: their types, who acts and from where, writing, reading and cleaning it."""
+"""The record of events: their types, the actors, and recording them."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -49,20 +49,18 @@ from testimonials.core.extensions import db
 from testimonials.core.http.rate_limits import find_network
 from testimonials.core.late import Declared
 
-# Types of events: each is declared once, in `events` of the package that it is about.
-
-# A sentence with the names of the event's details as %(name)s, or a function that chooses one.
+# A sentence with details of the event as %(name)s, or a function that chooses one.
 Sentence = str | Callable[[Mapping[str, Any]], str]
 
 
 class EventType(str):
-    """What happened: the subject, then what became of it. A name never changes its meaning.
+    """A type of events, declared once, in `events` of its package; its meaning never changes.
 
-    `webhook` is the name that receivers of webhooks know it by; without one it concerns the
-    account's own people alone. Of what `is_counted`, the same by the same actor from the same
-    network within an hour is one event with a count: guessing passwords can't fill the disk, an
-    editor that saves by itself can't fill the page, and an import in many parts is one line.
-    `is_guess`: only the number matters, not when each happened.
+    `webhook` is its name in webhooks; without one, only the account's own people see it. With
+    `is_counted`, the same event by the same actor from the same network within an hour is one event
+    with a count, so that guessing passwords doesn't fill the disk, an editor that saves by itself
+    doesn't fill the page, and an import in many parts is one line. With `is_guess`, only the count
+    matters, not the time of each.
     """
 
     known: ClassVar[Declared["EventType"]] = Declared()
@@ -86,11 +84,6 @@ class EventType(str):
         return type
 
 
-# Who acts in this request or command, and from where.
-#
-# Guards, and doors that sign somebody in, set it (`act_as`); events carry it.
-
-
 class ActorKind(StrEnum):
     PERSON = "person"
     AGENT = "agent"
@@ -102,10 +95,10 @@ class ActorKind(StrEnum):
 
 @dataclass(frozen=True)
 class Actor:
-    """Who acts. The name is, by kind: an account's id, the end of a key, a token's id, or a
-    command."""
+    """Who acts in a request or command; whatever authenticates somebody sets it (`act_as`)."""
 
     kind: ActorKind
+    # An account's id, the end of a key, a token's id or a command.
     name: str | None = None
 
     def __str__(self) -> str:
@@ -117,7 +110,7 @@ def act_as(kind: ActorKind, name: str) -> None:
 
 
 def current_actor() -> Actor:
-    """Return who makes this request or runs this command; in a job, the service itself."""
+    """Return the actor of this request or command, or the service itself in a job."""
     if has_request_context():
         actor: Actor = g.get("actor") or Actor(ActorKind.VISITOR)
         return actor
@@ -127,21 +120,21 @@ def current_actor() -> Actor:
 
 
 def current_network() -> str | None:
-    """Return the network that this request comes from: IPv4 as a /24, IPv6 as a /48."""
+    """Return the network of this request: IPv4 as a /24, IPv6 as a /48."""
     return find_network(request.remote_addr or "", 24, 48) if has_request_context() else None
 
 
-# Those of deleted testimonials of which only the entry is still needed.
+# The rows of deleted testimonials, of which only the entry is still needed.
 IS_ENDED = "before IS NULL AND entry IS NOT NULL AND type <> ''"
 
 
 class Event(Base):
-    """One thing that happened, written in the transaction in which it happened.
+    """Something that happened, written in the same transaction.
 
-    What changed a testimonial has what was there before, and with it the history of that
-    testimonial, which can be undone. What changed many is a row for each of them, and one more for
-    all together, of which people are told. Within an account a later commit has a greater id, so an
-    id serves as a cursor.
+    A change of a testimonial stores the values before it, which make up the history of the
+    testimonial and can be restored. A change of many testimonials is a row for each, and one more
+    for all together, which is the one that people read. Within an account a later commit has a
+    greater id, so ids serve as cursors.
     """
 
     __table_args__ = (
@@ -149,7 +142,7 @@ class Event(Base):
         Index("ix_event_project_id_id", "project_id", "id"),
         Index("ix_event_testimonial_id", "testimonial_id"),
         index_some("ix_event_batch_id", "batch_id IS NOT NULL", "batch_id"),
-        # For the sweep, which looks for what is old each minute.
+        # These are for the sweep, which looks for old rows each minute.
         index_some("ix_event_with_network", "network IS NOT NULL", "id"),
         index_some("ix_event_no_history", "before IS NULL AND entry IS NULL", "id"),
         index_some("ix_event_ended", IS_ENDED, "id"),
@@ -158,74 +151,71 @@ class Event(Base):
     )
 
     id: Mapped[str] = mapped_column(primary_key=True)
-    # The account whose record it is in. None: only in the operator's, as an account's deletion.
+    # The account that the event belongs to. None: only the operator sees it.
     account_id: Mapped[str | None] = child_of("account.id")
-    # No foreign key: the event of a project's deletion outlives the project.
+    # Not a foreign key: the event of a project's deletion outlives the project.
     project_id: Mapped[str | None]
     # Counts up within the project.
     number: Mapped[int | None] = mapped_column(BigInteger)
-    # No foreign key: that it was deleted is told later. What was before goes with it, by a trigger.
+    # Not a foreign key: webhooks report a deletion later. A trigger then empties `before`.
     testimonial_id: Mapped[str | None]
-    # Empty: it concerns nobody but the history, as with samples and what is held as spam.
+    # Empty if it only belongs to the history, as with samples and suspected spam.
     type: Mapped[str] = mapped_column(String(60))
-    # What only changes of testimonials have: what was done, such as `edit`, and together with which
-    # others.
+    # Only for changes of testimonials: what was done, such as `edit`, and the id that all changes
+    # made at once share.
     action: Mapped[str] = mapped_column(nullable=True)
     batch_id: Mapped[str | None]
-    # Who did it (`Actor`): never an address, so that nothing is left of a person who leaves.
+    # The `Actor`, never with an address, so that nothing is left of somebody who leaves.
     actor_kind: Mapped[str] = mapped_column(String(20))
     actor_name: Mapped[str | None]
-    # Who did it in the words of the history, which is the project's own.
+    # The actor as the project's history names it.
     actor: Mapped[str] = mapped_column(String(254), nullable=True)
     # By a link in a mail, without signing in.
     is_by_mail: Mapped[bool] = mapped_column(Boolean, default=False, server_default=false())
-    # A /24 or /48, never the full address; None again after NETWORK_DAYS.
+    # A /24 or /48, never the full address; None after NETWORK_DAYS.
     network: Mapped[str | None]
-    # How often it happened, or how many it changed: repeats within an hour are one event. 0: it is
-    # told as one of many.
+    # How often it happened within an hour, or how many testimonials it changed. 0: another row
+    # stands for this one and others.
     times: Mapped[int] = mapped_column(default=1)
-    # Why, of a closed list.
+    # One of a closed list.
     reason: Mapped[str | None] = mapped_column(String(40))
-    # Column of the testimonial to the value it had; times as milliseconds.
+    # The old values of the testimonial by column; times are milliseconds.
     before: Mapped[dict[str, Any]] = mapped_column(JSON(none_as_null=True), nullable=True)
     undone_at: Mapped[datetime | None] = mapped_column(Timestamp)
-    # Names, addresses and numbers; never a secret or the words of a testimonial.
+    # Names, addresses and numbers; never a secret or a testimonial's text.
     details: Mapped[dict[str, Any]] = mapped_column(JSON)
-    # Its entry in the project's public record, as canonical JSON, and the salt of the hash in it,
-    # which goes with the testimonial by the same trigger. An entry goes with the project.
+    # Its entry in the project's public record, as canonical JSON, and the salt of the hash in it.
+    # The trigger empties the salt too; the entry is deleted with the project.
     entry: Mapped[str | None] = mapped_column(Text)
     salt: Mapped[str | None] = mapped_column(String(32))
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
 
     @property
     def facts(self) -> dict[str, Any]:
-        """Return the details with what has a column: what others are told."""
-        told: dict[str, Any] = {"action": self.action, "testimonial": self.testimonial_id}
-        told["reason"] = self.reason
+        """The details, with those that have their own columns."""
+        facts: dict[str, Any] = {"action": self.action, "testimonial": self.testimonial_id}
+        facts["reason"] = self.reason
         if self.is_of_many:
-            told |= {"batch": self.batch_id, "count": self.times}
-        return self.details | {name: value for name, value in told.items() if value is not None}
+            facts |= {"batch": self.batch_id, "count": self.times}
+        return self.details | {name: value for name, value in facts.items() if value is not None}
 
     @property
     def is_of_many(self) -> bool:
-        """Tell whether it stands for all testimonials that were changed together."""
+        """Whether it stands for all testimonials that were changed together."""
         return self.batch_id is not None and self.testimonial_id is None
 
 
-# What programs are told of: each testimonial, without the rows that stand for many.
+# Programs read the rows of single testimonials, without those that stand for many.
 IS_SINGLE = and_(Event.type != "", or_(Event.batch_id.is_(None), Event.testimonial_id.is_not(None)))
-# What people are told of: one row for what was done together.
+# People read one row for what was changed together.
 IS_TOLD = and_(Event.type != "", Event.times > 0)
-# Of what the history of a testimonial consists.
+# The rows that make up the history of testimonials.
 IS_HISTORY = Event.before.is_not(null())
 
-
-# Recording events: a door records what happened right before it commits.
-
 COUNTED_WITHIN = timedelta(hours=1)
-# After this many networks within the hour, the same events are counted without a network.
+# After events from this many networks within the hour, the same event is counted without a network.
 MOST_NETWORKS = 20
-# By which an event is the same as another.
+# The columns in which equal events agree.
 _SAME = ("account_id", "project_id", "type", "actor_kind", "actor_name")
 _OPTIONAL = ["testimonial_id", "action", "batch_id", "actor", "reason", "before", "undone_at"]
 _OPTIONAL += ["entry", "salt"]
@@ -235,7 +225,7 @@ LOCK_RECORD = Prepared(text("SELECT pg_advisory_xact_lock(7264552, hashtext(:acc
 
 
 class Owned(Protocol):
-    """A project: its id, and the account that it belongs to."""
+    """A project, of which only these ids are needed."""
 
     @property
     def id(self) -> Any: ...
@@ -244,21 +234,21 @@ class Owned(Protocol):
 
 
 class Turn(NamedTuple):
-    """A locked project whose next number was taken when it was looked up, for one event."""
+    """A locked project, with the number of one event that was reserved in the same statement."""
 
     id: str
     account_id: str
     number: int
-    # The greatest id in the account's record then; on PostgreSQL others may have written since.
+    # The greatest id in the account's record at that time; PostgreSQL may have newer ones since.
     newest: str | None
-    # The newest entry of its public record then.
+    # The newest entry of the project's public record.
     entry: str | None
-    # Of the testimonial that it is about.
+    # The time of the testimonial to add.
     time: datetime
 
 
 class Place(NamedTuple):
-    """Where something happened that may concern one project or all of an account."""
+    """A project, or without an `id` all projects of an account."""
 
     account_id: str | None
     id: str | None
@@ -275,25 +265,26 @@ def record(
     entry: Any = None,
     **details: Any,
 ) -> None:
-    """Record what happened to a project, or to an account of which this is the id.
+    """Record an event of a project, or of the account with this id, or (None) of the operator.
 
-    None is the operator's record. The details are JSON values, none of them a secret or the words
-    of a testimonial. Who acts is the caller unless there is an `actor`, who has no network. The
-    caller commits soon. `entry` has that of the project's public record, and its `salt`. Flushes
-    the session first, because nothing else may be locked after the record.
+    The details are JSON values, never secrets or a testimonial's text. By default the actor is who
+    makes the request; another `actor` has no network. `entry` holds the entry of the public record
+    and its `salt`. Flushes the session first, because the record must be the last lock; the caller
+    commits soon.
     """
     place = Place(subject, None) if subject is None or isinstance(subject, str) else subject
-    # What is counted may write no row, and so no numbers.
+    # Counting may write no new row, and so no columns of the project.
     waiting = {} if type.is_counted else _take_waiting(place)
     values = _begin(place, actor) | {"type": str(type)}
-    same = _find_same(values) if type.is_counted else (None, values["network"])
-    earlier, values["network"] = same
-    told = take_changes(place.id, earlier.details if earlier else details)
+    earlier = None
+    if type.is_counted:
+        earlier, values["network"] = _find_same(values)
+    details = take_changes(place.id, earlier.details if earlier else details)
     if earlier is not None:
-        earlier.details = told
+        earlier.details = details
         _count(earlier, 1, is_told=not type.is_guess)
         return
-    values |= {"testimonial_id": testimonial, "action": action, "details": told} | (entry or {})
+    values |= {"testimonial_id": testimonial, "action": action, "details": details} | (entry or {})
     _insert(place, values, [{}], waiting)
 
 
@@ -306,33 +297,33 @@ def record_changes(
     is_of_many: bool = False,
     **values: Any,
 ) -> None:
-    """Record changes of testimonials that were made at once; see `record`.
+    """Record changes of testimonials that were made at once, as `record` does.
 
-    Each row has `testimonial_id`, `type`, `before` and `created_at`; what all have is in `values`,
-    such as `action` and `batch_id`. Those of a type are told as one event if they are several, or
-    with `is_of_many` the rest is, or was, changed by other calls (`name_part`).
+    Each row has `testimonial_id`, `type`, `before` and `created_at`; `values` are common to all,
+    such as `action` and `batch_id`. Several changes of a type get one event for all. With
+    `is_of_many`, further parts of the batch are recorded by other calls (`name_part`).
     """
     waiting = _take_waiting(project)
     common = _begin(project, by) | values
     counts = Counter(str(row["type"]) for row in rows)
     alone = {type for type, count in counts.items() if type and count == 1 and not is_of_many}
     among, batch = {"network": None, "times": 0}, whole_of(values["batch_id"])
-    made = [row if row["type"] in alone else row | among for row in rows]
+    events = [row if row["type"] in alone else row | among for row in rows]
     for name in counts.keys() - alone - {""}:
         summary = {"type": name, "batch_id": batch, "actor": None}
         if (earlier := _find_summary(common | summary, batch != values["batch_id"])) is None:
-            made.append(summary | {"times": counts[name]})
+            events.append(summary | {"times": counts[name]})
         else:
             _count(earlier, counts[name])
-    _insert(project, common, made, waiting)
+    _insert(project, common, events, waiting)
 
 
 def add_history(project: Owned, rows: Sequence[dict[str, Any]]) -> None:
-    """Add changes from elsewhere, with their ids, times and batches; nobody is told of them."""
+    """Add changes of an archive to the history, with their ids, times and batches."""
     if not rows:
         return
-    taken = {"count": len(rows), "of_project": project.id, "of_account": project.account_id}
-    newest, *_ = _take_numbers(()).one(db.session().connection(), taken) or (0,)
+    parameters = {"count": len(rows), "of_project": project.id, "of_account": project.account_id}
+    newest, *_ = _take_numbers(()).one(db.session().connection(), parameters) or (0,)
     values = {"account_id": project.account_id, "project_id": project.id, "type": "", "times": 0}
     values |= {"actor_kind": str(ActorKind.SYSTEM), "details": {}}
     first = newest - len(rows) + 1
@@ -341,15 +332,15 @@ def add_history(project: Owned, rows: Sequence[dict[str, Any]]) -> None:
 
 
 def _begin(place: Owned | Place, actor: Actor | None) -> dict[str, Any]:
-    """Lock the record; return what all rows have that are written now."""
+    """Lock the record; return the values that all its new rows have."""
     network = current_network() if actor is None else None
     actor = actor or current_actor()
     db.session.flush()
     connection = db.session().connection()
     if connection.dialect.name == "postgresql":
-        # One writer of a record at a time, as SQLite has anyway: its ids rise in the order of
-        # commits, so nothing is missed by reading on from one. The project first, whose numbers are
-        # taken: whoever has locked it may wait for the record.
+        # One writer at a time, as with SQLite, makes ids rise in the order of commits, so that
+        # readers who continue from an id miss nothing. The project, whose number is raised, is
+        # locked first: whoever holds it may wait for the record.
         if place.id and not isinstance(place, Turn):
             LOCK_PROJECT.one(connection, {"id": place.id})
         LOCK_RECORD.run(connection, {"account": place.account_id or ""})
@@ -368,26 +359,26 @@ def _insert(
     rows: Sequence[dict[str, Any]],
     waiting: dict[str, Any],
 ) -> None:
-    """Write rows, what is `common` to all of them, and what waited to be written of the project.
+    """Write rows with their `common` values, and the `waiting` columns of the project.
 
     They get the next numbers of the project, and ids greater than all in the record, even if a
     clock was set back.
     """
     connection = db.session().connection()
-    found = None
+    reserved = None
     if isinstance(place, Turn):
         is_alone = connection.dialect.name == "sqlite"
         newest = (place.newest, place.entry) if is_alone else _find_last(place.account_id, place.id)
-        found = place.number, *newest
+        reserved = place.number, *newest
     elif place.id:
-        taken = {"count": len(rows), "of_project": place.id, "of_account": place.account_id}
-        found = _take_numbers(tuple(waiting)).one(connection, taken | waiting)
-    number, last, entry = found or (None, *_find_last(place.account_id))
+        ids = {"count": len(rows), "of_project": place.id, "of_account": place.account_id}
+        reserved = _take_numbers(tuple(waiting)).one(connection, ids | waiting)
+    number, last, entry = reserved or (None, *_find_last(place.account_id))
     first, start = _follow(last), number - len(rows) + 1 if number else None
-    usual = dict.fromkeys(_OPTIONAL) | {"times": 1, "is_by_mail": False, "details": {}}
-    usual |= {"created_at": clock.now()} | common
+    defaults = dict.fromkeys(_OPTIONAL) | {"times": 1, "is_by_mail": False, "details": {}}
+    defaults |= {"created_at": clock.now()} | common
     numbered = [
-        usual | row | {"id": f"{first + at:024x}", "number": start + at if start else None}
+        defaults | row | {"id": f"{first + at:024x}", "number": start + at if start else None}
         for at, row in enumerate(rows)
     ]
     chain(entry, numbered)
@@ -398,17 +389,17 @@ def _insert(
 
 
 def _take_waiting(place: Owned | Place) -> dict[str, Any]:
-    """Return the columns that were set of a project and wait to be written, so that no flush does.
+    """Take the changed columns of a project out of the session, so that no flush writes them.
 
-    `_insert` writes them with its numbers: almost every event raises the feed version or the time
-    of the newest testimonial, and a flush takes a statement more and four times as long.
+    `_insert` writes them with the number: almost every event changes the feed version or the time
+    of the newest testimonial, and a flush would need one more statement and four times as long.
     """
     state: Any = inspect(place, raiseerr=False)
     if state is None or not state.persistent:
         return {}
     note_changes(state)
     waiting = {f"new_{name}": state.dict[name] for name in state.committed_state}
-    # What a flush does with what it has written; what is taken back is read again.
+    # As after a flush: the columns count as written, and a rollback expires them.
     session = db.session()
     state._commit_all(state.dict, session.identity_map)
     session._register_altered([state])
@@ -417,10 +408,7 @@ def _take_waiting(place: Owned | Place) -> dict[str, Any]:
 
 @cache
 def _take_numbers(parameters: Sequence[str]) -> Prepared:
-    """Return the UPDATE that takes a project's next numbers and sets columns; built once for each.
-
-    Nobody else writes to the record now, so the next number and id are known.
-    """
+    """Return the UPDATE that reserves a project's next numbers and sets the given columns."""
     project = Base.metadata.tables["project"]
     return Prepared(
         update(project)
@@ -442,12 +430,12 @@ def find_newest_entry(project_id: Any) -> Select[str | None]:
 
 def _find_last(account_id: str | None, project_id: str | None = None) -> Any:
     """Return the greatest id in a record, and the newest entry of a project."""
-    find = _plan_find_last(account_id is None)
+    find = _prepare_find_last(account_id is None)
     return find.one(db.session().connection(), {"of_account": account_id, "of_project": project_id})
 
 
 @cache
-def _plan_find_last(is_of_operator: bool) -> Prepared:
+def _prepare_find_last(is_of_operator: bool) -> Prepared:
     account: Any = None if is_of_operator else bindparam("of_account")
     return Prepared(select(*_select_last(Event.account_id == account)))
 
@@ -462,7 +450,7 @@ def _follow(last: str | None) -> int:
 
 
 def _count(event: Event, times: int, *, is_told: bool = True) -> None:
-    """Count an event again, under the newest id, so that who reads on from one sees it."""
+    """Raise the count of an event, with a new id so that readers who continue see it."""
     event.times += times
     if is_told:
         event.id = f"{_follow(_find_last(event.account_id)[0]):024x}"
@@ -470,7 +458,7 @@ def _count(event: Event, times: int, *, is_told: bool = True) -> None:
 
 
 def _find_summary(values: dict[str, Any], is_later_part: bool) -> Event | None:
-    """Return the event of the earlier parts of a batch, or of the last hour."""
+    """Return the event for the earlier parts of a batch, or an equal one of the last hour."""
     if EventType.known[values["type"]].is_counted:
         return _find_same(values)[0]
     if not is_later_part:
@@ -480,7 +468,7 @@ def _find_summary(values: dict[str, Any], is_later_part: bool) -> Event | None:
 
 
 def _find_same(values: dict[str, Any]) -> tuple[Event | None, str | None]:
-    """Return the last hour's event with these values, and the network to count it under."""
+    """Return an equal event of the last hour, and the network under which to count it."""
     since, network = clock.now() - COUNTED_WITHIN, values["network"]
     recent = db.session.scalars(
         select(Event)

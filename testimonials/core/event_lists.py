@@ -1,4 +1,4 @@
-"""The record of events as it is read on, listed, cleaned, and told in sentences."""
+"""Listing and deleting events, and describing them as sentences."""
 
 import re
 from collections import defaultdict
@@ -29,9 +29,9 @@ ROWS_AT_ONCE = 500
 def list_events(
     *conditions: ColumnElement[bool], limit: int | None = None, **same: str | None
 ) -> Iterator[Event]:
-    """Yield events, newest first, reading them as they are asked for.
+    """Yield events that people may read, newest first, in batches.
 
-    In `same` are columns and their values, of which empty ones don't count.
+    `same` are values of columns; empty ones are ignored.
     """
     query = select(Event).where(IS_TOLD, is_kept(), *conditions)
     query = query.filter_by(**{name: value for name, value in same.items() if value})
@@ -40,16 +40,16 @@ def list_events(
 
 
 def hide_from_team(event: Event) -> None:
-    """Forget, of an event that was read, from where colleagues work, and the owner's key."""
+    """Hide the network of colleagues and the end of the owner's key in a loaded event."""
     set_committed_value(event, "network", None)
     if event.actor_kind == ActorKind.AGENT:
         set_committed_value(event, "actor_name", None)
 
 
 def read_after(project_id: str, after: str, limit: int) -> Sequence[Row[str, str, str | None]]:
-    """Return id, type and testimonial of what happened in a project after an event, oldest first.
+    """Return the id, type and testimonial of the events after an id, oldest first.
 
-    A later call with the last id goes on from there and misses nothing (`record`).
+    Continuing with the last id misses nothing (`record`).
     """
     query = select(Event.id, Event.type, Event.testimonial_id).where(
         Event.project_id == project_id, Event.id > after, IS_SINGLE
@@ -58,15 +58,15 @@ def read_after(project_id: str, after: str, limit: int) -> Sequence[Row[str, str
 
 
 def is_kept() -> ColumnElement[bool]:
-    """Return the condition for what is told still; a testimonial's history stays with it."""
+    """Return the condition for events within ACTIVITY_DAYS."""
     until = clock.expired_until(current_settings().activity_days)
     return Event.id >= first_identifier(until)
 
 
 def find_types(text: str) -> list[EventType]:
-    return [
-        type for type in EventType.known.whole().values() if text in (type, type.partition(".")[0])
-    ]
+    """Return the types with this name, or about this subject, which names begin with."""
+    types = EventType.known.whole().values()
+    return [type for type in types if text in (type, type.partition(".")[0])]
 
 
 def forget_networks(limit: int) -> int:
@@ -78,32 +78,32 @@ def forget_networks(limit: int) -> int:
 
 
 def delete_old_events(limit: int) -> int:
-    """Delete at most `limit` events that are told no more (`is_kept`); return how many.
+    """Delete at most `limit` events that are too old (`is_kept`); return how many.
 
-    The history of a testimonial stays with it. Of an event with an entry in the public record only
-    that stays, with its project.
+    The history of a testimonial is kept as long as the testimonial. An entry in the public record
+    is kept as long as the project, while the rest of its event is emptied.
     """
     ended = select(Event.id).where(~is_kept(), text(IS_ENDED))
-    nothing = {"type": "", "times": 0, "actor_name": None, "details": {}}
-    db.session.execute(update(Event).where(Event.id.in_(ended.limit(limit))).values(nothing))
+    empty = {"type": "", "times": 0, "actor_name": None, "details": {}}
+    db.session.execute(update(Event).where(Event.id.in_(ended.limit(limit))).values(empty))
     some = select(Event.id).where(~is_kept(), ~IS_HISTORY, Event.entry.is_(None)).limit(limit)
     return delete_rows(Event, Event.id.in_(some))
 
 
-# How many digits of an account's id are shown for a person without an address here.
+# A person whose account was deleted is shown by the last digits of its id.
 SHOWN_OF_ID = 6
 
 DELETED_TOKEN = gettext_noop("A deleted token")
-# The details that are words of ours, not of people: they are translated with the sentence.
+# Details in our own words, which are translated with the sentence.
 OWN_WORDS = ("means", "role", "title")
-# Roles as pages call them.
+# The names of roles on pages.
 ROLES = {
     "owner": gettext_noop("Owner"),
     "admin": gettext_noop("Manages"),
     "moderator": gettext_noop("Decides"),
     "reader": gettext_noop("Reads"),
 }
-# Why one doesn't count, as it reads after a colon.
+# Why a testimonial was set aside, to follow a colon.
 REASONS = {
     "spam": gettext_noop("spam"),
     "abusive": gettext_noop("abusive or unlawful"),
@@ -122,7 +122,7 @@ WORDS = (
     gettext_noop("every other browser"),
 )
 
-# Addresses or names by ids; those of tokens by `token_key`.
+# Addresses and names by id, or by `token_key` for tokens.
 Names = Mapping[str, str]
 
 
@@ -131,19 +131,19 @@ def token_key(token_id: str) -> str:
 
 
 def write_sentence(event: Event, people: Names, projects: Names) -> str:
-    """Return the sentence of an event; `people` has those whom the reader may know."""
+    """Return an event as a sentence; `people` are those whose names the reader may see."""
     return f"{name_actor(event, people)} {write_predicate(event, projects)}"
 
 
 def write_predicate(event: Event, projects: Names) -> str:
-    """Return the sentence without who did it."""
+    """Return an event as a sentence without its actor."""
     details, sentence = _translate_details(event), EventType.known[event.type].sentence
-    words = sentence if isinstance(sentence, str) else sentence(event.facts)
-    parts = [translate(words) % details]
+    message = sentence if isinstance(sentence, str) else sentence(event.facts)
+    parts = [translate(message) % details]
     if (project := projects.get(event.project_id or "")) and "name" not in details:
         parts.append(gettext("in %(project)s", project=project))
     if event.network:
-        # An IPv4 network as people read it: 203.0.113.x.
+        # An IPv4 network is shown as 203.0.113.x.
         parts.append(gettext("from %(network)s", network=event.network.replace(".0/24", ".x")))
     if "browser" in details:
         parts.append(gettext("with %(browser)s", browser=details["browser"]))
@@ -187,28 +187,26 @@ def name_actor(event: Event, people: Names) -> str:
             return translate(name) or gettext("Somebody")
 
 
-# What a browser is called, Firefox on Windows, and a program, curl/8.5.0.
-
 BROWSERS = ("Edg", "OPR", "Firefox", "Chrome", "Safari")
 SYSTEMS = ("Android", "iPhone", "iPad", "Windows", "Mac OS", "Linux")
 NAMES = {"Edg": "Edge", "OPR": "Opera", "Mac OS": "Mac"}
 UNKNOWN = gettext_noop("A browser")
 UNNAMED = gettext_noop("an unnamed program")
-# Its first word and version: nothing in which a mail program would see a link.
+# A program's name and version, without anything that mail programs would turn into a link.
 _PROGRAM = re.compile(r"[A-Za-z][\w+-]{0,39}(?:/\d[\d.]{0,15})?", re.ASCII)
 
 
 def describe_program(user_agent: str) -> str:
-    """Return a label for what calls the API, as it is stored; strangers choose the words."""
+    """Return an English label for a client of the API, such as curl/8.5.0."""
     browser = describe_browser(user_agent)
     if not browser.startswith(UNKNOWN):
         return browser
-    found = _PROGRAM.match(user_agent)
-    return found[0] if found else UNNAMED
+    match = _PROGRAM.match(user_agent)
+    return match[0] if match else UNNAMED
 
 
 def describe_browser(user_agent: str) -> str:
-    """Return a label for a browser, as it is stored: in English."""
+    """Return an English label for a browser, such as Firefox on Windows."""
     browser = next((name for name in BROWSERS if name in user_agent), UNKNOWN)
     system = next((name for name in SYSTEMS if name in user_agent), "")
     words = [NAMES.get(browser, browser), NAMES.get(system, system)]
@@ -217,8 +215,8 @@ def describe_browser(user_agent: str) -> str:
 
 def translate_browser(label: str) -> str:
     """Return a label of `describe_browser` in the current language."""
-    browser, _, system = label.partition(" on ")
-    browser = translate(browser)
+    name, _, system = label.partition(" on ")
+    browser = translate(name)
     return (
         gettext("%(browser)s on %(system)s", browser=browser, system=system) if system else browser
     )

@@ -1,4 +1,4 @@
-"""Requests to hosts that strangers name, and what the DNS says of a host."""
+"""Requests to hosts that strangers name, without SSRF, and DNS lookups."""
 
 import http.client
 import io
@@ -17,17 +17,14 @@ from urllib.parse import urlsplit
 from testimonials.core.faults import FAULTS, refusing
 from testimonials.core.settings.current import current_settings
 
-# Requests to hosts that strangers name: only on the public internet.
-#
-# A name is looked up once, and the connection goes to the address that was checked, even if the
-# name has another one a moment later.
+# A name is looked up once, and the connection uses the address that was checked, even if the name
+# has another one a moment later (DNS rebinding).
 
-# Says whether an address and a port may be connected to.
+# Returns whether connections to an address and a port are allowed.
 Check = Callable[[str, int], bool]
 
-# What is routed on the internet, except for what leads on to other addresses or into a private
-# network: protocol assignments such as Teredo, 6to4, and documentation. Each version of Python
-# takes others of them for private.
+# Global IPv6 addresses are in this range. These networks are excluded explicitly, since versions of
+# Python disagree about them: protocol assignments such as Teredo, 6to4, and documentation.
 IPV6 = ipaddress.IPv6Network("2000::/3")
 SPECIAL = tuple(
     ipaddress.ip_network(each)
@@ -38,22 +35,22 @@ SPECIAL = tuple(
 MAX_ADDRESSES = 4
 LONGEST_HOST = 253
 PORTS = {"http": 80, "https": 443}
-# Of heads, and of what stands between the parts of an answer.
+# The limit of headers, and of anything else around the content.
 MOST_AROUND = 128 * 1024
 
 
 class AddressRefused(Exception):
-    """The host leads to an address that may not be connected to, or to none."""
+    """The host has an address that isn't allowed, or none."""
 
 
 class AnswerBroken(OSError):
-    """What a server answers can't be read as HTTP."""
+    """The server's response isn't valid HTTP."""
 
 
 class _Bounded(io.RawIOBase):
-    """What a server sends, up to a number of bytes, as `http.client` reads it.
+    """A stream for `http.client` with a limit of bytes.
 
-    Of heads that announce another one, and of lines after the content, it would read any number.
+    Otherwise it would read any number of 1xx responses and trailers.
     """
 
     def __init__(self, stream: socket.socket, most_bytes: int) -> None:
@@ -74,12 +71,12 @@ class _Bounded(io.RawIOBase):
 
 
 class UrlRefused(Exception):
-    """It is not a plain http:// or https:// URL."""
+    """The URL isn't a plain http:// or https:// URL."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a server answered: the beginning of its content, and whether that is all of it."""
+    """A server's response, perhaps with only the beginning of its content."""
 
     status: int
     headers: Message
@@ -89,30 +86,30 @@ class Answer:
 
 def is_public(address: str) -> bool:
     """Return whether an address belongs to one host on the public internet."""
-    found = ipaddress.ip_address(address.partition("%")[0])
-    if found.version == 6 and found not in IPV6:
+    ip = ipaddress.ip_address(address.partition("%")[0])
+    if ip.version == 6 and ip not in IPV6:
         return False
-    if any(found in network for network in SPECIAL if network.version == found.version):
+    if any(ip in network for network in SPECIAL if network.version == ip.version):
         return False
-    return found.is_global and not found.is_multicast
+    return ip.is_global and not ip.is_multicast
 
 
 def may_connect() -> Check:
-    """Return which addresses may be connected to, by the setting for webhooks."""
+    """Return the check of addresses that WEBHOOK_ADDRESSES asks for."""
     if current_settings().webhook_addresses == "any":
         return lambda _address, _port: True
     return lambda address, _port: is_public(address)
 
 
-# A name that the DNS can't have.
+# A name that the DNS can't have raises anything.
 @refusing(lambda _fault: UrlRefused())
 def connect(
     host: str, port: int, seconds: float, is_allowed: Check, addresses: Sequence[str] = ()
 ) -> socket.socket:
-    """Return a connection to the first of a host's addresses that accepts one in time.
+    """Connect to the first of a host's addresses that accepts in time.
 
-    They are looked up unless they are known. Raises `AddressRefused` unless all of them are
-    allowed, `UrlRefused` for a name that nobody can have, and `OSError`.
+    The addresses are looked up unless they are given. Raises `AddressRefused` unless all of them
+    are allowed, `UrlRefused` for an impossible name, and `OSError`.
     """
     end = time.monotonic() + seconds
     if not addresses:
@@ -120,29 +117,29 @@ def connect(
         seconds = max(0.001, end - time.monotonic())
     if not all(is_allowed(address, port) for address in addresses):
         raise AddressRefused
-    tried = addresses[:MAX_ADDRESSES]
-    for address in tried[:-1]:
+    *others, last = addresses[:MAX_ADDRESSES]
+    timeout = seconds / (len(others) + 1)
+    for address in others:
         try:
-            return socket.create_connection((address, port), timeout=seconds / len(tried))
+            return socket.create_connection((address, port), timeout=timeout)
         except OSError:
             continue
-    return socket.create_connection((tried[-1], port), timeout=seconds / len(tried))
+    return socket.create_connection((last, port), timeout=timeout)
 
 
 def _find_addresses(host: str, port: int, seconds: float) -> list[str]:
-    """Return a host's addresses; raise `TimeoutError`, since the system's resolver has no limit."""
-    answer: Future[list[str]] = Future()
+    """Return a host's addresses, or raise `TimeoutError`; the system's resolver has no timeout."""
+    result: Future[list[str]] = Future()
 
-    def look() -> None:
+    def look_up() -> None:
         try:
-            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-            answer.set_result(list(dict.fromkeys(str(each[4][0]) for each in found)))
-        # Whatever it is: who waits gets it.
+            entries = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+            result.set_result(list(dict.fromkeys(str(each[4][0]) for each in entries)))
         except Exception as error:
-            answer.set_exception(error)
+            result.set_exception(error)
 
-    threading.Thread(target=look, daemon=True).start()
-    return answer.result(seconds)
+    threading.Thread(target=look_up, daemon=True).start()
+    return result.result(seconds)
 
 
 def ask(
@@ -156,15 +153,18 @@ def ask(
     body: bytes | None = None,
     addresses: Sequence[str] = (),
 ) -> Answer:
-    """Send a request and read at most `most_bytes` of the answer, within `seconds` altogether.
+    """Send a request and read at most `most_bytes` of the response, within `seconds` in total.
 
-    Follows no redirect and uses no proxy. Raises `UrlRefused`, `AddressRefused` and `OSError`.
+    Follows no redirects and uses no proxy. Raises `UrlRefused`, `AddressRefused` and `OSError`.
     """
     end = time.monotonic() + seconds
     host, port, is_secure, path = _read_url(url)
     stream = connect(host, port, seconds, is_allowed, addresses)
     if is_secure:
-        stream = _encrypt(stream, host)
+        # The handshake, which verifies the host, follows below.
+        stream = ssl.create_default_context().wrap_socket(
+            stream, server_hostname=host, do_handshake_on_connect=False
+        )
     remaining = max(0.001, end - time.monotonic())
     stream.settimeout(remaining)
     timer = _cut_after(remaining, stream)
@@ -175,10 +175,10 @@ def ask(
         if isinstance(stream, ssl.SSLSocket):
             stream.do_handshake()
         connection.request(method, path, body=body, headers=dict(headers))
-        sent: Any = _Bounded(stream, most_bytes + MOST_AROUND)
-        with http.client.HTTPResponse(sent, method=method) as answer:
-            answer.begin()
-            return _read(answer, most_bytes)
+        bounded: Any = _Bounded(stream, most_bytes + MOST_AROUND)
+        with http.client.HTTPResponse(bounded, method=method) as response:
+            response.begin()
+            return _read(response, most_bytes)
     except (OSError, http.client.HTTPException, *FAULTS) as fault:
         if time.monotonic() >= end:
             raise TimeoutError from None
@@ -188,13 +188,6 @@ def ask(
         timer.cancel()
         connection.close()
         stream.close()
-
-
-def _encrypt(stream: socket.socket, host: str) -> ssl.SSLSocket:
-    """Return a TLS connection; its handshake, which verifies the host, is still to come."""
-    return ssl.create_default_context().wrap_socket(
-        stream, server_hostname=host, do_handshake_on_connect=False
-    )
 
 
 @refusing(lambda _fault: UrlRefused())
@@ -207,24 +200,24 @@ def _read_url(url: str) -> tuple[str, int, bool, str]:
     if len(host) > LONGEST_HOST:
         raise UrlRefused
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    # HTTP has no way to ask for another.
+    # Other characters aren't allowed in HTTP.
     path.encode("ascii")
     return host, port, parts.scheme == "https", path
 
 
-def _read(answer: http.client.HTTPResponse, most_bytes: int) -> Answer:
+def _read(response: http.client.HTTPResponse, most_bytes: int) -> Answer:
     try:
-        content = answer.read(most_bytes + 1)
-        is_complete = not answer.length and len(content) <= most_bytes
+        content = response.read(most_bytes + 1)
+        is_complete = not response.length and len(content) <= most_bytes
     except http.client.IncompleteRead as error:
         content, is_complete = error.partial, False
     except OSError:
         content, is_complete = b"", False
-    return Answer(answer.status, answer.headers, content[:most_bytes], is_complete)
+    return Answer(response.status, response.headers, content[:most_bytes], is_complete)
 
 
 def _cut_after(seconds: float, connection: socket.socket) -> threading.Timer:
-    # A server that sends a byte now and then would stay within the timeout of each read.
+    # A server that sends a byte now and then never exceeds the timeout of a read.
     timer = threading.Timer(seconds, _cut, [connection])
     timer.daemon = True
     timer.start()
@@ -238,23 +231,21 @@ def _cut(connection: socket.socket) -> None:
         return  # Already closed.
 
 
-# What the DNS says of a name now, from the server that the settings name.
-#
-# The system's own resolver gives neither TXT records nor the difference between "there is none" and
-# "nobody answered", on which it depends whether somebody still has a name.
+# For custom domains we need TXT records, and the difference between "there is none" and "nobody
+# answered". The system's resolver gives neither.
 
 DNS_PORT = 53
-# The seconds that one try of a question may take.
+# The timeout of a single attempt, in seconds.
 SHARE = 2.0
 
 
 class LookupFailed(Exception):
-    """Nobody answered, or not in a way that says anything about the name."""
+    """No name server answered, or only with an error."""
 
 
 @dataclass
 class Records:
-    """What the DNS says of a name: texts, the names that it stands for in turn, and addresses."""
+    """The TXT records of a name, its aliases (CNAME), and its addresses."""
 
     texts: list[str] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
@@ -262,15 +253,15 @@ class Records:
 
 
 def look_up(name: str, kinds: Sequence[str], server: str, end: float) -> Records:
-    """Return the records of `kinds` (A, AAAA, TXT) and the aliases on the way; empty if none.
+    """Return the records of `kinds` (A, AAAA, TXT) and the aliases, if there are any.
 
-    `server` is `host:port`; without one, the system's are asked. Gives up at `end`, a monotonic
-    time. Raises `LookupFailed`.
+    `server` is `host:port`, or "" for those of the system. Gives up at `end`, a monotonic time.
+    Raises `LookupFailed`.
     """
     from dns.exception import DNSException
     from dns.resolver import NXDOMAIN, Resolver
 
-    found = Records()
+    records = Records()
     with refusing(lambda fault: LookupFailed(str(fault) or type(fault).__name__), DNSException):
         resolver = Resolver(configure=not server)
         if server:
@@ -288,10 +279,10 @@ def look_up(name: str, kinds: Sequence[str], server: str, end: float) -> Records
                 continue
             aliases = [each[0].target for each in answer.chaining_result.cnames]
             names = [each.to_text(omit_final_dot=True).lower() for each in aliases]
-            found.names += [each for each in names if each not in found.names]
+            records.names += [each for each in names if each not in records.names]
             for record in answer.rrset or ():
                 if kind == "TXT":
-                    found.texts.append(b"".join(record.strings).decode("ascii", "replace"))
+                    records.texts.append(b"".join(record.strings).decode("ascii", "replace"))
                 else:
-                    found.addresses.append(record.address)
-    return found
+                    records.addresses.append(record.address)
+    return records

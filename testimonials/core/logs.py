@@ -1,4 +1,4 @@
-"""Log lines without secrets, and reports of errors."""
+"""Log lines without secrets, and error reports."""
 
 import json
 import logging
@@ -19,17 +19,15 @@ if TYPE_CHECKING:
     from sentry_sdk.types import Event, Hint
 
 
-# Removing secrets and e-mail addresses from texts for a log or another service.
-#
-# Strangers may have written them, so the patterns must run in linear time: texts are cut first, and
-# the patterns don't backtrack.
+# Strangers write some of the texts to scrub, so the patterns must run in linear time: texts are cut
+# first, and the patterns don't backtrack.
 
 # Longer than any path or line of our own.
 LONGEST = 300
 MAX_LINES = 100
 
 PATTERNS = (
-    # A user and a password in a URL, before what looks like an e-mail address in it.
+    # The user and password of a URL, before they look like an e-mail address.
     (re.compile(r"(?<=://)[^\s/@\"':]*+:[^\s/@\"']*+(?=@)"), "(hidden)"),
     (
         re.compile(
@@ -44,17 +42,17 @@ PATTERNS = (
     (re.compile(r"(?<![\w-])[\w-]{8,}+\.[\w-]{5,8}+\.[\w-]{20,}+"), "(token)"),
     # A JSON Web Token.
     (re.compile(r"(?<![\w-])eyJ[\w-]*+\.[\w-]++\.[\w-]++"), "(token)"),
-    # A session token, or another random one.
+    # A random token, such as that of a session.
     (re.compile(r"(?<![\w-])[\w-]{43}(?![\w-])"), "(token)"),
-    # Characters that move a terminal's cursor or reverse a line.
+    # Characters that control a terminal or reverse the writing direction.
     (re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]"), "\ufffd"),
 )
 
 
 def scrub(text: str, longest: int = LONGEST) -> str:
-    """Return the first `longest` characters of `text`, without addresses, keys, tokens, passwords.
+    """Remove addresses, keys, tokens and passwords from the first `longest` characters of `text`.
 
-    A word that is cut is left out: half a secret would not be recognised.
+    The text is cut at a word, since half a secret wouldn't be recognized.
     """
     if len(text) > longest:
         text = text[:longest]
@@ -66,20 +64,20 @@ def scrub(text: str, longest: int = LONGEST) -> str:
 
 logger = logging.getLogger("testimonials.access")
 
-# View arguments that are secrets; the log shows the placeholder of the rule instead.
+# Secret view arguments; the log shows the rule instead of the path.
 SECRET_ARGUMENTS = frozenset({"token"})
 # Longer than any name or id of ours, shorter than any token.
 LONG_SEGMENT = re.compile(r"[^/]{61,}")
 FIELDS = ("request_id", "method", "path", "status", "milliseconds", "actor", "code")
 # Long enough for our own messages, which end with what to do.
 LONGEST_MESSAGE = 1000
-# A repeated fault is logged once in this many seconds.
+# A repeated error is logged once in this many seconds.
 REPEAT_SECONDS = 60.0
 MAX_FAULTS = 1000
 
 
 class PlainFormatter(logging.Formatter):
-    """One line for a person: time, level, logger, message, then the request's fields."""
+    """Formats a line for people: time, level, logger, message, and the request's fields."""
 
     def format(self, record: logging.LogRecord) -> str:
         extra = " ".join(f"{name}={value}" for name, value in _fields(record).items())
@@ -103,9 +101,9 @@ class JsonFormatter(logging.Formatter):
 
 
 class RepeatFilter(logging.Filter):
-    """Passes a fault on once a minute, with the number of repeats since.
+    """Passes a repeated error once a minute, with the number of repetitions.
 
-    Otherwise an outage of the database would fill the disk with a traceback for each request.
+    Otherwise an outage of the database would fill the disk with the errors of all requests.
     """
 
     def __init__(self) -> None:
@@ -131,7 +129,7 @@ class RepeatFilter(logging.Filter):
 
 
 def _fault_of(record: logging.LogRecord) -> object:
-    """Return what identifies a fault, None for a record that is not one."""
+    """Return a key that identifies an error, or None for other records."""
     if fault := getattr(record, "fault", None):
         return record.name, record.msg, fault
     if not record.exc_info or record.exc_info[1] is None:
@@ -141,18 +139,18 @@ def _fault_of(record: logging.LogRecord) -> object:
 
 
 def _fields(record: logging.LogRecord) -> dict[str, Any]:
-    found = {name: getattr(record, name) for name in FIELDS if hasattr(record, name)}
+    fields = {name: getattr(record, name) for name in FIELDS if hasattr(record, name)}
     for name in ("method", "path"):
-        if name in found:
-            found[name] = scrub(found[name])
-    if "request_id" not in found and has_request_context() and "request_id" in g:
-        found["request_id"] = g.request_id
-    return found
+        if name in fields:
+            fields[name] = scrub(fields[name])
+    if "request_id" not in fields and has_request_context() and "request_id" in g:
+        fields["request_id"] = g.request_id
+    return fields
 
 
 def _message(record: logging.LogRecord) -> str:
     text = record.getMessage()
-    # Mail printed because no server is set keeps its links.
+    # Mail is printed when no server is set, and needs its links.
     if getattr(record, "is_mail", False):
         return text
     return " ".join(scrub(text, LONGEST_MESSAGE).splitlines())
@@ -172,20 +170,20 @@ def set_up_logs(level: str, log_format: str) -> None:
     root.handlers[:] = [handler]
     root.setLevel(logging.WARNING)
     logging.getLogger("testimonials").setLevel(level.upper())
-    # A line for each request that waits for a thread would make a rush worse.
+    # Under load it would log a line for each waiting request.
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)
-    # What goes wrong in a pipeline is raised, too.
+    # It logs errors in pipelines that it also raises.
     logging.getLogger("psycopg").setLevel(logging.ERROR)
-    # The address it listens at, and its end, are logged at every level.
+    # The start and the end are logged at every level.
     logging.getLogger("testimonials.operations.server.serve").setLevel(logging.INFO)
 
 
 def register_access_log(app: Flask) -> None:
-    app.before_request(_note_start)
+    app.before_request(_start_timer)
     app.after_request(_log_request)
 
 
-def _note_start() -> None:
+def _start_timer() -> None:
     g.started = time.perf_counter()
 
 
@@ -206,25 +204,23 @@ def _log_request(response: Response) -> Response:
     return response
 
 
-def log_request(begun: float, **fields: object) -> None:
-    """Log the line of a request that began at this `perf_counter`."""
-    milliseconds = round((time.perf_counter() - begun) * 1000, 1)
+def log_request(started: float, **fields: object) -> None:
+    """Log a request that started at this time of `perf_counter`."""
+    milliseconds = round((time.perf_counter() - started) * 1000, 1)
     logger.info("request", extra=fields | {"milliseconds": milliseconds})
 
 
 def _loggable_path() -> str:
-    """Return the path without tokens, escaped so that it can't break or forge a line."""
+    """Return the path without tokens, escaped so that it can't forge log lines."""
     if request.url_rule and SECRET_ARGUMENTS & request.url_rule.arguments:
         return request.url_rule.rule
     path = quote(request.path[: LONGEST + 1], safe="/:@!$&'()*+,;=~")
-    # A path that no rule matches (a wrong method, a slash too many) may still hold a token.
+    # A path that matches no rule (a wrong method, an extra slash) may still contain a token.
     return path if request.url_rule else LONG_SEGMENT.sub("...", path)
 
 
-# Error reports to a Sentry server, if one is set, without personal data.
-
-
 def init_error_reports(app: Flask, release: str) -> None:
+    """Report errors to Sentry, if it is set, without personal data."""
     if not current_settings(app).sentry_dsn:
         return
     from sentry_sdk import init
@@ -234,12 +230,12 @@ def init_error_reports(app: Flask, release: str) -> None:
         dsn=current_settings(app).sentry_dsn,
         release=release,
         before_send=clean_event,
-        # Local variables may hold secrets or what people typed. The user is left out by default.
+        # Local variables may contain secrets or people's input.
         include_local_variables=False,
         max_request_body_size="never",
         max_breadcrumbs=0,
         server_name="",
-        # Every fault is logged, with its request's id.
+        # Every error is logged, with the id of its request.
         default_integrations=False,
         auto_enabling_integrations=False,
         integrations=[LoggingIntegration(level=None, event_level=logging.ERROR)],
