@@ -233,7 +233,7 @@ class Owned(Protocol):
     def account_id(self) -> Any: ...
 
 
-class Turn(NamedTuple):
+class LockedProject(NamedTuple):
     """A locked project, with the number of one event that was reserved in the same statement."""
 
     id: str
@@ -341,7 +341,7 @@ def _begin(place: Owned | Place, actor: Actor | None) -> dict[str, Any]:
         # One writer at a time, as with SQLite, makes ids rise in the order of commits, so that
         # readers who continue from an id miss nothing. The project, whose number is raised, is
         # locked first: whoever holds it may wait for the record.
-        if place.id and not isinstance(place, Turn):
+        if place.id and not isinstance(place, LockedProject):
             LOCK_PROJECT.one(connection, {"id": place.id})
         LOCK_RECORD.run(connection, {"account": place.account_id or ""})
     return {
@@ -366,7 +366,7 @@ def _insert(
     """
     connection = db.session().connection()
     reserved = None
-    if isinstance(place, Turn):
+    if isinstance(place, LockedProject):
         is_alone = connection.dialect.name == "sqlite"
         newest = (place.newest, place.entry) if is_alone else _find_last(place.account_id, place.id)
         reserved = place.number, *newest

@@ -26,7 +26,7 @@ from testimonials.auth.sessions import SignedIn
 from testimonials.auth.step_up import asks_for_more
 from testimonials.auth.tokens import Caller
 from testimonials.core import clock
-from testimonials.core.audit import Turn
+from testimonials.core.audit import LockedProject
 from testimonials.core.db.identifiers import is_identifier
 from testimonials.core.db.prepared import Prepared
 from testimonials.core.extensions import db
@@ -265,7 +265,7 @@ def find_project(caller: Caller, project_id: str, *, is_locked: bool) -> Project
     return require_found(project)
 
 
-_TAKE_TURN = Prepared(
+_RESERVE_NUMBER = Prepared(
     text(
         """
     UPDATE project SET
@@ -283,7 +283,7 @@ _TAKE_TURN = Prepared(
 )
 
 
-def take_turn(caller: Caller, project_id: str) -> Turn:
+def reserve_number(caller: Caller, project_id: str) -> LockedProject:
     """Find and lock a project that the caller may access, and advance its counters.
 
     Does what `find_project`, `mark_changed`, `next_time` and numbering an event do one by one, in a
@@ -291,9 +291,11 @@ def take_turn(caller: Caller, project_id: str) -> Turn:
     """
     now = clock.to_milliseconds(clock.now())
     values = {**_bind(caller, project_id), "now": now}
-    row = require_found(_TAKE_TURN.one(db.session().connection(), values))
+    row = require_found(_RESERVE_NUMBER.one(db.session().connection(), values))
     number, time, newest, entry = row
-    return Turn(project_id, caller.id, number, newest, entry, clock.from_milliseconds(time))
+    return LockedProject(
+        project_id, caller.id, number, newest, entry, clock.from_milliseconds(time)
+    )
 
 
 def _bind(caller: Caller, project_id: str) -> dict[str, str]:

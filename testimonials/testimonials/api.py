@@ -6,13 +6,13 @@ from typing import Any
 from flask import Response, current_app, request
 
 from testimonials.auth.tokens import Caller, Scope
-from testimonials.core.audit import Turn, record
+from testimonials.core.audit import LockedProject, record
 from testimonials.core.db.cache import LIST_PAGES, VersionedCache
 from testimonials.core.http.answers import Answer, Page, answer_bytes, dump_json, link_to, wrap
 from testimonials.core.http.blueprints import testimonials
 from testimonials.core.http.resource import Operation, ReasonQuerySchema
 from testimonials.core.images.uploads import AVATAR, Image
-from testimonials.projects.access import find_project, find_version, take_turn
+from testimonials.projects.access import find_project, find_version, reserve_number
 from testimonials.projects.changes import Values
 from testimonials.projects.models import Project
 from testimonials.projects.proposals_api import keep_picture
@@ -64,11 +64,11 @@ _TESTIMONIAL_LIST = TestimonialListSchema()
 
 def _find_project(
     operation: Operation, caller: Caller, project_id: str, sent: Any, is_locked: bool
-) -> Project | Turn:
+) -> Project | LockedProject:
     """Return the project, or just its turn where a testimonial is certain to be added."""
     is_adding = operation.view is create_testimonial and is_locked and not caller.drafts_only
     if is_adding and "externalId" not in sent:
-        return take_turn(caller, project_id)
+        return reserve_number(caller, project_id)
     return find_project(caller, project_id, is_locked=is_locked)
 
 

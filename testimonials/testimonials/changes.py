@@ -11,7 +11,7 @@ from sqlalchemy import delete, exists, func, or_, select
 from testimonials.auth.email_addresses import Email
 from testimonials.auth.tokens import Caller, Scope
 from testimonials.core import clock
-from testimonials.core.audit import Turn
+from testimonials.core.audit import LockedProject
 from testimonials.core.db.prepared import in_one_trip
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import NotFound, ServiceError
@@ -77,14 +77,15 @@ from testimonials.testimonials.undo import make_undo_token
     done="Testimonial created",
 )
 def add_testimonial(
-    project: Project | Turn, _target: str | None, values: Values, actor: str
+    project: Project | LockedProject, _target: str | None, values: Values, actor: str
 ) -> Outcome:
     """Add a testimonial; one that is there under its writer's own id is returned as it is."""
     name = values.get("external_id")
     if name and isinstance(project, Project):
         for row in find_by_external_ids(project, [name]).values():
             return Outcome({"testimonialId": row.id}, row)
-    with in_one_trip(db.session().connection()) if isinstance(project, Turn) else nullcontext():
+    is_fast = isinstance(project, LockedProject)
+    with in_one_trip(db.session().connection()) if is_fast else nullcontext():
         row = add_approved_testimonial(project, values)
         record_additions(project, [row], actor)
     return Outcome({"testimonialId": row.id}, row)

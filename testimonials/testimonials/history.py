@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, select, update
 from sqlalchemy.orm.attributes import set_committed_value
 
 from testimonials.core import clock
-from testimonials.core.audit import IS_HISTORY, Actor, Event, Turn, record_changes
+from testimonials.core.audit import IS_HISTORY, Actor, Event, LockedProject, record_changes
 from testimonials.core.db.identifiers import name_part, new_identifier
 from testimonials.core.db.transactions import delete_rows, in_batches
 from testimonials.core.extensions import db
@@ -72,7 +72,9 @@ def change_all(
     return part.id, len(changes)
 
 
-def record_additions(project: Project | Turn, rows: Sequence[Testimonial], actor: str) -> None:
+def record_additions(
+    project: Project | LockedProject, rows: Sequence[Testimonial], actor: str
+) -> None:
     """Record testimonials that were just added to the project, as one batch."""
     digests = find_digests(rows)
     entries = [

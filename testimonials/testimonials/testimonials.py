@@ -11,7 +11,7 @@ from testimonials.auth.emails import summarizing
 from testimonials.auth.events import KEY_ISSUED
 from testimonials.auth.models import Account
 from testimonials.core import clock
-from testimonials.core.audit import IS_HISTORY, Event, Turn
+from testimonials.core.audit import IS_HISTORY, Event, LockedProject
 from testimonials.core.db.engine import insert_values
 from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.db.transactions import delete_rows
@@ -33,12 +33,14 @@ from testimonials.testimonials.samples import write_samples
 LARGEST_OFFSET = 2**62
 
 
-def add_approved_testimonial(project: Project | Turn, columns: dict[str, Any]) -> Testimonial:
+def add_approved_testimonial(
+    project: Project | LockedProject, columns: dict[str, Any]
+) -> Testimonial:
     """Add a testimonial that shows at once; `project` is locked. It is not in the session.
 
     See spec, "POST /v1/projects/:id/testimonials".
     """
-    if isinstance(project, Turn):
+    if isinstance(project, LockedProject):
         time = project.time
     else:
         mark_changed(project)
@@ -66,7 +68,9 @@ def write_added(project: Project, rows: Sequence[Testimonial], actor: str) -> No
         record_additions(project, rows, actor)
 
 
-def _approve(project: Project | Turn, columns: dict[str, Any], time: datetime) -> dict[str, Any]:
+def _approve(
+    project: Project | LockedProject, columns: dict[str, Any], time: datetime
+) -> dict[str, Any]:
     times = {"submitted_at": time, "created_at": time, "updated_at": time}
     company = columns.get("author_company") or None
     approved = {"status": "approved", "source": "manual", "author_company": company}

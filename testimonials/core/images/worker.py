@@ -67,7 +67,7 @@ class Decoder:
     def __init__(self) -> None:
         self._requests: socket.socket | None = None
         self._process = 0
-        self._turn = threading.Lock()
+        self._lock = threading.Lock()
         self._places = threading.BoundedSemaphore(2)
 
     def start(self, threads: int) -> None:
@@ -93,7 +93,7 @@ class Decoder:
         With `waits`, it waits however many pictures are waiting already.
         """
         message = json.dumps([work.__module__, work.__name__, values]).encode()
-        with self._turn if waits else self._take_turn():
+        with self._lock if waits else self._acquire():
             try:
                 with self._open(message) as connection:
                     answer = _exchange(connection, file)
@@ -109,11 +109,11 @@ class Decoder:
         return json.loads(head), content
 
     @contextlib.contextmanager
-    def _take_turn(self) -> Iterator[None]:
+    def _acquire(self) -> Iterator[None]:
         if not self._places.acquire(blocking=False):
             raise DecoderBusy
         try:
-            with self._turn:
+            with self._lock:
                 yield
         finally:
             self._places.release()
