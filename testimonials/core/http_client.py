@@ -161,10 +161,7 @@ def ask(
     host, port, is_secure, path = _read_url(url)
     stream = connect(host, port, seconds, is_allowed, addresses)
     if is_secure:
-        # The handshake, which verifies the host, follows below.
-        stream = ssl.create_default_context().wrap_socket(
-            stream, server_hostname=host, do_handshake_on_connect=False
-        )
+        stream = _encrypt(stream, host)
     remaining = max(0.001, end - time.monotonic())
     stream.settimeout(remaining)
     timer = _cut_after(remaining, stream)
@@ -188,6 +185,13 @@ def ask(
         timer.cancel()
         connection.close()
         stream.close()
+
+
+def _encrypt(stream: socket.socket, host: str) -> ssl.SSLSocket:
+    """Return a TLS connection whose handshake, which verifies the host, is still to come."""
+    return ssl.create_default_context().wrap_socket(
+        stream, server_hostname=host, do_handshake_on_connect=False
+    )
 
 
 @refusing(lambda _fault: UrlRefused())
