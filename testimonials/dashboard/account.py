@@ -1,4 +1,4 @@
-"""The account as one list of rows, and the page of one form behind each."""
+"""The pages of the account."""
 
 import io
 import json
@@ -63,7 +63,7 @@ from testimonials.transfer.privacy import describe_person
 ACCOUNT = "dashboard.account.show_account"
 DATA = "dashboard.account.show_data"
 SIGNING_IN = "dashboard.account.show_security"
-# Of how many projects the pages say when they send mail.
+# Projects on the page about mail.
 LISTED = 20
 
 overview = AccountPage(account, "/dashboard/account", "account/account.html")
@@ -71,38 +71,39 @@ overview = AccountPage(account, "/dashboard/account", "account/account.html")
 
 @overview.show
 def show_account(owner: SignedIn) -> Values:
-    told, found = _list_told(owner), describe_security(owner)
-    return found | {
-        "language": find_language(found["account"].language or ""),
+    security = describe_security(owner)
+    return security | {
+        "language": find_language(security["account"].language or ""),
         "devices": len(list_sessions(owner.account_id)),
-        "mail": _describe_mail(told),
+        "mail": _describe_mail(_list_modes(owner)),
         "people": len(list_colleagues(owner.account_id)) + 1,
-        "limit": describe_plan(found["account"]),
+        "limit": describe_plan(security["account"]),
         "recordings": find_account_share(owner.account_id),
     }
 
 
-def _list_told(owner: SignedIn) -> list[tuple[Project, str]]:
-    """Return the newest projects of which the person may get mail, each with when they do."""
+def _list_modes(owner: SignedIn) -> list[tuple[Project, str]]:
+    """Return the newest projects about which the person may get mail, with when they do."""
     newest = search_shared(owner.account_id, "", 0, LISTED + 1)
     shared = list_memberships(owner.account_id, newest)
     modes = find_modes(owner.account_id, newest)
-    # Readers get no mail of what is to be decided.
-    is_told = {
-        each.id: each.id not in shared or shared[each.id].role != Role.READER for each in newest
-    }
-    return [(each, modes[each.id]) for each in newest if is_told[each.id]]
+    # Readers get no mail, since they decide nothing.
+    return [
+        (project, modes[project.id])
+        for project in newest
+        if project.id not in shared or shared[project.id].role != Role.READER
+    ]
 
 
-def _describe_mail(told: list[tuple[Project, str]]) -> str:
-    modes = {mode for _project, mode in told}
+def _describe_mail(listed: list[tuple[Project, str]]) -> str:
+    modes = {mode for _project, mode in listed}
     if len(modes) != 1:
         return _("Set for each project") if modes else ""
     name = describe_modes()[modes.pop()][0]
-    if len(told) > LISTED:
+    if len(listed) > LISTED:
         return name
     return ngettext(
-        "%(mode)s, for %(num)s project", "%(mode)s, for %(num)s projects", len(told), mode=name
+        "%(mode)s, for %(num)s project", "%(mode)s, for %(num)s projects", len(listed), mode=name
     )
 
 
@@ -111,11 +112,9 @@ mail = AccountPage(account, "/dashboard/account/mail", "account/mail.html")
 
 @mail.show
 def show_mail(owner: SignedIn) -> Values:
-    told = _list_told(owner)
-    return {"told": told[:LISTED], "has_more": len(told) > LISTED, "modes": describe_modes()}
+    listed = _list_modes(owner)
+    return {"listed": listed[:LISTED], "has_more": len(listed) > LISTED, "modes": describe_modes()}
 
-
-# Name and address.
 
 name = AccountPage(account, "/dashboard/account/name", "account/name.html")
 
@@ -146,7 +145,7 @@ def show_email(owner: SignedIn) -> Values:
     prepare=lambda owner, email: limiter.count(LINK_PER_EMAIL, hash_secret(email)),
 )
 def ask_for_email_change(owner: SignedIn, email: str, **rest: Any) -> Done:
-    """Mail a link to the new address; opening it changes the account."""
+    """Mail a link to the new address, which changes the account when opened."""
     if email == owner.email:
         raise ValidationFailed.of({"email": [_("This is your address already.")]})
     send_email_change_mail(email, owner.email, make_change_link(lock_owner(owner), email))
@@ -154,8 +153,6 @@ def ask_for_email_change(owner: SignedIn, email: str, **rest: Any) -> Done:
     text = _("Open the link in the mail to %(email)s to use it.", email=email)
     return Done(text, url_for(".show_account"))
 
-
-# Language.
 
 language = AccountPage(account, "/dashboard/account/language", "account/language.html")
 
@@ -170,35 +167,31 @@ def show_language(owner: SignedIn) -> Values:
 
 @language.save({"language": Text(35, load_default="")})
 def change_language(owner: SignedIn, language: str) -> Done:
-    """Keep the language of the person's pages; none means the browser's."""
+    """Set the language of the person's pages; none means the browser's."""
     chosen = find_language(language)
     lock_owner(owner).language = chosen.code if chosen else None
     use_language(chosen.code if chosen else None)
     return Done(gettext("Saved"))
 
 
-# The account's one key.
-
 key = AccountPage(account, "/dashboard/account/key", "account/key.html")
 
 
 @key.show
 def show_key(owner: SignedIn) -> Values:
-    found = accounts.get_account(owner.account_id)
-    return {"account": found, "key_since": clock.day(found.key_created_at), "new_key": None}
+    row = accounts.get_account(owner.account_id)
+    return {"account": row, "key_since": clock.day(row.key_created_at), "new_key": None}
 
 
 @key.save(step_up="replace your API key")
 def replace_key_here(owner: SignedIn) -> Done:
-    changed = lock_owner(owner)
-    became = events.KEY_REPLACED if changed.has_key else events.KEY_ISSUED
-    new_key = accounts.replace_key(changed)
+    row = lock_owner(owner)
+    event = events.KEY_REPLACED if row.has_key else events.KEY_ISSUED
+    new_key = accounts.replace_key(row)
     send_security_mail(owner.email, "The API key of your account was replaced.")
-    record(became, owner.account_id)
+    record(event, owner.account_id)
     return Done(page=key, shown={"new_key": new_key})
 
-
-# What the account holds, and taking all of it along.
 
 projects = AccountPage(account, "/dashboard/account/projects", "account/projects.html")
 
@@ -219,7 +212,7 @@ def show_data(owner: SignedIn) -> Values:
     return {}
 
 
-# These change nothing but are POST, so that other websites can't make a browser start one.
+# POST although nothing changes, so that other websites can't start one.
 @account.post("/dashboard/account/export")
 @require_session
 @require_proof("download all of your data", DATA, is_download=True)
@@ -236,7 +229,7 @@ def export_everything(owner: SignedIn) -> ResponseReturnValue:
 @require_session
 @require_proof("download all of your data", DATA, is_download=True)
 def export_person(owner: SignedIn) -> ResponseReturnValue:
-    """Send what is stored about the account's address, also in projects of others."""
+    """Send what is stored about the account's address, in projects of others too."""
     with reading_snapshot():
         text = json.dumps(describe_person(owner.email), ensure_ascii=False, indent=1)
     with write():
@@ -244,8 +237,6 @@ def export_person(owner: SignedIn) -> ResponseReturnValue:
     file = io.BytesIO(text.encode())
     return send_download(file, "testimonials-person", "json", "application/json")
 
-
-# Leaving.
 
 leaving = AccountPage(account, "/dashboard/account/delete", "account/delete.html")
 
@@ -271,9 +262,9 @@ def delete_here(owner: SignedIn, confirm: str) -> Done:
 
 
 def _empty(owner: SignedIn) -> None:
-    """Remove the account's testimonials in parts, the last of which is under way.
+    """Remove the account's testimonials in batches; the last is left to the caller to commit.
 
-    Its projects are hidden first: if this is cut short, nobody sees half of one.
+    The projects are hidden first, so that nobody sees half of one.
     """
     lock_owner(owner)
     is_own = Project.account_id == owner.account_id
@@ -283,7 +274,7 @@ def _empty(owner: SignedIn) -> None:
         lock_owner(owner)
 
 
-# Linking one's account with the company's, and confirming with it who one is.
+# Linking the company account, and proving one's identity with it.
 
 
 @account.post("/dashboard/account/company/link")
@@ -291,7 +282,7 @@ def _empty(owner: SignedIn) -> None:
 @require_session
 @require_proof("link your company account", SIGNING_IN, changes_ways_in=True)
 def link_company(owner: SignedIn) -> ResponseReturnValue:
-    """Send the browser to the company's sign-in; who comes back is linked."""
+    """Redirect to the company's sign-in, after which the accounts are linked."""
     return leave(AttemptPurpose.LINK, owner, target=url_for(SIGNING_IN))
 
 
@@ -299,7 +290,7 @@ def link_company(owner: SignedIn) -> ResponseReturnValue:
 @limiter.per_address(COMPANY_PER_ADDRESS)
 @require_session
 def prove_by_company(owner: SignedIn) -> ResponseReturnValue:
-    """Send the browser to the company's sign-in, which asks again, and then on with the draft."""
+    """Redirect to the company's sign-in for a proof, and from there on with the draft."""
     sent = GoOnForm().read().values
     target = sent["next"] or url_for(SIGNING_IN)
     return leave(AttemptPurpose.PROVE, owner, target=target, draft=sent["draft"])
@@ -312,7 +303,7 @@ class MailedProofForm(FormSchema):
 @account.get("/dashboard/account/company/mailed")
 @require_session
 def show_mailed_proof(owner: SignedIn) -> ResponseReturnValue:
-    """Ask who opened the link of a mail to press a button, since mail scanners open links too."""
+    """Show a button behind the link in a mail, since mail scanners open links too."""
     token = request.args.get("proof", "")
     if not token:
         return redirect(url_for(SIGNING_IN), 303)

@@ -1,4 +1,4 @@
-"""What happened to an account or in one of its projects, as people search and read it."""
+"""The activity pages of accounts and projects."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -26,10 +26,10 @@ from testimonials.testimonials.testimonials import find_authors
 from testimonials.transfer.tables.export import find_names
 
 PAGE_SIZE = 50
-# Words are searched for in the sentences, not by a query; one request reads at most this many
-# events, and links to the rest.
-MOST_SEARCHED = 5000
-MOST_WORDS = 200
+# Words are searched in the sentences, not by a query: a request reads at most so many events, and
+# links to the rest.
+MAX_SEARCHED = 5000
+MAX_SEARCH = 200
 OTHERS = {
     ActorKind.AGENT: gettext_noop("Agents, by API key"),
     ActorKind.TOKEN: gettext_noop("Access tokens"),
@@ -37,7 +37,7 @@ OTHERS = {
     ActorKind.SYSTEM: gettext_noop("The service itself"),
     ActorKind.VISITOR: gettext_noop("Somebody not signed in"),
 }
-# Who acts, as an address may ask.
+# Groups of actors in `?who=`.
 KINDS = {
     "people": (ActorKind.PERSON, ActorKind.VISITOR, ActorKind.OPERATOR),
     "agents": (ActorKind.AGENT, ActorKind.TOKEN),
@@ -49,7 +49,7 @@ KIND_LABELS = {
     "agents": gettext_noop("Agents"),
     "rules": gettext_noop("Rules"),
 }
-# The subjects that the filter offers as one.
+# The filter's groups of subjects.
 GROUPS = {
     gettext_noop("Sign-ins"): ("session", "company", "passkey", "app", "code", "codes", "sign_in"),
     gettext_noop("Account"): ("account", "password", "address", "key", "plan"),
@@ -66,7 +66,7 @@ GROUPS = {
 @dataclass(frozen=True)
 class Search:
     account_id: str
-    # Only what happened in this one; empty for all.
+    # Empty for all.
     project_id: str = ""
     q: str = ""
     type: str = ""
@@ -108,14 +108,14 @@ class Search:
 
 
 def read_search(account_id: str, values: Mapping[str, str], project_id: str = "") -> Search:
-    """Return the search in a URL's parameters, ignoring invalid ones."""
+    """Return the search in a query string, ignoring invalid values."""
     kind, _, name = values.get("who", "").partition(".")
     is_one = kind in (ActorKind.PERSON, ActorKind.TOKEN) and is_identifier(name)
     before = values.get("before", "")
     return Search(
         account_id,
         project_id,
-        q=values.get("q", "").strip()[:MOST_WORDS],
+        q=values.get("q", "").strip()[:MAX_SEARCH],
         type=values.get("type", "") if values.get("type") in GROUPS else "",
         who=f"{kind}.{name}" if is_one else kind if kind in OTHERS or kind in KINDS else "",
         before=before if is_identifier(before) else "",
@@ -126,15 +126,15 @@ def describe_activity(search: Search) -> dict[str, Any]:
     people, projects = find_names(search.account_id, search.project_id)
     rows: list[dict[str, Any]] = []
     last = older_url = None
-    most = MOST_SEARCHED if search.q else PAGE_SIZE
-    for count, event in enumerate(list(search.find(most + 1))):
-        if len(rows) == PAGE_SIZE or count == most:
+    limit = MAX_SEARCHED if search.q else PAGE_SIZE
+    for count, event in enumerate(list(search.find(limit + 1))):
+        if len(rows) == PAGE_SIZE or count == limit:
             older_url = search.address(last)
             break
         row, last = _describe(event, people, projects), event.id
         if search.matches(f"{row['who']} {row['what']}"):
             rows.append(row)
-    # Of a project, what they link to; an account's own page leads to none.
+    # Only a project's page links to testimonials.
     about = {row["about"] for row in rows if row["about"] and search.project_id}
     return {
         "events": rows,
@@ -150,7 +150,7 @@ def describe_activity(search: Search) -> dict[str, Any]:
 
 
 def describe_newest(search: Search) -> dict[str, Any] | None:
-    """Return the newest event that the search finds, None without any."""
+    """Return the newest event that matches, or None."""
     people, projects = find_names(search.account_id, search.project_id)
     return next((_describe(event, people, projects) for event in search.find(1)), None)
 
@@ -160,15 +160,13 @@ def _describe(event: Event, people: Names, projects: Names) -> dict[str, Any]:
     about = event.testimonial_id or ""
     changes = event.details.get(CHANGED, ())
     row = {"who": who, "what": what, "time": event.created_at, "about": about}
-    return row | {"changes": [_write_change(each) for each in changes]}
+    return row | {"changes": list(map(_write_change, changes))}
 
 
 def _write_change(change: Mapping[str, Any]) -> str:
     if "after" not in change:
         return str(change["field"])
-    before, after = (
-        "–" if each is None else str(each) for each in (change["before"], change["after"])
-    )
+    before, after = ("–" if change[name] is None else change[name] for name in ("before", "after"))
     return f"{change['field']}: {before} → {after}"
 
 
@@ -178,7 +176,7 @@ def _list_actors(search: Search, people: Names) -> dict[str, str]:
         key if "." in key else f"{ActorKind.PERSON}.{key}": name for key, name in people.items()
     }
     actors |= {kind: translate(name) for kind, name in OTHERS.items()}
-    # A bookmarked URL may name somebody who has left, or a deleted token.
+    # A bookmarked URL may name a former colleague or a deleted token.
     return {search.who: translate(GONE)} | actors if search.who else actors
 
 

@@ -1,4 +1,4 @@
-"""The page that puts a widget on a site: three steps, or lines to copy for who writes code."""
+"""The page with instructions for adding a widget to a website."""
 
 from typing import Any
 
@@ -48,7 +48,7 @@ steps_page = ProjectPage(widget_pages, "widget/add-to-site", "widget/add_to_site
 
 @steps_page.show
 def show_steps(access: Access) -> Values:
-    """Show the steps of the widget that ``?widget=`` names, by default of the project's own."""
+    """Show the steps for the widget in ``?widget=``, by default the project's own."""
     project, name = access.project, request.args.get("widget", "")
     find_widget(project, name)
     selection = Selection(widget=name)
@@ -56,7 +56,7 @@ def show_steps(access: Access) -> Values:
         "widget": name,
         "sites": SITES,
         "made_with": find_made_with(project),
-        "steps": [(each, _write_steps(steps)) for each, steps in STEPS.items()],
+        "steps": [(site, _write_steps(steps)) for site, steps in STEPS.items()],
         "languages": LANGUAGES,
         "codes": _write_codes(project, selection),
         "places": _describe_places(project, selection),
@@ -68,7 +68,6 @@ def show_steps(access: Access) -> Values:
 
 @steps_page.save({"made_with": Choice(*KINDS, required=True)}, at="/made-with")
 def keep_made_with(access: Access, made_with: str) -> Done:
-    """Remember what the site is made with, for the next time."""
     project = access.project
     project.dashboard_config = project.dashboard_config | {MADE_WITH: made_with}
     record(PROJECT_CHANGED, project)
@@ -76,7 +75,6 @@ def keep_made_with(access: Access, made_with: str) -> Done:
 
 
 def _count_mail(access: Access, email: str) -> None:
-    """Count a mail to this address, before anything is locked."""
     find_widget(access.project, request.args.get("widget", ""))
     limiter.count(MAILS_PER_ACCOUNT, access.user.account_id)
     limiter.count(MAILS_PER_EMAIL, hash_secret(email))
@@ -94,7 +92,7 @@ def mail_steps(access: Access, email: str, prepared: None) -> Done:
 @widget_pages.get("/dashboard/projects/<project_id>/widget/add-to-site/seen")
 @require_role(Role.ADMIN)
 def get_sighting(access: Access) -> ResponseReturnValue:
-    """Tell the script that waits for it where the widget was seen."""
+    """Return where the widget was seen, for the script that polls it."""
     return jsonify(describe_sighting(access.project))
 
 
@@ -103,11 +101,10 @@ def _here() -> str:
 
 
 def describe_sighting(project: Project) -> dict[str, Any] | None:
-    """Return where and when the widget was last seen, None if nowhere."""
-    found = find_newest_sighting(project.id)
-    if found is None:
+    """Return where and when the widget was last seen, or None."""
+    if (sighting := find_newest_sighting(project.id)) is None:
         return None
-    origin, time = found
+    origin, time = sighting
     label = describe_age(time)
     is_date = label[0].isdigit() and not label.endswith("ago")
     label = _("on %(day)s", day=label) if is_date else label.lower()
@@ -134,13 +131,13 @@ def _write_codes(project: Project, selection: Selection) -> dict[str, Markup]:
         "fragment": add_query(urls.fragment_url(project.id), selection.query),
     }
     return {
-        each: highlight(render_template(f"dashboard/widget/embed/{each}.txt", code=code))
-        for each in LANGUAGES
+        name: highlight(render_template(f"dashboard/widget/embed/{name}.txt", code=code))
+        for name in LANGUAGES
     }
 
 
 def _describe_places(project: Project, selection: Selection) -> dict[str, str]:
-    """Return what places get that take no script."""
+    """Return the code for places that allow no script."""
     values = {"project": project.id} | selection.query
     shape = find_settings(project, selection.widget).design["shape"]
     height = embed.frame_height(selection.with_shape(shape))
@@ -164,20 +161,20 @@ def _describe_places(project: Project, selection: Selection) -> dict[str, str]:
 def _write_element(project: Project, selection: Selection) -> str:
     """Return the element of the package in packages/testimonials-widget."""
     source = urls.script_url(query=embed.script_query(project, selection))
-    attributes = {"project": project.id, "src": source} | selection.query
+    values = {"project": project.id, "src": source} | selection.query
     if height := embed.reserve_space(project, selection):
-        attributes["style"] = f"display:block;min-height:{height};--tm-reserve:{height}"
-    written = Markup(" ").join(
-        Markup('{}="{}"').format(name, value) for name, value in attributes.items()
+        values["style"] = f"display:block;min-height:{height};--tm-reserve:{height}"
+    attributes = Markup(" ").join(
+        Markup('{}="{}"').format(name, value) for name, value in values.items()
     )
     link = Markup('<a href="{}">Read our testimonials</a>').format(urls.widget_page_url(project.id))
-    return f"<testimonials-widget {written}>{link}</testimonials-widget>"
+    return f"<testimonials-widget {attributes}>{link}</testimonials-widget>"
 
 
 def _describe_lines(project: Project, selection: Selection) -> dict[str, str]:
-    """Return the lines that a website's Content-Security-Policy needs, and the pinned script.
+    """Return the lines for a website's Content-Security-Policy, and the pinned script.
 
-    The rule is for its style sheet, if the policy forbids style attributes.
+    The rule is for a style sheet, if the policy forbids style attributes.
     """
     names = ("script-src", "connect-src", "img-src")
     height = embed.reserve_space(project, selection)

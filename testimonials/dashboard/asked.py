@@ -1,7 +1,7 @@
-"""Who was asked by mail, and what came of it: the list, one person, the list as a file."""
+"""The list of requests by mail: the page, correcting an address, the list as a file."""
 
 import io
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
@@ -42,13 +42,11 @@ LABELS = {
     "printed": gettext_noop("Not mailed"),
     "unsubscribed": gettext_noop("Said no, won’t be asked again"),
 }
-# How far each state is: sent, opened, wrote. Where it ended otherwise, there are no bars.
+# Bars of the states on the way: sent, opened, wrote.
 BARS = {"waiting": 0, "sent": 1, "opened": 2, "started": 2, "answered": 3}
 
 
 class AskedQuery(FormSchema):
-    """Which of them the list shows."""
-
     state = Choice(*REQUEST_STATES)
     page = QueryCount(1, load_default=1)
 
@@ -61,8 +59,9 @@ correct_page = ProjectPage(collect, "collect/asked/<asked_id>", "collect/correct
 def show_asked(access: Access) -> Values:
     query = AskedQuery().read(request.args).values
     state = query.get("state")
-    wanted = min(query.get("page") or 1, 10**6)
-    people, page, counts = requests.list_asked(access.project, state, wanted)
+    people, page, counts = requests.list_asked(
+        access.project, state, min(query.get("page") or 1, 10**6)
+    )
     return {
         "counts": counts,
         "states": [
@@ -71,14 +70,14 @@ def show_asked(access: Access) -> Values:
             if counts[name] or name in ("all", state)
         ],
         "state": state or "all",
-        "asked": [describe_person(each) for each in people],
+        "asked": list(map(describe_person, people)),
         "pager": describe_pager(state, page, counts[state or "all"]),
     }
 
 
 @asked_page.save(at="/cancel")
 def cancel_requests(access: Access) -> Done:
-    """Delete the requests that weren't sent yet."""
+    """Delete the requests that have not been sent."""
     count = requests.cancel_waiting(access.project)
     record(REQUESTS_CANCELLED, access.project, count=count)
     return Done(ngettext("One request is cancelled", "%(num)s requests are cancelled", count))
@@ -86,7 +85,7 @@ def cancel_requests(access: Access) -> Done:
 
 @asked_page.save({"id": Text(40, load_default="")}, at="/remove")
 def remove_request(access: Access, id: str) -> Done:
-    """Delete one person from the list; whoever waits gets no mail."""
+    """Delete a request, which is not sent if it is waiting."""
     is_waiting = requests.find_asked(access.project, id).state == "waiting"
     requests.remove_asked(access.project, id)
     return Done(_("Nothing was sent.") if is_waiting else _("Deleted from the list"))
@@ -100,7 +99,7 @@ def show_correction(access: Access, asked_id: str) -> Values:
 
 @correct_page.save({"email": Email(required=True)}, lock_first=lock_account_first)
 def correct_request(access: Access, asked_id: str, email: str) -> Done:
-    """Ask somebody at another address, whose mail was not delivered."""
+    """Send a request again, to a corrected address."""
     requests.correct_address(access.project, asked_id, email)
     record(REQUESTS_SENT, access.project, count=1)
     return Done(
@@ -118,9 +117,6 @@ def download_requests(access: Access) -> Response:
     out.seek(0)
     name = f"{access.project.slug}-requests-{clock.now().date().isoformat()}.csv"
     return send_file(out, "text/csv", as_attachment=True, download_name=name, max_age=0)
-
-
-# What the list says.
 
 
 def describe_pager(state: str | None, page: int, total: int) -> Values:
@@ -151,15 +147,12 @@ def describe_person(person: requests.AskedPerson) -> dict[str, Any]:
 
 
 def count_seconds(row: MailedRequest) -> int | None:
-    """Return in how many seconds a mail goes out that can still be taken back."""
+    """Return the seconds in which a mail can still be cancelled, or None."""
     if row.sent_at is not None or row.next_mail_at is None:
         return None
     left = row.next_mail_at - clock.now()
-    return (
-        max(1, round(left.total_seconds()))
-        if left <= requests.GRACE and left.total_seconds() > 0
-        else None
-    )
+    is_soon = timedelta() < left <= requests.GRACE
+    return max(1, round(left.total_seconds())) if is_soon else None
 
 
 def tell_state(person: requests.AskedPerson) -> str:
@@ -194,7 +187,7 @@ def _tell_reminder(row: MailedRequest) -> str | None:
     return None
 
 
-# The list as a file, whose words are those of before.
+# The list as a file, whose words never change.
 
 _COLUMNS = ("sent", "reminded", "opened", "started", "answered", "said no", "unsubscribed")
 _STATES = LABELS | {"answered": "Answered", "unsubscribed": "Unsubscribed"}

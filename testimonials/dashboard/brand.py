@@ -1,4 +1,4 @@
-"""The Brand screen, and the owner's colors on pages that show what visitors will see."""
+"""The brand page, and the style sheet with a project's colors."""
 
 import io
 from typing import Any
@@ -40,13 +40,13 @@ from testimonials.projects.widget_design import choose_brand
 from testimonials.testimonials.samples import PEOPLE, SAMPLES
 from testimonials.widget.settings import find_settings
 
-# Their names in a style sheet, and those of what is derived from the brand's color.
+# Custom properties, and the derived colors that they are set to.
 NAMES = {
     "owner": "solid", "on-owner": "on", "owner-accent": "accent", "owner-soft": "soft",
     "owner-tint": "tint", "owner-mark": "mark", "owner-star": "star", "owner-text": "text",
     "owner-muted": "muted", "owner-line": "line",
 }  # fmt: skip
-# Names of colors, by the greatest hue in degrees (OKLCH).
+# Names of colors, by their highest OKLCH hue in degrees.
 HUES = {
     33: gettext_noop("Red"), 43: gettext_noop("Orange-red"), 78: gettext_noop("Orange"),
     112: gettext_noop("Yellow"), 175: gettext_noop("Green"), 215: gettext_noop("Turquoise"),
@@ -57,23 +57,21 @@ FONT_NAMES = {
     "plain": gettext_noop("Plain"),
     "classic": gettext_noop("Classic"),
 }
-# Cards of the preview, and swatches beside the color that is chosen.
+# Cards of the preview, and swatches beside the chosen color.
 CARDS, SWATCHES = 4, 4
 ANOTHER = "another"
 
 
 class TrialForm(FormSchema):
-    """A color and a font that somebody tries, on the ground of their website."""
-
     color = Colour()
     ground = Colour()
     font = Choice(*brands.TYPEFACES)
 
 
 def write_owner_styles(color: str, font: str, ground: str | None = None) -> str:
-    """Return a brand's colors, in both themes, and its font as custom properties of the page.
+    """Return a brand's colors in both themes, and its font, as custom properties.
 
-    `ground` is what the website stands on, in either theme.
+    `ground` is the background of the website, the same in both themes.
     """
     both = derive_colours(color)
     lines = [
@@ -87,10 +85,10 @@ def write_owner_styles(color: str, font: str, ground: str | None = None) -> str:
 @settings.get("/dashboard/projects/<project_id>/brand.css")
 @require_role(Role.READER)
 def show_brand_styles(access: Access) -> Response:
-    """Send the brand's colors as a style sheet, since pages here allow no inline style.
+    """Send the brand's colors as a style sheet, since pages allow no inline style.
 
-    A page links it by `brand_sheet()` of `dashboard/_brand.html`, within its `head`, and draws with
-    `var(--owner)`, `var(--on-owner)` and the others of `NAMES`; `.button.brand` does.
+    Pages link it by `brand_sheet()` of `dashboard/_brand.html` in their `head`, and use the custom
+    properties of `NAMES`, such as `var(--owner)`.
     """
     brand, read = find_brand(access.project), access.project.brand.get("read", {})
     return _send_styles(brand.color, brand.typeface, read.get("ground"))
@@ -98,8 +96,7 @@ def show_brand_styles(access: Access) -> Response:
 
 @settings.get("/dashboard/brand.css")
 def show_tried_styles() -> Response:
-    """Send the same for ``?color=`` and ``?font=``, which a script adopts; of nobody's project."""
-    # A value that is refused is missing.
+    """Send the same for ``?color=`` and ``?font=``, which a script adopts."""
     tried = TrialForm().read(request.args).values
     color = tried.get("color") or brands.TRADES["anything"]
     return _send_styles(color, tried.get("font") or brands.TYPEFACES[0], tried.get("ground"))
@@ -115,7 +112,7 @@ screen = ProjectPage(settings, "settings/brand", "settings/brand.html")
 
 
 class Swatch(Colour):
-    """A color, or that it is the one in the field beside."""
+    """A color, or `ANOTHER` for the one in the field beside it."""
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **options: Any) -> Any:
         return value if value == ANOTHER else super()._deserialize(value, attr, data, **options)
@@ -142,9 +139,9 @@ def show_brand(access: Access) -> Values:
 
 
 def describe_screen(brand: Brand, stored: Values) -> Values:
-    """Return what a form for a brand offers, and what its stage shows; so much of it is `stored`.
+    """Return what a brand's form offers and its preview shows, with what the project has `stored`.
 
-    Until there is a color, it follows the trade.
+    Without a color it follows the trade.
     """
     read = stored.get("read", {})
     colors = dict.fromkeys([brand.color, *read.get("colors", []), *brands.TRADES.values()])
@@ -152,7 +149,7 @@ def describe_screen(brand: Brand, stored: Values) -> Values:
         "brand": brand,
         "ground": read.get("ground"),
         "has_color": bool(stored.get("color") or read.get("color")),
-        "swatches": {each: _(name_color(each)) for each in [*colors][: 1 + SWATCHES]},
+        "swatches": {color: _(name_color(color)) for color in [*colors][: 1 + SWATCHES]},
         "trades": brands.TRADE_NAMES,
         "trade_colors": brands.TRADES,
         "fonts": FONT_NAMES,
@@ -162,13 +159,13 @@ def describe_screen(brand: Brand, stored: Values) -> Values:
 
 
 def next_address(name: str) -> str:
-    """Return where the page of a new project with this name will be; empty without one."""
+    """Return the page's address of a new project with this name, or ""."""
     slug = find_free_slug(name.replace("\0", ""))
     return collection_page_url(slug).partition("://")[2] if slug else ""
 
 
 def name_color(color: str) -> str:
-    """Return what people call a color, in English."""
+    """Return the English name of a color."""
     lightness, chroma, hue = from_hex(color)
     if chroma < 0.04:
         dark, light = gettext_noop("Black"), gettext_noop("White")
@@ -186,23 +183,23 @@ def fill_in(brand: Brand, name: str) -> Values:
 
 
 def _list_cards(trade: str) -> list[Values]:
-    """Return what samples of a trade say, for the stage; the name stands in braces."""
+    """Return samples of a trade for the preview; the business's name stands in braces."""
     return [
         {
-            "name": PEOPLE[each.who],
-            "face": face_url(each.who),
-            "rating": each.rating,
-            "text": each.text,
+            "name": PEOPLE[sample.who],
+            "face": face_url(sample.who),
+            "rating": sample.rating,
+            "text": sample.text,
         }
-        for each in SAMPLES[trade][:CARDS]
+        for sample in SAMPLES[trade][:CARDS]
     ]
 
 
 def _list_own(project: Project, brand: Brand) -> list[str]:
-    """Return which surfaces have a color of their own."""
-    found = find_settings(project)
+    """Return what has a color of its own."""
+    widget = find_settings(project)
     own = []
-    if choose_brand(found.config, found.design) != brand.color:
+    if choose_brand(widget.config, widget.design) != brand.color:
         own.append(_("Widget"))
     if (project.page_config["buttonColor"] or brand.color).upper() != brand.color:
         own.append(_("Page"))
@@ -216,13 +213,13 @@ def save_brand(access: Access, **values: Any) -> Done:
 
 
 def keep_brand(project: Project, shown: Brand, *, name: str, website: str, **values: Any) -> None:
-    """Set what a form for the locked project has; what it had `shown` by itself isn't set."""
-    was = project.updated_at
+    """Store a form's values for the locked project, except those that equal `shown` defaults."""
+    before = project.updated_at
     update_page_config(project, {"businessName": name, "website": website})
-    if project.updated_at != was:
+    if project.updated_at != before:
         record(PAGE_CHANGED, project)
     chosen = choose(values, shown)
-    # Another name is no other business: what its words told stays.
+    # A trade that was guessed from the old name stays.
     if shown.trade != brands.guess_trade("") and find_brand(project).trade != shown.trade:
         chosen.setdefault("trade", shown.trade)
     if brands.update_brand(project, brands.BrandUpdateSchema().check(chosen)):
@@ -230,18 +227,20 @@ def keep_brand(project: Project, shown: Brand, *, name: str, website: str, **val
 
 
 def choose(values: Values, shown: Brand) -> dict[str, str]:
-    """Return the color, trade and font that a form has, where it had `shown` others."""
+    """Return the color, trade and font of a form that differ from those `shown`."""
     color = values.get("color")
-    found = {
+    chosen = {
         "color": values.get("another") if color in (None, ANOTHER) else color,
         "trade": values.get("trade"),
         "font": values.get("font"),
     }
-    return {name: each for name, each in found.items() if each not in (None, getattr(shown, name))}
+    return {
+        name: value for name, value in chosen.items() if value not in (None, getattr(shown, name))
+    }
 
 
 def read_logo() -> uploads.Image | None:
-    """Return the logo that a form has beside its fields, if any; raise `ValidationFailed`."""
+    """Return the logo in a form, if any; raise `ValidationFailed`."""
     file = request.files.get("logo")
     try:
         return uploads.read_image(file.stream, uploads.LOGO) if file and file.filename else None
@@ -280,7 +279,7 @@ def _set_logo(project: Project, image: uploads.Image | None) -> None:
 
 
 def _read_website(access: Access, **_sent: Any) -> Found:
-    # Counting closes the session.
+    # Read first, since counting closes the session.
     account_id, url = access.project.account_id, access.project.page_config["website"]
     limiter.count(READINGS, account_id)
     return read_website(url)
@@ -295,7 +294,7 @@ def read_again(access: Access, prepared: Found) -> Done:
 
 @screen.save(at="/everywhere")
 def use_everywhere(access: Access) -> Done:
-    """Take away what widgets and the page have of their own."""
+    """Remove the colors that widgets and the page have of their own."""
     brands.use_brand(access.project)
     record(PROJECT_CHANGED, access.project)
     return Done(_("Everything has your brand now."))

@@ -1,4 +1,4 @@
-"""How pages describe testimonials, their history, times, plans and notification choices."""
+"""How pages describe testimonials, their history, times, plans and choices of mail."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -59,7 +59,7 @@ ACTIONS_DONE = {name: action.done for name, action in ACTIONS.items()} | {
     "tell-author": gettext_noop("Author told of the change"),
     "disown": gettext_noop("Denied by the owner of the email address"),
 }
-# Why one is set aside, to choose from.
+# Reasons for setting aside.
 REASON_NAMES = {
     "spam": gettext_noop("Spam"),
     "abusive": gettext_noop("Abusive or unlawful"),
@@ -68,8 +68,8 @@ REASON_NAMES = {
     "same_person": gettext_noop("The same person twice"),
     "withdrawn": gettext_noop("Withdrawn by its author"),
 }
-TOLD = {each.attribute: each.label for each in COLUMNS.values() if each.is_told}
-# An edit of these columns alone is shown as a change of the photo.
+TOLD = {column.attribute: column.label for column in COLUMNS.values() if column.is_told}
+# An edit of only these columns is shown as a change of the photo.
 PHOTO = {"avatar_id", "author_avatar", "twitter"}
 HELD = {
     BAIT: gettext_noop("a field that people can’t see was filled in"),
@@ -81,7 +81,7 @@ HELD = {
     DISOWNED: gettext_noop("the owner of this email address didn’t write it"),
 }
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-# The name of a choice of mail, and what it means.
+# When people get mail: the names of the choices, and what they mean.
 MODES = {
     "at_once": (
         gettext_noop("At once"),
@@ -96,13 +96,12 @@ MODES = {
 
 
 def describe_modes() -> dict[str, tuple[str, str]]:
-    """Return the choices of mail about testimonials: their names, and what they mean."""
     return {mode: (translate(name), translate(text)) for mode, (name, text) in MODES.items()}
 
 
 def describe_testimonial(row: Testimonial) -> dict[str, Any]:
-    """Return what the pages show of a testimonial that isn't simply one of its columns."""
-    # Its author took it back after somebody had set it aside.
+    """Return what pages show of a testimonial besides its columns."""
+    # Its author withdrew it after somebody had set it aside.
     is_taken_back = row.status == "withdrawn" != row.set_aside
     return {
         "row": row,
@@ -111,18 +110,20 @@ def describe_testimonial(row: Testimonial) -> dict[str, Any]:
         "color": colour_of(row.author_name),
         "source_label": translate(SOURCES.get(row.source, row.source)),
         "held": _describe_held(row),
-        "set_aside": _say_why(row.set_aside) if row.set_aside and not is_taken_back else None,
+        "set_aside": _describe_reason(row.set_aside)
+        if row.set_aside and not is_taken_back
+        else None,
         "recording": _describe_recording(row),
         "answers": list(map(_describe_answer, row.all_answers or ())),
         "parts": split_text(row.text, row.highlights),
         "can": {name for name, action in ACTIONS.items() if action.can(row)},
-        # Deleted without a reason, its rating stays in the numbers.
+        # After deleting it without a reason, its rating still counts.
         "counts_on": row.deleted_at is None and keeps_rating(row),
     }
 
 
 def _describe_recording(row: Testimonial) -> dict[str, Any] | None:
-    """Return a recording as the inbox shows it; None for what is written or still arriving."""
+    """Return a recording as the inbox shows it; None while it is being uploaded."""
     if (described := describe_of(row)) is None or row.recording is None:
         return None
     minutes, seconds = divmod(round(row.recording.seconds or 0), 60)
@@ -144,31 +145,30 @@ def _describe_answer(answer: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def list_reasons() -> list[tuple[str, str]]:
-    """Return why one may be set aside: codes and names."""
+    """Return the codes and names of the reasons for setting aside."""
     return [(code, translate(name)) for code, name in REASON_NAMES.items()]
 
 
-def _say_why(reason: str) -> str:
+def _describe_reason(reason: str) -> str:
     return _("Set aside: %(reason)s", reason=translate(REASONS[reason]))
 
 
 def _describe_held(row: Testimonial) -> str | None:
-    """Return why a testimonial is held as spam; None if it isn't, or somebody set it aside."""
+    """Return why a testimonial is held as spam; None if it isn't, or without known reasons."""
     if row.status != "spam":
         return None
-    reasons = (row.held_for or "").split(",")
-    found = [
+    names = [
         _count_links(row) if reason == LINKS else translate(HELD.get(reason, ""))
-        for reason in reasons
+        for reason in (row.held_for or "").split(",")
     ]
-    said = ", ".join(filter(None, found))
-    return _("Held: %(reasons)s", reasons=said) if said else None
+    reasons = ", ".join(filter(None, names))
+    return _("Held: %(reasons)s", reasons=reasons) if reasons else None
 
 
 def describe_change(change: Event, people: Mapping[str, str]) -> dict[str, Any]:
-    """Return an entry of the history; `before` are the changed values as they were.
+    """Return an entry of the history, with the values before the change.
 
-    `people` has the names of those who have one (`find_display_names`).
+    `people` has the display names of people (`find_display_names`).
     """
     before = "\n".join(
         f"{translate(TOLD[name])}: {', '.join(value) if name == 'tags' else value}"
@@ -178,7 +178,7 @@ def describe_change(change: Event, people: Mapping[str, str]) -> dict[str, Any]:
     who = people.get(change.actor, change.actor)
     what = translate(_name_edit(change) or ACTIONS_DONE.get(change.action, change.action))
     if change.reason and change.action == SET_ASIDE:
-        what = _say_why(change.reason)
+        what = _describe_reason(change.reason)
     elif change.reason and change.action == DELETE:
         what = _("Deleted: %(reason)s", reason=translate(REASONS[change.reason]))
     return {
@@ -192,15 +192,15 @@ def describe_change(change: Event, people: Mapping[str, str]) -> dict[str, Any]:
 def describe_hands(
     row: Testimonial, history: Sequence[Event], people: Mapping[str, str]
 ) -> list[tuple[str, str]]:
-    """Return who wrote, last changed and approved a testimonial; `history` is newest first."""
+    """Return who sent, last changed and approved a testimonial; `history` is newest first."""
 
     def find(*actions: str) -> str:
-        return next((each.actor for each in history if each.action in actions), "")
+        return next((change.actor for change in history if change.action in actions), "")
 
-    wrote = find("add", "import")
+    adder = find("add", "import")
     hands = [
-        (translate(ACTIONS_DONE["import"]) if row.source == "import" else _("Added"), wrote)
-        if wrote
+        (translate(ACTIONS_DONE["import"]) if row.source == "import" else _("Added"), adder)
+        if adder
         else (_("Sent"), _("its author") if row.source == "public_page" else ""),
         (_("Changed last"), find("edit", "correct", "tag", "highlight", "reply")),
         (_("Approved"), find("approve") if row.status == "approved" else ""),
@@ -209,7 +209,6 @@ def describe_hands(
 
 
 def describe_plan(account: Account) -> dict[str, Any]:
-    """Return what the account's plan allows and uses."""
     return {
         "plan": account.plan,
         "used": count_projects(account.id),
@@ -219,14 +218,14 @@ def describe_plan(account: Account) -> dict[str, Any]:
 
 
 def _count_links(row: Testimonial) -> str:
-    """Return how many links the text had when it was sent, in words."""
+    """Return the number of links in the text as sent, in words."""
     count = len(find_links(row.original_text or row.text))
     if count < 2:
         is_alone = count and not find_links(row.author_name)
         return _("a link and little else") if is_alone else _("a link")
-    # English spells out small numbers; other languages may write digits.
-    spelled = NUMBERS[count] if count < len(NUMBERS) and current_language() is ENGLISH else count
-    return ngettext("%(num)s link", "%(num)s links", count, num=spelled)
+    # English spells out small numbers.
+    number = NUMBERS[count] if count < len(NUMBERS) and current_language() is ENGLISH else count
+    return ngettext("%(num)s link", "%(num)s links", count, num=number)
 
 
 def _name_edit(change: Event) -> str | None:
@@ -239,24 +238,24 @@ def _name_edit(change: Event) -> str | None:
 
 
 def describe_time(time: datetime) -> str:
-    """Return a time to the minute; a day alone for what was said on a day (`SaidOn`)."""
+    """Return a time to the minute, or only its day if no time is known (`SaidOn`)."""
     is_day = (time.hour, time.minute, time.second, time.microsecond) == (12, 0, 0, 0)
     return format_day(time) if is_day else format_time(time)
 
 
 def start_small(text: str) -> str:
-    """Return what `describe_age` says as it reads inside a sentence."""
+    """Return text from `describe_age` for use inside a sentence."""
     return text[:1].lower() + text[1:]
 
 
 def make_breakable(address: str) -> Markup:
-    """Return an address that stays whole where it fits, and else breaks at its signs first.
+    """Return an address that breaks only if it must, and at its punctuation first.
 
-    A name in its place has none, and breaks between its words.
+    A name breaks between its words.
     """
     text = escape(address)
     parts = re.sub(r"(@|/(?=\w))|(?=\.)", r"\1<wbr>", str(text))
-    # What it is made of was escaped.
+    # Its parts are escaped.
     return Markup(f'<span class="whole">{parts}</span>') if parts != text else text  # noqa: S704
 
 

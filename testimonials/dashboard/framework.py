@@ -1,4 +1,4 @@
-"""What the pages share: session, role, step-up, transaction, notice, errors, what was deleted."""
+"""Pages and their buttons: session, role, step-up, transaction, errors, notice, undo."""
 
 import functools
 import re
@@ -55,11 +55,9 @@ from testimonials.projects.projects import lock_account_of
 Values = dict[str, Any]
 LockFirst = Callable[[SignedIn, Mapping[str, str]], object]
 
-# The guards of views.
-
 
 def require_session(view: View) -> View:
-    """Pass the signed-in user to the view as ``owner``; let everybody else sign in first."""
+    """Pass the signed-in user to the view as ``owner``; redirect others to sign in."""
 
     @functools.wraps(view)
     def wrapper(**arguments: object) -> ResponseReturnValue:
@@ -76,7 +74,7 @@ def require_session(view: View) -> View:
             return _ask_for_more()
         if owner.is_renewed:
             renew_session_cookie(response)
-        # After signing out, the Back button must not bring a page back.
+        # After signing out, the Back button must not show a page again.
         response.headers["Cache-Control"] = "no-store"
         return response
 
@@ -84,9 +82,9 @@ def require_session(view: View) -> View:
 
 
 def require_role(needed: Role) -> Callable[[View], View]:
-    """Make a decorator that passes the view ``access`` to the project, and requires a session.
+    """Decorate a view that isn't a page: require a session, and pass ``access`` to the project.
 
-    It is for answers that are no pages. Raises `NotFound` and `RoleTooLow`.
+    Raises `NotFound` and `RoleTooLow`.
     """
 
     def decorate(view: View) -> View:
@@ -107,7 +105,7 @@ def _ask_to_sign_in() -> ResponseReturnValue:
         if draft := keep_draft():
             page = render_login(url_for("dashboard.home.show_start"), notice="kept", draft=draft)
             return answer_privately(page, 401)
-    # A redirect can't send a form again.
+    # A redirect can't resend a form.
     is_form = request.method == "POST"
     target = url_for("dashboard.home.show_start") if is_form else current_path(has_query=True)
     notice = "expired" if is_form or read_session_cookie() else "needed"
@@ -115,7 +113,7 @@ def _ask_to_sign_in() -> ResponseReturnValue:
 
 
 def _ask_for_more() -> Response:
-    """Lead to the page that says how to get into a project that asks for more than a password."""
+    """Redirect to the page about projects that require more than a password."""
     db.session.rollback()
     if request.method == "POST":
         raise StrongSignInNeeded
@@ -136,19 +134,19 @@ def _ask_for_more() -> Response:
 #     domains.set_domain(access.project, host)
 #     return Done(_("Add these records now."))
 
-# Where the macros of all pages are.
+# Their macros are available on all pages.
 PIECES = ("_macros.html", "dashboard/_macros.html", "dashboard/_rows.html")
-# A fault of these leads back to the form; others have a page of their own.
+# Errors that show the form again; others have a page of their own.
 CORRECTABLE = (400, 402, 409, 422, 429)
 
 
 @dataclass(frozen=True)
 class Done:
-    """What a button did: a notice, and the URL that shows it; without one, the page itself.
+    """What a button did: a notice, and the URL that shows it, by default the page itself.
 
-    `undo` names the batch that the notice offers to undo, or what `undo_url` brings back. `page` is
-    shown at once instead, with what is `shown` this once. `finish` gets the answer once all is
-    committed, to set cookies.
+    `undo` names the batch that the notice offers to undo, or what `undo_url` restores. Instead,
+    `page` is rendered at once with the values `shown`. `finish` gets the response after the commit,
+    to set cookies.
     """
 
     notice: str = ""
@@ -162,11 +160,11 @@ class Done:
 
 
 class AccountPage:
-    """A page for who is signed in, at a whole path: `show` describes it, each `save` is a button.
+    """A page for a signed-in person: `show` describes it, each `save` is a button.
 
-    Its views get the person, and the parts of the path by name. `nav` is where the navigation says
-    that one is; without it, the folder of the template. One that is only the answer of a button has
-    no `show`, and is `part_of` the page with that endpoint.
+    Its views get the person, and the arguments of the path. `nav` is the active item of the
+    navigation, by default the template's folder. A page that only answers a button has no `show`,
+    and is `part_of` the page with that endpoint.
     """
 
     def __init__(
@@ -180,11 +178,11 @@ class AccountPage:
         self.describe: Callable[..., Values | Response] = lambda who, **parts: {}
 
     def show(self, view: Callable[..., Values | Response]) -> Callable[..., Values | Response]:
-        """Show the page with the values that `view` returns, or another answer.
+        """Render the page with the values that `view` returns, or send the response it returns.
 
-        The template gets a `notice` too, `errors` by field, and what was `typed` where the form was
-        refused; without that, the view may say with what the form is filled in. The macros of
-        `PIECES` need no import, but where others import a template.
+        The template also gets a `notice`, `errors` by field, and what was `typed` in a rejected
+        form, for which the view may return initial values. Macros of `PIECES` need no import,
+        except in templates that others import.
         """
         self.endpoint = f".{view.__name__}"
         self.describe = view
@@ -209,12 +207,12 @@ class AccountPage:
         lock_first: LockFirst | None = None,
         takes: int = 0,
     ) -> Callable[[Callable[..., Done]], Callable[..., Done]]:
-        """Do what the button at the page's path and `at` is for, in one transaction.
+        """Run the view of the button at the page's path plus `at`, in one transaction.
 
-        The view also gets the values of the `form`, a schema or its fields by name. What can be
-        corrected shows the page again, as it was filled in. `step_up` asks for a fresh proof to do
-        that. What takes long is done before anything is locked, by `prepare`; the view gets its
-        result as `prepared`. `lock_first` locks what is locked before the project. A form with
+        The view also gets the values of the `form`, a schema or its fields by name. An error that
+        can be corrected shows the page again, as filled in. `step_up` requires a fresh proof, and
+        says for what. `prepare` does what takes long before anything is locked; the view gets its
+        result as `prepared`. `lock_first` takes locks that come before the project's. A form with
         files `takes` as many bytes.
         """
         schema: Any = FormSchema.from_dict(form) if isinstance(form, dict) else form or FormSchema
@@ -265,23 +263,23 @@ class AccountPage:
         *,
         for_update: bool = False,
     ) -> SignedIn | Access:
-        """Return what the views get of who is here; raise for who may not be."""
+        """Return the first argument of the views; raise if the person may not see the page."""
         return owner
 
     def values_of(self, parts: Mapping[str, str]) -> Values:
-        """Return what the views get of a path's parts."""
+        """Return the arguments of the path that views get."""
         return dict(parts)
 
     def url(self, parts: Mapping[str, str]) -> str:
-        """Return the page's URL; of a button's path only its own parts count."""
-        mine: Values = {name: parts[name] for name in re.findall(r"<(\w+)", self.path)}
-        return url_for(self.endpoint, **mine)
+        """Return the page's URL, for the arguments of a button's path."""
+        own: Values = {name: parts[name] for name in re.findall(r"<(\w+)", self.path)}
+        return url_for(self.endpoint, **own)
 
     def render(
         self, who: SignedIn | Access, parts: Mapping[str, str], status: int = 200, **more: Any
     ) -> Response:
-        mine = {name: text for name, text in parts.items() if f"{name}>" in self.path}
-        values = self.describe(who, **self.values_of(mine))
+        own = {name: text for name, text in parts.items() if f"{name}>" in self.path}
+        values = self.describe(who, **self.values_of(own))
         if isinstance(values, Response):
             return values
         frame = _list_pieces() | {"notice": read_notice(), "errors": {}, "typed": {}}
@@ -297,10 +295,10 @@ class AccountPage:
         sent: SentForm,
         error: ServiceError,
     ) -> ResponseReturnValue:
-        # What is only a button has no page to show again.
+        # A button without a page can't show a form again.
         if error.status not in CORRECTABLE or not (self.template or is_from_script()):
             raise error
-        # What is wrong with a form is nothing for who may not send it.
+        # Errors are only for those who may send the form.
         who = self.enter(owner, parts, role)
         errors = to_form_errors(error, next(iter(sent.typed), "form"))
         status = 422 if isinstance(error, ValidationFailed) else error.status
@@ -319,17 +317,19 @@ class AccountPage:
             if done.notice:
                 url = add_notice(url, done.notice, done.undo, done.undo_url)
             url += done.anchor and f"#{done.anchor}"
-            told = {"ok": True, "message": done.notice, "to": url}
-            response = jsonify(told | done.shown) if is_from_script() else redirect(url, 303)
+            result = {"ok": True, "message": done.notice, "to": url}
+            response = jsonify(result | done.shown) if is_from_script() else redirect(url, 303)
         if done.finish is not None:
             done.finish(response)
         return response
 
 
 def _list_pieces() -> Values:
-    """Return the macros that every page may use, by their names."""
-    found = (current_app.jinja_env.get_template(name).module for name in PIECES)
-    return {name: piece for each in found for name, piece in vars(each).items() if name[0] != "_"}
+    """Return the macros that every page may use, by name."""
+    modules = (current_app.jinja_env.get_template(name).module for name in PIECES)
+    return {
+        name: macro for module in modules for name, macro in vars(module).items() if name[0] != "_"
+    }
 
 
 def _read(form: type[FormSchema], takes: int) -> SentForm:
@@ -344,9 +344,9 @@ def _check(sent: SentForm) -> Values:
 
 
 class ProjectPage(AccountPage):
-    """A page of a project, at a path below the project's, for those with a role in it.
+    """A page at a path below a project's, for those with a role in it.
 
-    Its views get their `Access`; to save, the project is locked.
+    Its views get their `Access`; in buttons, the project is locked.
     """
 
     def __init__(
@@ -359,8 +359,8 @@ class ProjectPage(AccountPage):
         nav: str = "",
         part_of: str = "",
     ) -> None:
-        whole = f"/dashboard/projects/<project_id>/{path}"
-        super().__init__(blueprint, whole, template, nav=nav, part_of=part_of)
+        path = f"/dashboard/projects/<project_id>/{path}"
+        super().__init__(blueprint, path, template, nav=nav, part_of=part_of)
         self.role = role
 
     def enter(
@@ -374,43 +374,40 @@ class ProjectPage(AccountPage):
         return find_access(owner, parts["project_id"], role or self.role, for_update=for_update)
 
     def values_of(self, parts: Mapping[str, str]) -> Values:
-        """Return what the views get of a path's parts: they have the project already."""
         return {name: text for name, text in parts.items() if name != "project_id"}
 
 
 def lock_account_first(_owner: SignedIn, parts: Mapping[str, str]) -> None:
-    """Lock the project's account, whose limit of requests by mail covers all of its projects."""
+    """Lock the account, whose limit of requests by mail covers all of its projects."""
     lock_account_of(parts["project_id"])
 
 
 def _is_repeated(account_id: str, once: str) -> bool:
-    """Return whether a form was sent before; note in this transaction that it was sent.
+    """Return whether a form was sent before, and store in this transaction that it was.
 
-    To reload an answer that shows a secret must not make another one.
+    Reloading a page that shows a secret must not make another one.
     """
     return bool(once) and take_key(db.session(), f"form:{account_id}", once, "") is not None
 
 
-# How long something can be brought back, by the line that tells of its removal.
+# How long something deleted can be restored, by the button of its notice.
 UNDO = timedelta(minutes=10)
 FORGET = "removed.forget"
 
 
 class UndoForm(FormSchema):
-    """What to bring back."""
-
     undo = Text(40, load_default="")
 
 
 def keep_removed(project: Project, what: str, **values: object) -> str:
-    """Keep the values of something that is deleted; return the id to `take_removed` them by."""
+    """Keep the values of something deleted; return the id for `take_removed`."""
     id = new_identifier()
     enqueue(FORGET, id=id, run_at=clock.now() + UNDO, of=[project.id, what], values=values)
     return id
 
 
 def take_removed(project: Project, what: str, id: str) -> Values:
-    """Return the values that were kept, only once; raise `ValidationFailed`."""
+    """Return the kept values, once; raise `ValidationFailed`."""
     row = db.session.get(Job, id) if is_identifier(id) else None
     if row is None or row.kind != FORGET or row.payload["of"] != [project.id, what]:
         raise ValidationFailed.of({"form": [_("This can no longer be undone.")]})
@@ -421,4 +418,4 @@ def take_removed(project: Project, what: str, id: str) -> Values:
 
 @job(FORGET, "jobs")
 def forget(**_kept: object) -> None:
-    """Do nothing: a job that is done is deleted, with what it kept."""
+    """Do nothing: a finished job is deleted, with the kept values."""

@@ -1,4 +1,4 @@
-"""The frame around every page of the dashboard: who is here, which project, where one can go."""
+"""The frame around every page: the account, the project, the navigation."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -24,15 +24,10 @@ from testimonials.testimonials.inbox import count_tabs
 from testimonials.testimonials.new_numbers import start_old_numbers_clock, starts_clock
 
 THEMES = ("system", "light", "dark")
-# The places of a project: where the navigation says that one is, a glyph, the name, the page that
-# it leads to, and the key after G.
+# The navigation of a project: each item's name, icon, label, endpoint, and the key after G.
 INBOX = ("inbox", "inbox", gettext_noop("Inbox"), "dashboard.inbox.show_inbox", "i")
 SETTINGS = (
-    "settings",
-    "sliders",
-    gettext_noop("Settings"),
-    "dashboard.settings.show_settings",
-    "s",
+    *("settings", "sliders", gettext_noop("Settings"), "dashboard.settings.show_settings", "s"),
 )
 PLACES = (
     INBOX,
@@ -41,12 +36,10 @@ PLACES = (
     ("insights", "chart", gettext_noop("Insights"), "dashboard.insights.show_insights", "n"),
     SETTINGS,
 )
-# So many projects can be chosen at the top of each page; of more there is a page.
+# Projects in the switcher; a page lists more.
 SWITCHED = 7
 YEAR_SECONDS = 365 * 86400
-
-
-# The pages of help that fit better than the first: by the place, or by the page itself.
+# Pages of help, by endpoint or item of the navigation.
 HELP = {
     "inbox": "decide",
     "collect": "ask",
@@ -66,7 +59,6 @@ def find_place(name: str) -> str:
 
 
 def build_shell(who: SignedIn | Access, active: str) -> dict[str, Any]:
-    """Return what a page's frame shows: account, last projects, the current one, the theme."""
     theme = read_cookie(THEME) or "system"
     access = who if isinstance(who, Access) else None
     owner, project = (who.user, who.project) if isinstance(who, Access) else (who, None)
@@ -80,7 +72,6 @@ def build_shell(who: SignedIn | Access, active: str) -> dict[str, Any]:
         "project": project and describe_project(project),
         "is_admin": access is not None and access.is_admin,
         "is_owner": access is not None and access.role == Role.OWNER,
-        # Readers see what moderators see, without what changes it.
         "may_decide": access is not None and access.may_decide,
         **_describe_switcher(owner, project),
         "active": active,
@@ -90,7 +81,6 @@ def build_shell(who: SignedIn | Access, active: str) -> dict[str, Any]:
         ),
         "places": [
             (name, glyph, translate(label), endpoint, key)
-            # Who only reads or decides sees the inbox, and what is their own.
             for name, glyph, label, endpoint, key in (
                 PLACES if access is not None and access.is_admin else (INBOX, SETTINGS)
             )
@@ -101,13 +91,13 @@ def build_shell(who: SignedIn | Access, active: str) -> dict[str, Any]:
 
 
 def count_inbox(access: Access) -> dict[str, int]:
-    """Return what each tab holds, and how much is `waiting` for this person's decision."""
+    """Return the count of each tab, and how many are `waiting` for this person's decision."""
     id, kinds = access.project.id, None if access.is_admin else kinds_of(access)
     return count_tabs(id, proposed=select_waiting(id, kinds))[id]
 
 
 def _start_clock(project_id: str) -> None:
-    """Let the project's people look at its new numbers from this page on."""
+    """Start the time in which people look at the project's new numbers."""
 
     @after_this_request
     def start(response: Response) -> Response:
@@ -117,17 +107,14 @@ def _start_clock(project_id: str) -> None:
 
 
 def list_switched(owner: SignedIn, project: Project | None) -> Sequence[Project]:
-    """Return the projects to choose from, those that this browser opened last first.
-
-    One more than are shown means that there are more.
-    """
+    """Return the projects of the switcher, last opened first; one more if there are more."""
     return list_last_shared(owner.account_id, _read_opened(project), SWITCHED + 1)
 
 
 def _read_opened(project: Project | None) -> list[str]:
-    known = read_cookie(OPENED).split(".")
-    opened = list(dict.fromkeys([*([project.id] if project else []), *known]))
-    return [each for each in opened if is_identifier(each)][:SWITCHED]
+    current = [project.id] if project else []
+    opened = dict.fromkeys([*current, *read_cookie(OPENED).split(".")])
+    return list(filter(is_identifier, opened))[:SWITCHED]
 
 
 def _describe_switcher(owner: SignedIn, project: Project | None) -> dict[str, Any]:
@@ -137,16 +124,16 @@ def _describe_switcher(owner: SignedIn, project: Project | None) -> dict[str, An
     last = describe_project(rows[0]) if rows else None
     if not (has_more := len(rows) > SWITCHED):
         rows = sorted(rows, key=lambda row: (row.created_at, row.id), reverse=True)
-    names = Counter(each.called for each in rows)
+    names = Counter(row.called for row in rows)
     return {
         "projects": [
-            describe_project(each)
+            describe_project(row)
             | {
-                "is_current": project is not None and each.id == project.id,
-                # What tells two of one name apart, such as a project and its copy.
-                "address": f"/{each.slug}" if names[each.called] > 1 else "",
+                "is_current": project is not None and row.id == project.id,
+                # Distinguishes projects of the same name, such as copies.
+                "address": f"/{row.slug}" if names[row.called] > 1 else "",
             }
-            for each in rows[:SWITCHED]
+            for row in rows[:SWITCHED]
         ],
         "has_more": has_more,
         "last": last,
@@ -154,7 +141,7 @@ def _describe_switcher(owner: SignedIn, project: Project | None) -> dict[str, An
 
 
 def _keep_opened(opened: list[str]) -> None:
-    """Have the browser keep which projects it opened last, if that changed."""
+    """Store the last opened projects in a cookie, if they have changed."""
     if ".".join(opened) == read_cookie(OPENED):
         return
 

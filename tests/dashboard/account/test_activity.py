@@ -86,7 +86,7 @@ def test_words_types_and_people_narrow_it(busy, outsider):
 
 def test_a_record_has_pages(app, busy, monkeypatch):
     monkeypatch.setattr(activity, "PAGE_SIZE", 2)
-    monkeypatch.setattr(activity, "MOST_SEARCHED", 1)
+    monkeypatch.setattr(activity, "MAX_SEARCHED", 1)
     first = busy.get(HERE).text
     ids = [event.id for event in read_events(app) if "own" not in event.type][::-1]
     assert first.count('class="activity-text"') == 2
