@@ -59,9 +59,8 @@ correct_page = ProjectPage(collect, "collect/asked/<asked_id>", "collect/correct
 def show_asked(access: Access) -> Values:
     query = AskedQuery().read(request.args).values
     state = query.get("state")
-    people, page, counts = requests.list_asked(
-        access.project, state, min(query.get("page") or 1, 10**6)
-    )
+    number = min(query.get("page") or 1, 10**6)
+    people, page, counts = requests.list_asked(access.project, state, number)
     return {
         "counts": counts,
         "states": [

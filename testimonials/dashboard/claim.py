@@ -1,7 +1,7 @@
-"""The Brand screen on which people claim an account, by a magic link or the company's sign-in.
+"""The page on which people claim an account, by a magic link or the company's sign-in.
 
-A GET changes nothing, since mail scanners open links; the POST redeems the link, and makes account,
-project, page and widget at once. Whoever never asked for it deletes it all.
+A GET changes nothing, since mail scanners open links. The POST redeems the link, and creates the
+project with its page and widget. Whoever never asked for the account deletes it.
 """
 
 from collections.abc import Callable
@@ -66,29 +66,29 @@ Errors = dict[str, list[str]]
 # What a project's brand keeps of its website.
 KEPT = tuple(brands.FoundSchema().fields)
 
-# What whoever takes over an account decides about what an agent made of it.
+# What an agent has made: the person keeps or drops it.
 
 
 class KeyForm(FormSchema):
-    """What becomes of the agent's key, and with `drop` of its projects."""
+    """Whether to keep the agent's key, and with `drop` to delete its projects."""
 
     key = fields.String(load_default="")
-    # The end of the key that the page showed.
+    # The end of the key that the page has shown.
     key_seen = fields.String(load_default="")
     drop = fields.String()
 
 
 def find_key_errors(account: Account, other: str, values: Values) -> Errors:
-    """Return an error unless the form keeps the key that the agent holds, or does the `other`."""
+    """Return an error unless the form keeps the agent's key or chooses `other`."""
     problem = accounts.find_key_problem(account, values["key"], other, values["key_seen"])
     return {"key": [problem]} if problem else {}
 
 
 def drop_what_is_unwanted(account: Account, values: Values) -> None:
-    """Delete the projects and the key of an agent if the form asks for it; tag what stays."""
+    """Delete the agent's projects and key if the form says so; tag what stays."""
     if values["drop"]:
-        for gone in delete_projects(account.id):
-            record(PROJECT_DELETED, gone, name=gone.name)
+        for project in delete_projects(account.id):
+            record(PROJECT_DELETED, project, name=project.name)
     if values["key"] == "drop" and account.has_key:
         accounts.drop_key(account)
         record(events.KEY_DROPPED, account.id)
@@ -96,15 +96,12 @@ def drop_what_is_unwanted(account: Account, values: Values) -> None:
 
 
 def describe_begun(account: Account | None) -> Values:
-    """Return what the pages show of an account that an agent began."""
+    """Return what pages show of an account that an agent created."""
     return {
         "agent_key": account if account and account.has_key else None,
         "projects": summarize_projects(account.id) if account else [],
         "keys": describe_keys(account.id) if account else {},
     }
-
-
-# The screen, and what its button does.
 
 
 class ClaimForm(BrandForm, KeyForm, PasskeyAnswerForm):
@@ -115,18 +112,18 @@ class ClaimForm(BrandForm, KeyForm, PasskeyAnswerForm):
 
 @dataclass(frozen=True)
 class Begun:
-    """What there is before an account is claimed: its first project, if any, and its brand."""
+    """An account before it is claimed: its first project, if any, and its brand."""
 
     account: Account
     project: Project | None
     brand: brands.Brand
-    # Of the website of the address's own domain.
+    # From the website at the e-mail address's domain.
     read: Values
 
     @property
     def logos(self) -> dict[str, str | None]:
-        """The URLs of the pictures that it has for logos, by their ids."""
-        return {each: image_url(each) for each in self.read.get("logos", [])}
+        """The URLs of the website's possible logos, by id."""
+        return {id: image_url(id) for id in self.read.get("logos", [])}
 
     @property
     def needs_name(self) -> bool:
@@ -152,7 +149,7 @@ def _look(account: Account) -> Begun:
 
 @dataclass(frozen=True)
 class Proof:
-    """How somebody shows that the account is theirs, and how they get in from then on."""
+    """How somebody proves that the account is theirs."""
 
     find: Callable[[], Account]
     person: CompanyPerson | None = None
@@ -198,7 +195,7 @@ def claim_with_company() -> ResponseReturnValue:
 @auth.post("/claim/<token>/passkey")
 @limiter.per_address(CLAIM_PER_ADDRESS)
 def begin_claim_by_passkey(token: str) -> ResponseReturnValue:
-    """Return what the browser makes a passkey of."""
+    """Return the options for creating a passkey."""
     account = magic_links.find_account_of_link(token)
     accounts.require_passwords()
     return jsonify(offer_passkey(account.id, account.email, account.email, account.id))
@@ -206,22 +203,15 @@ def begin_claim_by_passkey(token: str) -> ResponseReturnValue:
 
 @auth.get("/claim/<token>/address")
 def show_next_address(token: str) -> ResponseReturnValue:
-    """Return the address and the trade for the name that is being typed (``?name=``)."""
+    """Return the address and the trade for the name being typed (``?name=``)."""
     magic_links.find_account_of_link(token)
     name = request.args.get("name", "")
-    found = {"address": next_address(name), "trade": brands.guess_trade(name)}
-    return answer_privately(make_response(found))
-
-
-def _address_of(project: Project | None, name: str) -> str:
-    """Return where a project's page is, or that of a new one with a name will be."""
-    if project is None:
-        return next_address(name)
-    return collection_page_url(project.slug, project.own_host).partition("://")[2]
+    values = {"address": next_address(name), "trade": brands.guess_trade(name)}
+    return answer_privately(make_response(values))
 
 
 def _redeem(proof: Proof) -> ResponseReturnValue:
-    # Only whoever may claim it sends a logo.
+    # The larger body is only for those who may claim it.
     account = proof.find()
     request.max_content_length = UPLOAD_FORM_BYTES
     sent = ClaimForm().read(is_partial=True)
@@ -232,8 +222,8 @@ def _redeem(proof: Proof) -> ResponseReturnValue:
         if proof.person is None and not values["passkey"]:
             password_hash = hash_password(values["password"])
         with write(proof.find) as account:
-            # Again under the lock: only one of two clicks redeems, and an agent may have got a new
-            # key.
+            # Again under the lock: another request may have redeemed the link, or the agent may
+            # have a new key.
             begun = _look(account)
             _check(begun, values, {})
             new_key = _claim(account, values, password_hash, proof.person)
@@ -246,13 +236,13 @@ def _redeem(proof: Proof) -> ResponseReturnValue:
         if error.status not in CORRECTABLE:
             raise
         return _show(proof, sent, to_form_errors(error, "password"))
-    response = make_response(_lead_on(account, new_key, project, proof.target, has_proposals))
+    response = make_response(_continue(account, new_key, project, proof.target, has_proposals))
     cookies.set_session_cookie(response, account, cookie)
     return response
 
 
 def _find_password_problem(account: Account, values: Values, proof: Proof) -> Errors:
-    """Return what is wrong with the password, before anybody waits; raises `PasswordsOff`."""
+    """Return what is wrong with the password; raise `PasswordsOff`."""
     if proof.person is not None:
         return {}
     accounts.require_passwords()
@@ -261,9 +251,9 @@ def _find_password_problem(account: Account, values: Values, proof: Proof) -> Er
     return {"password": [problem]} if problem else {}
 
 
-def _check(begun: Begun, values: Values, found: Errors) -> None:
-    """Raise `ValidationFailed` for what was `found` and what only the account can tell."""
-    errors = {**found}
+def _check(begun: Begun, values: Values, errors: Errors) -> None:
+    """Raise `ValidationFailed` for the form's `errors` and those that depend on the account."""
+    errors = {**errors}
     if begun.needs_name and not values.get("name"):
         errors["businessName"] = [_("Add the name of your business.")]
     errors |= find_key_errors(begun.account, "replace", values)
@@ -274,10 +264,9 @@ def _check(begun: Begun, values: Values, found: Errors) -> None:
 def _claim(
     account: Account, values: Values, password_hash: str | None, person: CompanyPerson | None
 ) -> str | None:
-    """Claim the locked account as the form says; return its new key, if it gets one."""
-    new_key = (
-        accounts.replace_key(account) if account.has_key and values["key"] == "replace" else None
-    )
+    """Claim the locked account; return its new key, if it gets one."""
+    is_replaced = account.has_key and values["key"] == "replace"
+    new_key = accounts.replace_key(account) if is_replaced else None
     act_as(ActorKind.PERSON, account.id)
     drop_what_is_unwanted(account, values)
     if person is not None:
@@ -296,21 +285,21 @@ def _claim(
 
 
 def _keep_project(begun: Begun, values: Values, logo: Image | None) -> Project | None:
-    """Give the first project what the form says, or make it."""
+    """Change the first project as the form says, or create it."""
     project, brand = begun.project, begun.brand
-    named = {name: values.get(name, getattr(brand, name)) for name in ("name", "website")}
+    website = values.get("website", brand.website)
     if project is not None:
         project = lock_project(project.id)
-        named["name"] = values.get("name", project.business_name)
-        keep_brand(project, brand, **values | named)
-    elif named["name"]:
-        found = {name: begun.read[name] for name in KEPT if name in begun.read}
-        whole = {"businessName": named["name"], "website": named["website"]}
-        whole["brand"] = choose(values, brand) | ({"read": found} if found else {})
-        project = create_project(begun.account.id, whole, finds_slug=True)
+        name = values.get("name", project.business_name)
+        keep_brand(project, brand, **values | {"name": name, "website": website})
+    elif name := values.get("name", brand.name):
+        read = {field: begun.read[field] for field in KEPT if field in begun.read}
+        chosen = choose(values, brand) | ({"read": read} if read else {})
+        new = {"businessName": name, "website": website, "brand": chosen}
+        project = create_project(begun.account.id, new, finds_slug=True)
         if values.get("picture") in begun.logos:
             project.brand_logo_id = values["picture"]
-        if not found or complete_website(brand.website) != project.page_config["website"]:
+        if not read or complete_website(brand.website) != project.page_config["website"]:
             read_later(project)
     if project is not None and logo is not None:
         brands.set_brand_logo(project, logo)
@@ -319,20 +308,20 @@ def _keep_project(begun: Begun, values: Values, logo: Image | None) -> Project |
 
 def _sign_in(account: Account, proof: Proof, *, by_passkey: bool) -> str:
     if proof.person is not None:
-        means = current_settings().company_name
-        return cookies.sign_browser_in(account, SignInMethod.COMPANY, means, is_proved=False)
-    how = SignInMethod.PASSKEY if by_passkey else SignInMethod.LINK
-    return cookies.sign_browser_in(account, how, "claim link")
+        company = current_settings().company_name
+        return cookies.sign_browser_in(account, SignInMethod.COMPANY, company, is_proved=False)
+    method = SignInMethod.PASSKEY if by_passkey else SignInMethod.LINK
+    return cookies.sign_browser_in(account, method, "claim link")
 
 
-def _lead_on(
+def _continue(
     account: Account,
     new_key: str | None,
     project: Project | None,
     target: str,
     has_proposals: bool,
 ) -> ResponseReturnValue:
-    """Go on to asking for words, or to what the agent proposes; a new key is shown first."""
+    """Redirect to Collect, or to the agent's proposals; show a new key first."""
     if project is None:
         url = url_for("dashboard.home.show_start")
     elif has_proposals:
@@ -344,8 +333,8 @@ def _lead_on(
         page = render_template("auth/new_key.html", account_id=account.id, **shown)
         return answer_privately(page)
     if project is not None and not has_proposals:
-        said = "Your page is open. Ask three people who know you. Their words arrive in your inbox."
-        url = add_notice(url, _(said))
+        text = "Your page is open. Ask three people who know you. Their words arrive in your inbox."
+        url = add_notice(url, _(text))
     return answer_privately(make_response(redirect(target or url)), 303)
 
 
@@ -356,9 +345,14 @@ def _show(proof: Proof, sent: SentForm | None = None, errors: Errors | None = No
     name = project.business_name if project is not None else brand.name
     stored = project.brand if project is not None else {"read": begun.read}
     typed = fill_in(brand, name) | sent.typed
-    # The stage shows it many times, so only one that may be a name.
-    tried = {"name": sent.values.get("name") or name or _("Your business")}
-    tried |= choose(sent.values, brand)
+    address = (
+        next_address(typed["businessName"])
+        if project is None
+        else collection_page_url(project.slug, project.own_host).partition("://")[2]
+    )
+    # The preview shows only a valid name.
+    shown = {"name": sent.values.get("name") or name or _("Your business")}
+    shown |= choose(sent.values, brand)
     page = render_template(
         "auth/claim.html",
         account=account,
@@ -366,25 +360,25 @@ def _show(proof: Proof, sent: SentForm | None = None, errors: Errors | None = No
         needs_name=begun.needs_name,
         is_by_company=proof.person is not None,
         can_have_passkeys=has_passkeys(),
-        address=_address_of(project, typed["businessName"]),
+        address=address,
         has_proposals=project is not None and count_waiting(project.id) > 0,
         logos=begun.logos,
         is_reading=begun.read.keys() == {"link"},
-        is_read=any(begun.read.get(each) for each in ("name", "color", "logos")),
+        is_read=any(begun.read.get(field) for field in ("name", "color", "logos")),
         typed=typed,
         errors=errors or {},
         **describe_begun(account),
-        **describe_screen(replace(brand, **tried), stored),
+        **describe_screen(replace(brand, **shown), stored),
     )
     return answer_privately(page, 422 if errors else 200)
 
 
-# Whoever never asked for it.
+# For those who never asked for an account.
 
 
 @auth.get("/claim/<token>/decline")
 def show_decline(token: str) -> ResponseReturnValue:
-    """Show what removing the unclaimed account would remove."""
+    """Show what would be deleted with the unclaimed account."""
     account = magic_links.find_account_of_link(token)
     projects = summarize_projects(account.id)
     return answer_privately(
@@ -395,7 +389,6 @@ def show_decline(token: str) -> ResponseReturnValue:
 @auth.post("/claim/<token>/decline")
 @limiter.per_address(CLAIM_PER_ADDRESS)
 def decline_claim(token: str) -> ResponseReturnValue:
-    """Delete an account that its owner never asked for."""
     with write(partial(magic_links.find_account_of_link, token)) as account:
         accounts.delete_account(account)
         record(events.ACCOUNT_DELETED, None, account=account.id)
@@ -409,7 +402,7 @@ def show_declined() -> ResponseReturnValue:
 
 @auth.get("/not-me/<token>")
 def show_not_me(token: str) -> ResponseReturnValue:
-    """Ask whoever got the mail about a new key whether to revoke it."""
+    """Ask the recipient of the mail about a new key whether to revoke it."""
     account = magic_links.find_account_of_key(token)
     shown = {"email": account.email, "issued": describe_issued(account.id)[:1]}
     return answer_privately(render_template("auth/not_me.html", **shown))
@@ -418,7 +411,7 @@ def show_not_me(token: str) -> ResponseReturnValue:
 @auth.post("/not-me/<token>")
 @limiter.per_address(CLAIM_PER_ADDRESS)
 def revoke_key(token: str) -> ResponseReturnValue:
-    """Revoke the key of an unclaimed account; delete nothing."""
+    """Revoke the key of an unclaimed account, but delete nothing."""
     with write(partial(magic_links.find_account_of_key, token)) as account:
         accounts.drop_key(account)
         act_as(ActorKind.PERSON, account.id)

@@ -1,4 +1,4 @@
-"""Collect: asking customers by mail, taking a sending back, and what to share."""
+"""Collect: asking customers by mail, with previews and undo, and what to share."""
 
 import io
 from collections.abc import Mapping, Sequence
@@ -65,13 +65,14 @@ from testimonials.projects.models import Project
 
 NEVER, NOW = "never", "0"
 DEFAULT_REMINDER = "5"
-# A file of 1 MB, plus 500 people with long names in the text field.
+# A file of 1 MB, and 500 people with long names in the text field.
 FORM_BYTES = MAX_FILE_BYTES + 1024 * 1024
-# How many of who was asked stand below the form, and below how many the rest of a day is told.
+# How many of the people asked the page lists.
 NEWEST = 5
+# Fewer requests left for the day are mentioned.
 FEW = 20
 VISIT_DAYS = 30
-# How many people a page without script names.
+# People in the preview without a script.
 LISTED = 10
 COLUMNS = {
     "email": gettext_noop("Email"),
@@ -86,7 +87,7 @@ TOO_LARGE = gettext_noop(
 
 
 class PastedList(RuleField):
-    """Pasted addresses, or a pasted table; loads as an `AddressList`."""
+    """Pasted addresses or a pasted table; loads as an `AddressList`."""
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> AddressList:
         try:
@@ -96,16 +97,12 @@ class PastedList(RuleField):
 
 
 class ListForm(FormSchema):
-    """Whom to ask, in a form that may be larger than others."""
-
     people = PastedList(load_default=AddressList)
     max_bytes = FORM_BYTES
     too_large: ClassVar = {"people": TOO_LARGE}
 
 
 class AskForm(ListForm):
-    """Whom to ask, and the mail that they get."""
-
     subject = OneLine(SUBJECT_LENGTH, missing=gettext_noop("Write a subject."))
     message = Text(requests.MESSAGE_LENGTH, missing=gettext_noop("Write a few words."))
     language = Choice(
@@ -122,7 +119,7 @@ class AskForm(ListForm):
 
 
 class FileForm(ListForm):
-    """What the columns of a file are, if that was chosen."""
+    """The columns of a file, if somebody chose them."""
 
     email = QueryCount(0)
     name = QueryCount(0)
@@ -131,7 +128,7 @@ class FileForm(ListForm):
 
 
 collect_page = ProjectPage(collect, "collect", "collect/collect.html")
-# What a button answers: without script before anything is sent, and what is in a file.
+# The answers of buttons: a preview without a script, and what a file holds.
 preview_page = ProjectPage(collect, "", "collect/preview.html")
 file_page = ProjectPage(collect, "", "collect/file.html")
 
@@ -145,7 +142,7 @@ def show_collect(access: Access) -> Values:
         "typed": suggest_values(access),
         "is_active": project.is_active,
         "counts": counts,
-        "asked": [describe_person(each) for each in people],
+        "asked": list(map(describe_person, people)),
         **describe_choices(project),
         **describe_mail(project),
         **describe_page(project),
@@ -154,7 +151,7 @@ def show_collect(access: Access) -> Values:
 
 @collect_page.save(AskForm, lock_first=lock_account_first)
 def send_requests(access: Access, **values: Any) -> Done:
-    """Ask everybody on the list, once, unless it is taken back in 30 seconds."""
+    """Ask everybody on the list, unless it is undone within 30 seconds."""
     project, listed, wait = access.project, values["people"], int(values["wait"])
     batch = make_batch(access, values)
     count = requests.ask_people(
@@ -167,8 +164,8 @@ def send_requests(access: Access, **values: Any) -> Done:
 
 @collect_page.save(UndoForm, at="/undo")
 def undo_sending(access: Access, undo: str) -> Done:
-    """Take back what hasn't gone, and fill the form in with it."""
-    people, gone = requests.cancel_sending(access.project, undo)
+    """Cancel the mails that have not been sent, and fill in the form with them."""
+    people, sent = requests.cancel_sending(access.project, undo)
     if people:
         record(REQUESTS_CANCELLED, access.project, count=len(people))
     typed = suggest_values(access) | {"people": write_table(people) if people else ""}
@@ -176,13 +173,13 @@ def undo_sending(access: Access, undo: str) -> Done:
         reminder = batch.remind_after_days
         typed |= {"subject": batch.subject, "message": batch.message, "language": batch.language}
         typed |= {"reminder": NEVER if reminder is None else str(reminder)}
-    shown = {"typed": typed, "notice": {"text": tell_undone(len(people), gone)}}
+    shown = {"typed": typed, "notice": {"text": tell_undone(len(people), sent)}}
     return Done(page=collect_page, shown=shown)
 
 
 @collect_page.save(AskForm, at="/preview")
 def preview_requests(access: Access, **values: Any) -> Done:
-    """Show who would get what, before anything is sent: without script, and for a file."""
+    """Show who would get which mail: without a script, and for a file."""
     project, lists = access.project, [values["people"], read_table(read_file())]
     batch = make_batch(access, values)
     people, left_out = requests.choose_people(project, lists)
@@ -195,19 +192,19 @@ def preview_requests(access: Access, **values: Any) -> Done:
         "message": fill_fields(batch.message, project, row),
         "sent": values | {"people": write_table(people)},
     }
-    told = describe_list(lists, left_out) | describe_mail(project, first)
-    return Done(page=preview_page, shown=shown | told)
+    shown |= describe_list(lists, left_out) | describe_mail(project, first)
+    return Done(page=preview_page, shown=shown)
 
 
 @collect_page.save(FileForm, at="/file")
 def show_file(access: Access, people: AddressList, **chosen: int | None) -> Done:
-    """Show what a file holds, and what each of its columns is read as."""
-    places = {name: at for name, at in chosen.items() if at is not None}
+    """Show the people in a file, and how its columns are read."""
+    places = {name: place for name, place in chosen.items() if place is not None}
     content = read_file()
     try:
         uploaded = read_table(content, places)
     except ValidationFailed:
-        # Without a column of addresses that we know, somebody chooses one.
+        # Somebody chooses the column of addresses if none is recognized.
         uploaded = read_table(content, {"email": 0})
     fresh, left_out = requests.sort_people(access.project, uploaded.people)
     columns = {
@@ -223,30 +220,27 @@ def show_file(access: Access, people: AddressList, **chosen: int | None) -> Done
 @collect.post("/dashboard/projects/<project_id>/collect/check")
 @require_role(Role.ADMIN)
 def check_people(access: Access) -> ResponseReturnValue:
-    """Say of each address of a pasted list whether it can be asked, and if not, why."""
+    """Return which addresses of a pasted list can be asked, and why others can't."""
     sent = ListForm().read()
     if sent.errors:
         return answer_errors(sent.errors)
     return jsonify(ok=True, people=describe_chips(access.project, sent.values["people"]))
 
 
-# What the page and its answers say.
-
-
 def describe_choices(project: Project) -> Values:
-    """Return what "Change" offers, and what keeps somebody from asking."""
-    days = [
-        (str(each), ngettext("After %(num)s day", "After %(num)s days", each))
-        for each in requests.REMINDERS
+    """Return the form's options, and what keeps somebody from asking."""
+    reminders = [
+        (str(days), ngettext("After %(num)s day", "After %(num)s days", days))
+        for days in requests.REMINDERS
     ]
     room = requests.count_room(project.account_id)
     return {
-        "languages": [(each.code, each.name) for each in LANGUAGES],
-        "waits": [(str(each), name_wait(each)) for each in requests.WAITS],
-        "reminders": [*days, (NEVER, _("Never"))],
+        "languages": [(language.code, language.name) for language in LANGUAGES],
+        "waits": [(str(days), name_wait(days)) for days in requests.WAITS],
+        "reminders": [*reminders, (NEVER, _("Never"))],
         "forms": [
             ("", _("The project’s page")),
-            *((each.name, each.title) for each in list_forms(project)),
+            *((form.name, form.title) for form in list_forms(project)),
         ],
         "room": room if room < FEW else None,
         "most": MAX_PEOPLE,
@@ -256,7 +250,6 @@ def describe_choices(project: Project) -> Values:
 
 
 def name_wait(days: int) -> str:
-    """Return when mails go out, as a choice."""
     if days < 2:
         return _("Tomorrow") if days else _("Now")
     return ngettext("In %(num)s day", "In %(num)s days", days)
@@ -266,7 +259,7 @@ def describe_page(project: Project) -> Values:
     url = collection_page_url(project.slug, project.own_host)
     scheme, _colon, label = url.partition("://")
     opened, wrote = count_visitors(project, VISIT_DAYS)
-    said = [
+    visits = [
         ngettext("%(num)s opened it in 30 days", "%(num)s opened it in 30 days", opened),
         ngettext("%(num)s wrote", "%(num)s wrote", wrote),
     ]
@@ -274,12 +267,12 @@ def describe_page(project: Project) -> Values:
         "page_url": url,
         "page_scheme": f"{scheme}://",
         "page_label": label,
-        "visits": " · ".join(said) if opened else _("Nobody opened it in 30 days."),
+        "visits": " · ".join(visits) if opened else _("Nobody opened it in 30 days."),
     }
 
 
 def describe_mail(project: Project, person: Person | None = None) -> Values:
-    """Return what the picture of the mail shows besides the words."""
+    """Return what the preview of the mail shows besides its text."""
     account = db.session.get_one(Account, project.account_id)
     return {
         "theme_css_url": url_for("collection.get_theme", slug=project.slug),
@@ -290,35 +283,35 @@ def describe_mail(project: Project, person: Person | None = None) -> Values:
 
 
 def describe_list(lists: Sequence[AddressList], left_out: Sequence[requests.LeftOut]) -> Values:
-    """Return the lines of lists that can't be used, and who is left out."""
+    """Return the invalid lines of the lists, and who is left out."""
     line = gettext_noop("Line %(line)s")
     of_file = gettext_noop("Line of the file %(line)s") if lists[0].wrong else line
     labels = (line, of_file) if len(lists) > 1 else (line,)
     return {
         "wrong": [
-            (_(label, line=each.line), each.text, translate(each.reason))
-            for label, one in zip(labels, lists, strict=True)
-            for each in one.wrong
+            (_(label, line=wrong.line), wrong.text, translate(wrong.reason))
+            for label, addresses in zip(labels, lists, strict=True)
+            for wrong in addresses.wrong
         ],
-        "left_out": [(each.person.email, tell_left_out(each)) for each in left_out],
+        "left_out": [(one.person.email, tell_left_out(one)) for one in left_out],
     }
 
 
 def describe_chips(project: Project, listed: AddressList) -> list[Values]:
-    """Return everybody on a list, and the lines that name nobody."""
+    """Return the people on a list, and its invalid lines."""
     fresh, left_out = requests.sort_people(project, listed.people)
     return [
-        *(describe_chip(each) for each in fresh),
-        *(describe_chip(each.person, tell_left_out(each)) for each in left_out),
+        *map(describe_chip, fresh),
+        *(describe_chip(one.person, tell_left_out(one)) for one in left_out),
         *(
-            {"text": each.text, "reason": translate(each.reason), "is_wrong": True}
-            for each in listed.wrong
+            {"text": wrong.text, "reason": translate(wrong.reason), "is_wrong": True}
+            for wrong in listed.wrong
         ),
     ]
 
 
 def describe_chip(person: Person, reason: str = "") -> Values:
-    """Return somebody on the list as the script draws them; `table` is a line of what it sends."""
+    """Return a person for the script, with the line of the `table` that it sends."""
     name = person.name or person.email
     return {
         "text": name,
@@ -331,12 +324,12 @@ def describe_chip(person: Person, reason: str = "") -> Values:
     }
 
 
-def tell_left_out(each: requests.LeftOut) -> str:
-    if each.reason == requests.UNSUBSCRIBED or each.has_declined:
+def tell_left_out(left_out: requests.LeftOut) -> str:
+    if left_out.reason == requests.UNSUBSCRIBED or left_out.has_declined:
         return _("said no")
-    if each.asked_at is not None:
-        return _("asked on %(day)s", day=format_day(each.asked_at, "long", has_year=False))
-    return translate(each.reason)
+    if left_out.asked_at is not None:
+        return _("asked on %(day)s", day=format_day(left_out.asked_at, "long", has_year=False))
+    return translate(left_out.reason)
 
 
 def tell_sent(count: int, wait_days: int) -> str:
@@ -360,14 +353,14 @@ def tell_sent(count: int, wait_days: int) -> str:
     )
 
 
-def tell_undone(count: int, gone: Sequence[str]) -> str:
-    """Return what came of taking a sending back, with who had got it by then."""
+def tell_undone(count: int, sent: Sequence[str]) -> str:
+    """Return how many mails were cancelled, and who had been `sent` one already."""
     if not count:
         return _("Too late: all of them have gone.")
-    if not gone:
+    if not sent:
         return _("Nothing was sent.")
-    names = ", ".join(gone[:3])
-    if more := len(gone) - 3 if len(gone) > 3 else 0:
+    names = ", ".join(sent[:3])
+    if (more := len(sent) - 3) > 0:
         return ngettext(
             "The others were not sent. Already gone: %(names)s and %(num)s more.",
             "The others were not sent. Already gone: %(names)s and %(num)s more.",
@@ -375,9 +368,6 @@ def tell_undone(count: int, gone: Sequence[str]) -> str:
             names=names,
         )
     return _("The others were not sent. Already gone: %(names)s.", names=names)
-
-
-# What the form holds.
 
 
 def suggest_values(access: Access) -> dict[str, str]:
@@ -392,13 +382,13 @@ def suggest_values(access: Access) -> dict[str, str]:
 
 
 def make_batch(access: Access, values: Values) -> RequestBatch:
-    """Return the message to everybody, as a row that isn't stored yet.
+    """Return the message as a row that isn't stored; raise `ValidationFailed` without people.
 
-    An unchanged suggestion follows the language. Raises `ValidationFailed` if nobody is named.
+    An unchanged suggestion follows the language.
     """
     if values["people"].is_empty and not request.files.get("file"):
-        wanted = _("Paste at least one address, or choose a file.")
-        raise ValidationFailed.of({"people": [wanted]})
+        problem = _("Paste at least one address, or choose a file.")
+        raise ValidationFailed.of({"people": [problem]})
     subject, message = _follow_language(access, values)
     reminder = values["reminder"]
     return RequestBatch(
@@ -427,10 +417,10 @@ def read_table(content: bytes, columns: Mapping[str, int] | None = None) -> Addr
 
 def _follow_language(access: Access, values: Values) -> tuple[str, str]:
     language = find_language(values["language"]) or ENGLISH
-    wanted = _suggest(access, language.code)
-    suggested = [_suggest(access, each.code) for each in LANGUAGES]
+    translated = _suggest(access, language.code)
+    suggested = [_suggest(access, language.code) for language in LANGUAGES]
     subject, message = (
-        wanted[place] if text in [texts[place].strip() for texts in suggested] else text
+        translated[place] if text in [texts[place].strip() for texts in suggested] else text
         for place, text in enumerate((values["subject"], values["message"]))
     )
     return subject, message

@@ -1,4 +1,4 @@
-"""API and developers: a row for each thing that programs use, their pages, OAuth's consent."""
+"""API and developers: agents, tokens, feeds, verified purchases, activity, OAuth's consent."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -51,7 +51,7 @@ from testimonials.projects.models import Project
 from testimonials.projects.projects import list_choosable, list_projects
 
 overview = ProjectPage(settings, "settings/developers", "settings/developers/developers.html")
-# Of several endpoints, the state of the first of these is told.
+# Of several endpoints, the first of these states is shown.
 STATES = {
     "failing": gettext_noop("Failing"),
     "off": gettext_noop("Switched off"),
@@ -63,8 +63,8 @@ STATES = {
 @overview.show
 def show_developers(access: Access) -> Values:
     tokens = describe_tokens(access)
-    found = {each.state for each in list_endpoints(access.project)}
-    state = next((each for each in STATES if each in found), "")
+    states = {endpoint.state for endpoint in list_endpoints(access.project)}
+    state = next((name for name in STATES if name in states), "")
     search = read_search(access.project.account_id, {}, access.project.id)
     return {
         "newest_use": find_newest_use(tokens),
@@ -90,8 +90,8 @@ agents = ProjectPage(settings, "settings/developers/agents", "settings/developer
 @agents.show
 def show_agents(access: Access) -> Values:
     """Show the ways to connect; ``?client=`` opens one."""
-    wanted = request.args.get("client", "")
-    current = wanted if wanted in CLIENTS else next(iter(CLIENTS))
+    client = request.args.get("client", "")
+    current = client if client in CLIENTS else next(iter(CLIENTS))
     newest = find_newest_use(describe_tokens(access))
     return {"clients": _describe_clients(access.project, current), "newest_use": newest}
 
@@ -116,7 +116,7 @@ def _describe_clients(project: Project, current: str) -> list[dict[str, Any]]:
     ]
 
 
-# Addresses and lines for a website that takes no widget, or watches what it loads.
+# Feeds for websites without the widget, and the lines for a Content-Security-Policy.
 
 SOURCES = ("script-src", "connect-src", "img-src")
 feeds = ProjectPage(settings, "settings/developers/feeds", "settings/developers/feeds.html")
@@ -133,7 +133,7 @@ def show_feeds(access: Access) -> Values:
     }
 
 
-# Links that prove a purchase: what a shop needs to sign them, and switching them off.
+# Links that prove a purchase, and the secret with which a shop signs them.
 
 purchases = ProjectPage(
     settings, "settings/developers/purchases", "settings/developers/purchases.html"
@@ -157,7 +157,7 @@ def show_purchases(access: Access) -> Values:
     {"last_four": fields.String(load_default="")}, at="/secret", step_up="make a signing secret"
 )
 def replace_secret(access: Access, last_four: str) -> Done:
-    """Make a secret, or replace the one that the form was about, and show it, once."""
+    """Make or replace the secret, and show it once."""
     if last_four != (access.project.purchase_secret or "")[-4:]:
         return Done(_("This secret was replaced already. The new one was shown once."))
     secret = verified_purchases.make_secret(access.project)
@@ -167,7 +167,7 @@ def replace_secret(access: Access, last_four: str) -> Done:
 
 @purchases.save(at="/off")
 def switch_off(access: Access) -> Done:
-    """Forget the secret: links that were signed with it open the plain form."""
+    """Delete the secret: links signed with it open the plain form."""
     access.project.purchase_secret = None
     verified_purchases.end_old_secret(access.project)
     record(PURCHASES_CHANGED, access.project)
@@ -182,8 +182,6 @@ def end_old(access: Access) -> Done:
     return Done(_("The former owner’s secret has ended."))
 
 
-# Who did what.
-
 activity = ProjectPage(
     settings, "settings/developers/activity", "account/activity.html", nav="settings"
 )
@@ -191,14 +189,13 @@ activity = ProjectPage(
 
 @activity.show
 def show_activity(access: Access) -> Values:
-    """Show who did what in this project, however long ago."""
     search = read_search(access.project.account_id, request.args, access.project.id)
     return describe_activity(search)
 
 
-# Access tokens, and the account's key beside them: what programs come in with.
+# Access tokens, and the account's key.
 
-# How a token was used last, by the door.
+# How a token was last used.
 DOORS = {"api": gettext_noop("by the API"), "mcp": gettext_noop("by MCP")}
 
 tokens = ProjectPage(settings, "settings/developers/tokens", "settings/developers/tokens.html")
@@ -216,21 +213,22 @@ def show_tokens(access: Access) -> Values:
 
 
 def describe_tokens(access: Access) -> list[dict[str, Any]]:
-    """Return the tokens that this person manages here, but for those that were revoked.
+    """Return the tokens that this person manages here, except revoked ones.
 
-    An administrator manages those for this project alone, the owner also those for all.
+    An admin manages those for this project alone, the owner those for all projects too.
     """
     project = access.project
     return [
-        _describe(each)
-        for each in list_tokens(project.account_id, project.id)
-        if each.token.state != "revoked" and (each.token.project_id or access.role == Role.OWNER)
+        _describe(listed)
+        for listed in list_tokens(project.account_id, project.id)
+        if listed.token.state != "revoked"
+        and (listed.token.project_id or access.role == Role.OWNER)
     ]
 
 
 def find_newest_use(tokens: Iterable[dict[str, Any]]) -> dict[str, Any] | None:
-    used = [each for each in tokens if each["use"]]
-    return max(used, key=lambda each: each["use"].at, default=None)
+    used = [token for token in tokens if token["use"]]
+    return max(used, key=lambda token: token["use"].at, default=None)
 
 
 def _describe(listed: ListedToken) -> dict[str, Any]:
@@ -241,7 +239,7 @@ def _describe(listed: ListedToken) -> dict[str, Any]:
         # The stored time of the last use is a minute late.
         "state": "active" if token.state == "unused" and is_used else token.state,
         "made_by": listed.made_by,
-        "scopes": [_(each.label) for each in Scope if each in token.scopes],
+        "scopes": [_(scope.label) for scope in Scope if scope in token.scopes],
         "use": use,
         "used_for": _describe_use(use.operation, use.by) if use else "",
     }
@@ -252,8 +250,6 @@ def _describe_use(operation: str, door: str) -> str:
     words = re.sub(r"(?<=[a-z])(?=[A-Z])|_", " ", operation).lower()
     return ", ".join(filter(None, (words, translate(DOORS.get(door, "")))))
 
-
-# Access tokens: making one, which shows it once, and revoking one.
 
 NAME_LENGTH = 80
 ALL = "all"
@@ -273,12 +269,12 @@ class TokenForm(FormSchema):
 @settings.get("/dashboard/tokens/new")
 @require_session
 def choose_project(owner: SignedIn) -> ResponseReturnValue:
-    """Go on to the form that a link fills in; agents that know no project hand it out."""
-    found = list_projects(owner.account_id) or search_shared(owner.account_id, "", 0, 1)
-    if not found:
+    """Redirect to a project's form for a new token; agents that know no project link here."""
+    projects = list_projects(owner.account_id) or search_shared(owner.account_id, "", 0, 1)
+    if not projects:
         return redirect(url_for("dashboard.home.show_projects"), 303)
     name, scopes = request.args.get("name"), request.args.get("scopes")
-    first = found[0].id
+    first = projects[0].id
     return redirect(url_for(".show_token_form", project_id=first, name=name, scopes=scopes), 303)
 
 
@@ -301,11 +297,11 @@ def show_token_form(access: Access) -> Values:
 
 
 def _fill_in(access: Access) -> Values:
-    """Return what ``?name=`` and ``?scopes=`` suggest; without scopes, Read and Draft."""
-    named = request.args.get("scopes", "").replace(",", " ").split()
+    """Return the values of ``?name=`` and ``?scopes=``, or the defaults."""
+    scopes = request.args.get("scopes", "").replace(",", " ").split()
     return {
         "name": " ".join(request.args.get("name", "").split())[:NAME_LENGTH],
-        "scopes": [each for each in Scope if each in named] or list(DEFAULT_SCOPES),
+        "scopes": [scope for scope in Scope if scope in scopes] or list(DEFAULT_SCOPES),
         "project": access.project.id,
         "ends": DEFAULT_DAYS,
     }
@@ -349,12 +345,12 @@ def revoke_token_here(access: Access, token_id: str) -> Done:
 
 
 def _reach(access: Access) -> str | None:
-    """Return the only project whose tokens an administrator manages; owners manage all."""
+    """Return the only project whose tokens an admin manages; None for owners."""
     return None if access.role == Role.OWNER else access.project.id
 
 
 def _list_choices(access: Access) -> dict[str, str]:
-    """Return the names of the projects that a token can be for, by their ids."""
+    """Return the names of the projects that a token can be for, by id."""
     if access.role != Role.OWNER:
         return {access.project.id: access.project.called}
     choosable = list_choosable(access.user.account_id, access.project.id)

@@ -1,4 +1,4 @@
-"""Exports, and archives in."""
+"""Exports, and importing a project from an archive."""
 
 import io
 import threading
@@ -48,8 +48,8 @@ from testimonials.transfer.case_file import CASE_FILES
 from testimonials.transfer.tables.export import find_names, write_events, write_json, write_table
 from testimonials.transfer.tables.jobs import list_imports
 
-# What fits into memory; an account's archive has all of them.
-MOST_EVENTS = 50_000
+# What fits in memory; an account's archive has all events.
+MAX_EVENTS = 50_000
 
 
 transfer = ProjectPage(settings, "settings/transfer", "transfer/transfer.html", nav="settings")
@@ -60,7 +60,7 @@ def show_transfer(access: Access) -> Values:
     return {"newest": next(iter(list_imports(access.project.id)), None)}
 
 
-# What writes each form, what the record calls it, and the ending and type of its file.
+# The writer of each format, its name in events, and the extension and type of its file.
 FORMS = {
     "archive": (write_archive, "an archive", "zip", "application/zip"),
     "csv": (write_table, "a table", "csv", "text/csv"),
@@ -68,7 +68,7 @@ FORMS = {
 }
 
 
-# These change nothing but are POST, so that other websites can't make a browser start one.
+# POST although nothing changes, so that other websites can't start one.
 @settings.post("/dashboard/projects/<project_id>/export/<any(archive,csv,json):form>")
 @require_session
 def export_project(owner: SignedIn, project_id: str, form: str) -> ResponseReturnValue:
@@ -98,16 +98,15 @@ def export_activity(owner: SignedIn) -> ResponseReturnValue:
 @settings.get("/dashboard/projects/<project_id>/activity.csv")
 @require_role(Role.ADMIN)
 def export_project_activity(access: Access) -> ResponseReturnValue:
-    """Send the newest events of a project that match the search of its activity page."""
     project = access.project
     return _send_activity(read_search(project.account_id, request.args, project.id))
 
 
 def _send_activity(search: Search) -> Response:
     people, projects = find_names(search.account_id, search.project_id)
-    out, newest = io.BytesIO(), search.find(MOST_EVENTS)
-    found = (each for each in newest if search.matches(write_sentence(each, people, projects)))
-    write_events(found, people, projects, out)
+    out, newest = io.BytesIO(), search.find(MAX_EVENTS)
+    events = (event for event in newest if search.matches(write_sentence(event, people, projects)))
+    write_events(events, people, projects, out)
     return send_download(out, "activity", "csv", "text/csv")
 
 
@@ -120,16 +119,16 @@ def _export(
     kind: str,
 ) -> Response:
     if fill is write_archive:
-        # For who was removed meanwhile nothing is signed.
+        # Signs nothing for somebody who was removed meanwhile.
         with write(partial(find_access, owner, project_id, Role.ADMIN)) as access:
             of = Project.id == access.project.id
         finish_records(of)
     with reading_snapshot():
-        read = find_access(owner, project_id, Role.ADMIN).project
-        slug, file = read.slug, spool(partial(fill, read))
-    # Only now: making the file takes long, and a writing transaction would keep others waiting.
+        project = find_access(owner, project_id, Role.ADMIN).project
+        slug, file = project.slug, spool(partial(fill, project))
+    # After the file, since writing it takes long, and a transaction would keep others waiting.
     try:
-        # Who was removed meanwhile gets nothing.
+        # Sends nothing to somebody who was removed meanwhile.
         with write(partial(find_access, owner, project_id, Role.ADMIN)) as access:
             record(PROJECT_EXPORTED, access.project, form=form)
     except ServiceError:
@@ -149,26 +148,21 @@ def send_download(file: IO[bytes], stem: str, ending: str, kind: str) -> Respons
     return response
 
 
-# Importing a project from its archive: uploading it, looking at what is inside, confirming.
-
+# Importing a project from an archive: upload, preview, confirmation.
 
 MAX_FILE_BYTES = 14 * MEGABYTE
 FORM_BYTES = MAX_FILE_BYTES + 64 * 1024
-# What a request may unpack: text, which others wait for while it is written, and all together.
-MAX_TEXT_BYTES, MAX_UNPACKED_BYTES = 8 * MEGABYTE, 64 * MEGABYTE
-# A picture of one color has 200 bytes, and takes as long to decode as any.
-MAX_PIXELS = 500_000_000
-# Lists and objects in the text, each of which is checked by itself. What was exported has one for
-# each 200 bytes.
+# Limits of one archive: bytes of text, for which others wait while it is written, and in all;
+# pixels, since a picture of 200 bytes may take as long to decode as any; and lists and objects in
+# the text, of which an export has one for each 200 bytes.
 MAX_PARTS = 65_536
-MOST_OF_A_PAGE = MAX_TEXT_BYTES, MAX_UNPACKED_BYTES, MAX_PIXELS, MAX_PARTS
+LIMITS = 8 * MEGABYTE, 64 * MEGABYTE, 500_000_000, MAX_PARTS
 TOO_LARGE = gettext_noop(
     "The archive is too large for this page, which takes 14 MB. Ask the operator of this service "
     "to import it by command."
 )
 ARCHIVES_PER_ACCOUNT = Limit("archive-account", 20, "to import archives, from one account")
-
-# Each look at one that waits reads it again, which takes up to a second.
+# Each preview reads the archive again, which takes up to a second.
 LOOKS_PER_ACCOUNT = Limit("archive-look-account", 100, "to look at archives, from one account")
 
 # Reading one takes memory, so a process reads one at a time.
@@ -183,14 +177,14 @@ class ArchivesBusy(ServiceError):
 @settings.get("/dashboard/projects/import")
 @require_session
 def show_archive(owner: SignedIn) -> ResponseReturnValue:
-    """Show the archive that waits, or a form to upload one."""
+    """Show the waiting archive, or a form to upload one."""
     return _page(owner, {})
 
 
 @settings.post("/dashboard/projects/import")
 @require_session
 def upload_archive(owner: SignedIn) -> ResponseReturnValue:
-    """Check an archive, and keep it until its owner confirms."""
+    """Check an archive, and keep it until it is confirmed."""
     limiter.count(ARCHIVES_PER_ACCOUNT, owner.account_id)
     try:
         name, content = _read_upload()
@@ -210,16 +204,16 @@ class ArchiveForm(FormSchema):
 @settings.post("/dashboard/projects/import/confirm")
 @require_session
 def import_archive(owner: SignedIn) -> ResponseReturnValue:
-    """Make a new project of the archive that waits, completely or not at all."""
+    """Create a project from the waiting archive, completely or not at all."""
     limiter.count(ARCHIVES_PER_ACCOUNT, owner.account_id)
     sent, waiting = ArchiveForm().read().values, reading.find_waiting(owner.account_id)
     if waiting is None:
         return redirect(url_for(".show_archive"), 303)
     try:
-        target, said = _import(owner, waiting.content, **sent)
+        target, text = _import(owner, waiting.content, **sent)
     except ServiceError as error:
         return _page(owner, _to_errors(error), sent["slug"]), 422
-    return redirect(add_notice(target, said), 303)
+    return redirect(add_notice(target, text), 303)
 
 
 @settings.post("/dashboard/projects/import/discard")
@@ -249,24 +243,24 @@ def _opening(content: bytes) -> Iterator[reading.Archive]:
     if not _reading.acquire(timeout=2):
         raise ArchivesBusy
     try:
-        # Whoever leaves the record out could say anything of visitors.
+        # Not believed: without its record, an archive could claim anything about visitors.
         file = io.BytesIO(content)
-        with reading.open_archive(file, *MOST_OF_A_PAGE, is_believed=False) as archive:
+        with reading.open_archive(file, *LIMITS, is_believed=False) as archive:
             yield archive
     finally:
         _reading.release()
 
 
 def _import(owner: SignedIn, content: bytes, slug: str) -> tuple[str, str]:
-    """Import an archive; return the address of the project's inbox, and what to say there.
+    """Import an archive; return the URL of the project's inbox, and a notice.
 
-    Requests that waited aren't sent from here: whoever made the file chose to whom and how many.
+    Waiting requests are not sent, since whoever made the file chose the recipients.
     """
     slug = slug.strip()
     if slug and (len(slug) > SLUG_LENGTH or make_slug(slug) != slug):
-        made = make_slug(slug) or _("letters and digits")
-        wanted = _("Write the address as %(slug)s.", slug=made)
-        raise SlugTaken(errors={"slug": [wanted]})
+        valid = make_slug(slug) or _("letters and digits")
+        problem = _("Write the address as %(slug)s.", slug=valid)
+        raise SlugTaken(errors={"slug": [problem]})
     lock = partial(lock_account, owner.account_id)
     with (
         _opening(content) as archive,
@@ -277,13 +271,12 @@ def _import(owner: SignedIn, content: bytes, slug: str) -> tuple[str, str]:
         project = restored.project
         reading.drop_waiting(owner.account_id)
         record(PROJECT_IMPORTED, project, name=project.name)
-        return url_for("dashboard.inbox.show_inbox", project_id=project.id), _tell(archive)
-
-
-def _tell(archive: reading.Archive) -> str:
-    if archive.differences.rows:
-        return _("The project was imported. What isn’t as its record says counts as imported")
-    return _("The project was imported")
+        text = (
+            _("The project was imported. What isn’t as its record says counts as imported")
+            if archive.differences.rows
+            else _("The project was imported")
+        )
+        return url_for("dashboard.inbox.show_inbox", project_id=project.id), text
 
 
 def _to_errors(error: ServiceError) -> Errors:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from PIL import Image as Pictures
 
-from testimonials.dashboard.exports import MAX_PARTS, MOST_OF_A_PAGE
+from testimonials.dashboard.exports import LIMITS, MAX_PARTS
 from testimonials.projects.models import Project
 from testimonials.transfer.archives.reading import ArchiveRefused, open_archive
 from tests.support.commands import run, run_json
@@ -256,7 +256,7 @@ def test_pictures_of_few_bytes_and_many_pixels_are_not_decoded(tmp_path):
     with (
         many.open("rb") as file,
         pytest.raises(ArchiveRefused, match="more than 500 megapixels"),
-        open_archive(file, *MOST_OF_A_PAGE),
+        open_archive(file, *LIMITS),
     ):
         pass
 
@@ -267,7 +267,7 @@ def test_more_rows_than_a_page_takes_are_not_read(tmp_path):
     with (
         many.open("rb") as file,
         pytest.raises(ArchiveRefused, match="more than 65,536 entries"),
-        open_archive(file, *MOST_OF_A_PAGE),
+        open_archive(file, *LIMITS),
     ):
         pass
     with many.open("rb") as file, open_archive(file) as archive:
