@@ -47,7 +47,7 @@ MAX_SEARCH = 100
 @home.get("/dashboard")
 @require_session
 def show_start(owner: SignedIn) -> ResponseReturnValue:
-    """Go to the inbox of the project that was opened last; of many, to their list."""
+    """Redirect to the inbox of the last opened project, or to the list of many projects."""
     projects = shell.list_switched(owner, None)
     if len(projects) > shell.SWITCHED:
         return redirect(url_for(".show_projects"), 303)
@@ -65,27 +65,27 @@ projects = AccountPage(home, "/dashboard/projects", "projects.html", nav="projec
 
 @projects.show
 def show_projects(owner: SignedIn) -> Values:
-    """Describe a page of the projects, or of those that ``?q=`` finds."""
+    """List the projects, or those that match ``?q=``."""
     q = request.args.get("q", "").replace("\0", "").strip()[:MAX_SEARCH]
     page = read_page(request.args.get("page", "1"))
     skip = (page - 1) * PAGE_SIZE
     rows = search_shared(owner.account_id, q, skip, PAGE_SIZE + 1)
-    shown, has_next = rows[:PAGE_SIZE], len(rows) > PAGE_SIZE
+    listed, has_next = rows[:PAGE_SIZE], len(rows) > PAGE_SIZE
     return {
-        "projects": _describe(owner, shown),
+        "projects": _describe(owner, listed),
         "q": q,
         "pager": {
             "prev_url": _address(q, page - 1) if page > 1 else None,
             "next_url": _address(q, page + 1) if has_next else None,
-            "label": _("%(first)s to %(last)s", first=skip + 1, last=skip + len(shown)),
+            "label": _("%(first)s to %(last)s", first=skip + 1, last=skip + len(listed)),
         },
         "deleted": _describe_deleted(owner),
     }
 
 
-def _describe(owner: SignedIn, shown: Sequence[Project]) -> list[dict[str, Any]]:
-    memberships = list_memberships(owner.account_id, shown)
-    counts = count_tabs(*(project.id for project in shown))
+def _describe(owner: SignedIn, projects: Sequence[Project]) -> list[dict[str, Any]]:
+    memberships = list_memberships(owner.account_id, projects)
+    counts = count_tabs(*(project.id for project in projects))
     return [
         shell.describe_project(project)
         | {
@@ -94,15 +94,15 @@ def _describe(owner: SignedIn, shown: Sequence[Project]) -> list[dict[str, Any]]
             "waiting": counts[project.id]["pending"],
             "membership": memberships.get(project.id),
         }
-        for project in shown
+        for project in projects
     ]
 
 
 def _describe_deleted(owner: SignedIn) -> list[dict[str, Any]]:
     return [
-        shell.describe_project(each) | {"id": each.id, "until": format_day(each.deleted_at + GRACE)}
-        for each in list_deleted(owner.account_id)
-        if each.deleted_at is not None
+        shell.describe_project(row) | {"id": row.id, "until": format_day(row.deleted_at + GRACE)}
+        for row in list_deleted(owner.account_id)
+        if row.deleted_at is not None
     ]
 
 
@@ -142,13 +142,13 @@ address = AccountPage(home, "/dashboard/projects/new/address", "")
 
 @address.show
 def show_address(owner: SignedIn) -> Response:
-    """Return the address for the name that is being typed (``?name=``)."""
+    """Return the address for the name being typed (``?name=``)."""
     return jsonify(address=next_address(request.args.get("name", "")))
 
 
 @new_project.save(NewProjectForm)
 def create_project_here(owner: SignedIn, **values: Any) -> Done:
-    """Create a project, whose brand comes next; an account's first one starts with samples."""
+    """Create a project, and go on to its brand; an account's first project gets samples."""
     project = create_project(owner.account_id, values, finds_slug=True)
     read_later(project)
     return Done(to=url_for("dashboard.settings.show_brand", project_id=project.id))
@@ -159,13 +159,13 @@ theme = AccountPage(home, "/dashboard/theme", "", part_of="dashboard.account.sho
 
 @theme.save({"theme": Choice(*shell.THEMES, required=True)})
 def choose_theme(owner: SignedIn, theme: str) -> Done:
-    return Done(finish=lambda answer: set_cookie(answer, THEME, theme, shell.YEAR_SECONDS))
+    return Done(finish=lambda response: set_cookie(response, THEME, theme, shell.YEAR_SECONDS))
 
 
-# The three steps of a new project, in the pill at the head of its inbox.
+# The first steps of a new project, at the top of its inbox.
 
 INBOX = "dashboard.inbox.show_inbox"
-# Enough to see whether somebody has begun, even after a large import.
+# Enough to see which steps are done, even after a large import.
 NEWEST = 500
 
 
@@ -175,7 +175,7 @@ def note(project: Project, flag: str) -> None:
 
 
 def describe_first_steps(access: Access, approved: int) -> dict[str, Any]:
-    """Return which steps are done, and whether to ask about the samples, with so many approved."""
+    """Return which steps are done, and whether to ask about the samples."""
     return {
         "first_steps": _describe_steps(access),
         "offers_samples": bool(approved) and access.may_decide and _has_samples(access.project),
@@ -183,7 +183,7 @@ def describe_first_steps(access: Access, approved: int) -> dict[str, Any]:
 
 
 def _describe_steps(access: Access) -> dict[str, Any] | None:
-    """Return the steps; None if all are done, if they are hidden, or for others to do."""
+    """Return the steps; None if all are done or hidden, or the person is no admin."""
     project = access.project
     if not access.is_admin or project.dashboard_config.get(IS_HIDDEN):
         return None
@@ -193,12 +193,12 @@ def _describe_steps(access: Access) -> dict[str, Any] | None:
 
 
 def _has_samples(project: Project) -> bool:
-    """Return whether there are samples about which nothing was said yet."""
+    """Return whether there are samples that nobody has chosen to keep."""
     if project.dashboard_config.get(KEEPS_SAMPLES):
         return False
     is_sample = (Testimonial.project_id == project.id, Testimonial.status == "demo")
-    found = exists().where(*is_sample, Testimonial.deleted_at.is_(None))
-    return bool(db.session.scalar(select(found)))
+    is_any = exists().where(*is_sample, Testimonial.deleted_at.is_(None))
+    return bool(db.session.scalar(select(is_any)))
 
 
 def _find_done(project: Project) -> dict[str, bool]:

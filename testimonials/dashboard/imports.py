@@ -1,4 +1,4 @@
-"""Importing: choosing a file, mapping its columns, watching, undoing."""
+"""Importing tables: choosing a file, mapping its columns, progress, undo."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -32,10 +32,10 @@ from testimonials.transfer.tables.rows import REPAIRS, STATUSES, Reading
 from testimonials.transfer.tables.values import ORDERS, read_date
 
 MEGABYTE = 1024 * 1024
-# The worker takes no larger body.
+# The worker accepts no larger body.
 MAX_FILE_BYTES = 12 * MEGABYTE
 FORM_BYTES = MAX_FILE_BYTES + 64 * 1024
-# The user waits for the preview while all of them are read.
+# The preview reads all of them.
 MAX_LINES = 20_000
 NAME_LENGTH = 120
 ENCODING_LABELS = {
@@ -63,7 +63,7 @@ start_purpose = TokenPurpose("import")
 
 @dataclass
 class Preview:
-    """What a draft would do, and the errors that keep it from being started."""
+    """What a draft would import, and the errors that prevent it."""
 
     row: TableImport
     reading: Reading | None = None
@@ -80,7 +80,7 @@ class Preview:
 
     @property
     def token(self) -> str:
-        """What starts exactly this: only what a preview has shown is imported."""
+        """Starts exactly what the preview has shown."""
         counts = self.plan.count() if self.plan else {}
         return start_purpose.sign([self.row.id, self.row.options, counts])
 
@@ -90,20 +90,20 @@ class Preview:
 
     @property
     def repairs(self) -> dict[str, int]:
-        """How many lines each way of mending them concerns."""
+        """How many lines each way of repairing them affects."""
         return self.plan.count_repairs() if self.plan else {}
 
     @property
     def date_choices(self) -> list[tuple[str, datetime]]:
-        """The two days that an ambiguous date may be."""
+        """The two dates that an ambiguous one may be."""
         date = self.plan.unclear_date if self.plan else ""
         return [(order, read_date(date, order)) for order in ORDERS] if date else []
 
     @property
     def columns(self) -> list[dict[str, Any]]:
-        """A select for each field: its choices, and which is chosen.
+        """The selects of the fields.
 
-        A column's value is its place in the file; first and last names are chosen together: "0+1".
+        A column's value is its index in the file; "0+1" joins first and last names.
         """
         headings = self.reading.table.headings if self.reading else []
         places = {heading: str(place) for place, heading in enumerate(headings)}
@@ -124,7 +124,6 @@ class Preview:
 
 
 def show_draft(row: TableImport) -> Preview:
-    """Read the file of a draft; return what would happen to each of its lines."""
     preview = Preview(row)
     try:
         preview.reading = jobs.read_file(jobs.read_content(row.id) or b"", row.options, MAX_LINES)
@@ -141,7 +140,7 @@ def show_draft(row: TableImport) -> Preview:
 
 
 def read_options(row: TableImport, sent: Values) -> Values:
-    """Return how a draft is to be read, by the values of an `OptionsForm`."""
+    """Return the options of a draft from the values of an `OptionsForm`."""
     encoding = sent["encoding"] or row.options["encoding"]
     options = row.options | {
         "encoding": encoding,
@@ -151,13 +150,13 @@ def read_options(row: TableImport, sent: Values) -> Values:
         "photos": sent["photos"] is not None,
     }
     if encoding != row.options["encoding"]:
-        # The headings were others.
+        # The headings have changed.
         return options | {"columns": {}}
     return options | {"columns": _read_columns(row, sent)}
 
 
 def read_start(row: TableImport, token: str) -> dict[str, int] | None:
-    """Return how many lines are new, there and refused, if a preview showed the draft like this."""
+    """Return the counts in a preview's token, or None if the draft has changed since."""
     import_id, options, counts = start_purpose.find(token, 3, START_SECONDS) or (None, None, {})
     if import_id != row.id or options != row.options or not counts.get(NEW):
         return None
@@ -181,8 +180,6 @@ def _read_places(text: str, headings: Sequence[str]) -> list[str]:
     return [headings[int(part)] for part in places if len(part) < 5 and int(part) < len(headings)]
 
 
-# How far an import is and what came of it, in words.
-
 LABELS = {
     jobs.RUNNING: gettext_noop("Importing"),
     jobs.STOPPED: gettext_noop("Stopped"),
@@ -192,14 +189,14 @@ LABELS = {
 
 
 def describe_progress(row: TableImport) -> dict[str, Any]:
-    """Return how far an import is, for the page and its script."""
+    """Return the progress of an import, for the page and its script."""
     is_copying = row.photos_to is not None and row.photos > 0
     done, total = (row.photos_done, row.photos) if is_copying else (row.done, row.total)
-    counted = {"done": format_figure(done), "total": format_figure(total)}
+    counts = {"done": format_figure(done), "total": format_figure(total)}
     if is_copying:
-        text = _("%(done)s of %(total)s photos copied", **counted)
+        text = _("%(done)s of %(total)s photos copied", **counts)
     elif row.done:
-        text = _("%(done)s of %(total)s imported", **counted)
+        text = _("%(done)s of %(total)s imported", **counts)
     else:
         text = _("Reading the file…")
     return {
@@ -211,16 +208,13 @@ def describe_progress(row: TableImport) -> dict[str, Any]:
     }
 
 
-# Importing: choosing a file or pasting lines, what was understood, and what it came to.
-
-
 # Each preview costs as much as hundreds of other pages.
 IMPORTS_PER_ACCOUNT = Limit("import-account", 240, "to import files, from one account")
 PASTED = gettext_noop("Pasted lines")
 
 
 class SourceForm(FormSchema):
-    """A file, or lines that were copied from a table."""
+    """A file, or lines copied from a table."""
 
     lines = Text(MAX_FILE_BYTES, load_default="")
     max_bytes = FORM_BYTES
@@ -247,7 +241,7 @@ def show_import(access: Access) -> Values:
 
 
 def _read_source(access: Access, lines: str) -> Source:
-    """Return what was chosen or pasted, if it can be read at all."""
+    """Return the chosen file or the pasted lines; raise `ValidationFailed`."""
     limiter.count(IMPORTS_PER_ACCOUNT, access.user.account_id)
     file = request.files.get("file")
     if file is not None and file.filename:
@@ -269,7 +263,7 @@ def _read_source(access: Access, lines: str) -> Source:
 
 @choosing.save(SourceForm, prepare=_read_source)
 def upload_import(access: Access, prepared: Source, lines: str) -> Done:
-    """Keep a file, and show what would happen to each of its lines."""
+    """Store a draft, and show its preview."""
     options = {"encoding": prepared.encoding, "status": STATUSES[0]}
     packed = jobs.pack(prepared.content)
     row = jobs.add_draft(access.project, access.user, prepared.name, packed, options)
@@ -281,16 +275,17 @@ one = ProjectPage(settings, "imports/<import_id>", "transfer/one.html", nav="set
 
 @one.show
 def show_one(access: Access, import_id: str) -> Values | Response:
-    """Show what was understood, how far an import is, or what came of it."""
+    """Show the preview, the progress or the result of an import."""
     row = jobs.find_import(access.project.id, import_id)
     progress = describe_progress(row)
     if is_from_script():
         return jsonify({"ok": True, **progress})
     if row.state != jobs.DRAFT:
-        # After undoing, all that is here was kept.
-        list_kept = jobs.list_here if row.undone_at else jobs.list_changed
-        result = {"here": jobs.count_here(row), "changed": list_kept(row)}
-        result = {} if row.state == jobs.RUNNING else result
+        result = {}
+        if row.state != jobs.RUNNING:
+            # Undoing has kept all that is left.
+            list_kept = jobs.list_here if row.undone_at else jobs.list_changed
+            result = {"here": jobs.count_here(row), "changed": list_kept(row)}
         return {"row": row, "progress": progress, "result": result}
     limiter.count(IMPORTS_PER_ACCOUNT, access.user.account_id)
     return _describe_draft(row)
@@ -318,19 +313,17 @@ class OptionsForm(FormSchema):
     photos = fields.String()
 
     class Meta(FormSchema.Meta):
-        # Which column of the file is each field's, by its place.
+        # The column of each field, by its index.
         include: ClassVar[dict[str, Any]] = {f"map_{name}": fields.String() for name in FIELDS}
 
 
 def _prepare_options(access: Access, import_id: str, **sent: Any) -> Values:
     limiter.count(IMPORTS_PER_ACCOUNT, access.user.account_id)
-    # Before the lock: reading a file takes a moment.
     return read_options(jobs.find_import(access.project.id, import_id), sent)
 
 
 @one.save(OptionsForm, prepare=_prepare_options)
 def change_import(access: Access, import_id: str, prepared: Values, **sent: Any) -> Done:
-    """Read a draft in another way."""
     row = jobs.find_import(access.project.id, import_id, for_update=True)
     if row.state == jobs.DRAFT:
         row.options = prepared
@@ -339,7 +332,7 @@ def change_import(access: Access, import_id: str, prepared: Values, **sent: Any)
 
 @one.save({"token": fields.String(load_default="")}, at="/start")
 def start_import(access: Access, import_id: str, token: str) -> Done:
-    """Import what the preview showed, or go on where it was stopped; the background does it."""
+    """Import what the preview has shown, or resume a stopped import, in the background."""
     row = jobs.find_import(access.project.id, import_id, for_update=True)
     counts = read_start(row, token) if row.state == jobs.DRAFT else None
     if counts is not None:
@@ -365,14 +358,11 @@ def stop_import(access: Access, import_id: str) -> Done:
 def undo_import_here(access: Access, import_id: str, also_changed: str | None) -> Done:
     row = jobs.find_import(access.project.id, import_id, for_update=True)
     also = also_changed is not None
-    done = jobs.undo_import(access.project, row, access.user.email, also_changed=also)
-    return Done(_tell_moved(done.removed), undo=make_undo_token(access.project, done.batch))
-
-
-def _tell_moved(number: int) -> str:
-    return ngettext(
+    undone = jobs.undo_import(access.project, row, access.user.email, also_changed=also)
+    text = ngettext(
         "Moved one testimonial to the trash",
         "Moved %(num)s testimonials to the trash",
-        number,
-        num=format_figure(number),
+        undone.removed,
+        num=format_figure(undone.removed),
     )
+    return Done(text, undo=make_undo_token(access.project, undone.batch))

@@ -1,4 +1,4 @@
-"""The inbox: the list, what is done to many at once, undoing, and what agents propose."""
+"""The inbox: the list, bulk actions, undo, and the proposals of agents."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -50,19 +50,19 @@ from testimonials.testimonials.tags import TagRefused, add_tag, remove_tag
 from testimonials.testimonials.undo import list_steps, undo_batch, undo_last
 
 # More than the page shows.
-MOST_DECIDED = 100
+MAX_DECIDED = 100
 page = ProjectPage(inbox, "inbox", "inbox/inbox.html", role=Right.LOOK)
 
 
 class ManyForm(ReturnForm):
-    """What was selected: so many, or all that the filter in the address finds."""
+    """The selected testimonials, or all that match the filter in the query string."""
 
     ids = Identifiers()
     all = Switch(attribute="is_all", load_default=False)
 
 
 class BulkForm(ManyForm, ActionForm):
-    """An action for them."""
+    pass
 
 
 class TagForm(ManyForm):
@@ -80,14 +80,10 @@ class UndoForm(ReturnForm):
 
 @page.show
 def show_inbox(access: Access) -> Values:
-    project, wanted = access.project, read_spelled_filter(access.project)
-    shell = build_shell(access, "inbox")
-    # At the end of what waits.
-    proposed = list_waiting(access) if wanted == InboxFilter() else ()
-    found = describe_inbox(
-        project, wanted, read_page(request.args.get("page", "1")), shell["counts"]
-    )
-    return found | {
+    project, filters = access.project, read_spelled_filter(access.project)
+    shell, page = build_shell(access, "inbox"), read_page(request.args.get("page", "1"))
+    proposed = list_waiting(access) if filters == InboxFilter() else ()
+    return describe_inbox(project, filters, page, shell["counts"]) | {
         "shell": shell,
         **describe_first_steps(access, shell["counts"]["approved"]),
         "proposals": describe_proposals(project, proposed) if proposed else [],
@@ -99,7 +95,7 @@ def show_inbox(access: Access) -> Values:
 
 
 def find_chosen(access: Access, ids: Sequence[str], *, is_all: bool, **_: Any) -> Sequence[str]:
-    """Return the ids of what was selected, before anything is locked."""
+    """Return the ids of the selected testimonials."""
     return find_ids(access.project.id, read_spelled_filter(access.project), ids, is_all=is_all)
 
 
@@ -126,13 +122,17 @@ def tag_many(
     except TagRefused as error:
         raise ActionRefused(error.shown) from None
     if not count:
-        raise ActionRefused(_refuse_tag(tagging))
+        raise ActionRefused(
+            _("None of the selected testimonials has this tag.")
+            if tagging == "remove"
+            else _("None of the selected testimonials can take this tag, or all have it already.")
+        )
     return _finish(access, _tell_tagged(tagging, count), batch, sent)
 
 
 @page.save(ReturnForm, at="/numbers", role=Right.DECIDE)
 def accept_numbers(access: Access, *, return_to: str) -> Done:
-    """Show the new numbers before their day: somebody has looked at what changes."""
+    """Show the new numbers early, since somebody has seen what changes."""
     end_old_numbers(access.project)
     return Done(_("Every genuine rating counts now."), return_target(return_to))
 
@@ -153,7 +153,7 @@ def settle_samples(access: Access, *, samples: str, **sent: Any) -> Done:
 
 @page.save(UndoForm, at="/undo", role=Right.DECIDE)
 def undo(access: Access, *, undo: str, return_to: str) -> Done:
-    """Undo the batch that a notice names, or the person's own last change."""
+    """Undo the batch of a notice, or the person's last change."""
     project, actor = access.project, access.user.email
     undone = undo_batch(project, undo, actor) if undo else undo_last(project, actor)
     left = len(list_steps(project.id, actor))
@@ -164,12 +164,6 @@ def undo(access: Access, *, undo: str, return_to: str) -> Done:
 
 def _finish(access: Access, text: str, batch: str | None, sent: Values) -> Done:
     return tell(access, text, batch, to=return_target(sent["return_to"]))
-
-
-def _refuse_tag(tagging: str) -> str:
-    if tagging == "remove":
-        return _("None of the selected testimonials has this tag.")
-    return _("None of the selected testimonials can take this tag, or all have it already.")
 
 
 def _tell_tagged(tagging: str, count: int) -> str:
@@ -183,7 +177,7 @@ def _tell_tagged(tagging: str, count: int) -> str:
 
 
 def _tell_rest(done: str, count: int) -> str:
-    """Say what was done, and to how many selected testimonials it couldn't be done."""
+    """Add to `done` how many of the selected testimonials didn't change."""
     if not count:
         return done
     return ngettext(
@@ -194,7 +188,7 @@ def _tell_rest(done: str, count: int) -> str:
     )
 
 
-# What agents propose.
+# The proposals of agents.
 
 
 class DecisionForm(ReturnForm):
@@ -203,14 +197,14 @@ class DecisionForm(ReturnForm):
     note = Text(REASON_LENGTH, load_default="")
 
 
-# Asking people by mail counts for all projects of the account.
+# The account's limit of requests by mail covers all of its projects.
 @page.save(DecisionForm, at="/proposals", role=Right.DECIDE, lock_first=lock_account_first)
 def decide_proposal(
     access: Access, *, ids: list[str], decision: str, note: str, return_to: str
 ) -> Done:
-    """Accept or decline the proposals that the form names; those that can't be go on waiting."""
+    """Accept or decline proposals; those that can't be decided keep waiting."""
     decider = Decider(access.user.account_id, access.user.name, kinds_of(access))
-    decided = decide_proposals(access.project, ids[:MOST_DECIDED], decision, decider, note)
+    decided = decide_proposals(access.project, ids[:MAX_DECIDED], decision, decider, note)
     if decided.problems and not decided.done:
         raise DecisionRefused(" ".join(dict.fromkeys(decided.problems.values())))
     text = _tell_rest(_report(decided), len(decided.problems))
@@ -235,7 +229,7 @@ picture = ProjectPage(inbox, "proposals/<proposal_id>/picture", "", role=Right.L
 
 @picture.show
 def get_proposed_picture(access: Access, proposal_id: str) -> Response:
-    """Return the proposed picture, which only those who decide about it may see."""
+    """Return a proposed picture, which only those who may decide on it see."""
     row = db.session.get(Proposal, proposal_id) if is_identifier(proposal_id) else None
     if row is None or row.project_id != access.project.id:
         raise NotFound(gettext_noop("There is no such proposal in this project."))

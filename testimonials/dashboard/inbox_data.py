@@ -1,4 +1,4 @@
-"""What the inbox shows and says: a page of testimonials, its filters, what is missing, notices."""
+"""What the inbox shows: a page of testimonials, filters, empty states, notices."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -38,11 +38,11 @@ from testimonials.testimonials.tags import find_spellings, offer_tags, spell
 from testimonials.testimonials.undo import Step, Undone, make_undo_token
 
 MAX_SEARCH = 200
-# Of an address of ours, or a signed token.
+# The length of a URL of ours, or of a signed token.
 MAX_LINE = 4_000
-# Behind "All decided".
+# Cards behind "All decided".
 CARDS_SHOWN = 6
-# What so many people speak for.
+# What is said about the number of testimonials, by trade.
 SPEAKING = {
     "bakery": ngettext_noop(
         "%(num)s person speaks for your bread.", "%(num)s people speak for your bread."
@@ -73,7 +73,7 @@ KIND_NAMES = {
     "voice": gettext_noop("Voice"),
 }
 SOURCE_NAMES = SOURCES | {"demo": gettext_noop("Samples")}
-# What waits, and what was decided; the others are found by the filter.
+# The others are in the filter.
 MAIN_TABS = ("pending", "approved", "rejected", "all")
 TAB_NAMES = {
     "pending": gettext_noop("Waiting"),
@@ -118,7 +118,7 @@ EMPTY = {
 
 
 def read_filter(values: Any) -> inbox.InboxFilter:
-    """Return the filter in a URL or form, ignoring values that make no sense."""
+    """Return the filter in a URL or form, ignoring invalid values."""
     tab, rating, source = values.get("status"), values.get("rating"), values.get("source", "")
     return inbox.InboxFilter(
         tab=tab if tab in inbox.TABS else "pending",
@@ -132,7 +132,7 @@ def read_filter(values: Any) -> inbox.InboxFilter:
 
 
 def read_spelled_filter(project: Project) -> inbox.InboxFilter:
-    """Return the filter in this request's address, with its tag as the project spells it."""
+    """Return the filter in the query string, with its tag as the project spells it."""
     wanted = read_filter(request.args)
     if not wanted.tag:
         return wanted
@@ -142,13 +142,12 @@ def read_spelled_filter(project: Project) -> inbox.InboxFilter:
 def describe_inbox(
     project: Project, wanted: inbox.InboxFilter, page: int, counts: dict[str, int]
 ) -> dict[str, Any]:
-    """Return what a page of the inbox shows; `counts` are those of the tabs (`count_tabs`)."""
+    """Return what a page of the inbox shows, with the `counts` of the tabs (`count_tabs`)."""
     rows, page, total = inbox.list_inbox(project.id, wanted, page, counts)
-    # Of a search that found too many, these are all that are listed.
+    # A search with too many matches lists only these.
     is_all = total.is_whole or not wanted.q
     total = total._replace(is_whole=True) if wanted.q else total
     forms = {form.name: form.title for form in list_forms(project)}
-    # Where everything is decided, the newest that people see stand behind the words.
     is_done = wanted == inbox.InboxFilter() and not rows and counts["approved"] > 0
     return {
         "tabs": [(tab, translate(TAB_NAMES[tab])) for tab in MAIN_TABS],
@@ -176,12 +175,12 @@ def _describe_rows(
     project: Project, rows: Sequence[Testimonial], wanted: inbox.InboxFilter
 ) -> list[dict[str, Any]]:
     load_recordings(rows)
-    invited = find_asked_emails(row.id for row in rows)
+    emails = find_asked_emails(row.id for row in rows)
     return [
         describe_testimonial(row)
         | {
             "tags": [(name, describe_address(replace(wanted, tag=name))) for name in row.tags],
-            "asked_email": invited.get(row.id),
+            "asked_email": emails.get(row.id),
             "public_url": testimonial_url(project.slug, row.id, project.own_host)
             if row.is_visible and project.is_active
             else None,
@@ -191,7 +190,7 @@ def _describe_rows(
 
 
 def read_query(wanted: inbox.InboxFilter, page: int = 1) -> dict[str, Any]:
-    """Return a filter and page as they stand in an address."""
+    """Return a filter and page as query parameters."""
     values = {
         "status": wanted.tab,
         "q": wanted.q,
@@ -212,17 +211,17 @@ def describe_address(wanted: inbox.InboxFilter, page: int = 1) -> str:
 def _list_choices(
     project: Project, wanted: inbox.InboxFilter, forms: dict[str, str]
 ) -> list[tuple[str, str, str, list[tuple[str, str]]]]:
-    """Return what to filter by: name, label, what is chosen, and the options."""
-    # A bookmarked address may name a tag that is no longer used.
+    """Return the selects of the filter: name, label, chosen value and options."""
+    # A bookmarked URL may name a tag that is no longer used.
     tags = offer_tags(project.id, wanted.tag)
     in_tabs = "" if wanted.tab in MAIN_TABS else wanted.tab
     places = [(wanted.tab if not in_tabs else "pending", _("Inbox"))]
     places += [(tab, translate(TAB_NAMES[tab])) for tab in ("spam", "trash", inbox.ASIDE)]
     stars = [(str(n), ngettext("%(num)s star", "%(num)s stars", n)) for n in (5, 4, 3, 2, 1)]
-    sources = [(each, translate(SOURCE_NAMES[each])) for each in inbox.SOURCES]
-    kinds = [(each, translate(KIND_NAMES[each])) for each in inbox.KINDS]
+    sources = [(source, translate(SOURCE_NAMES[source])) for source in inbox.SOURCES]
+    kinds = [(kind, translate(KIND_NAMES[kind])) for kind in inbox.KINDS]
     named = [(name, name) for name in tags if name]
-    found = [
+    choices = [
         ("status", _("Folder"), wanted.tab, places),
         ("rating", _("Rating"), str(wanted.rating or ""), [("", _("Any rating")), *stars]),
         ("kind", _("Kind"), wanted.kind, [("", _("Any kind")), *kinds]),
@@ -230,13 +229,13 @@ def _list_choices(
         ("form", _("Form"), wanted.form, [("", _("Any form")), *forms.items()]),
         ("tag", _("Tag"), wanted.tag, [("", _("Any tag")), *named]),
     ]
-    return [each for each in found if len(each[3]) > 1]
+    return [choice for choice in choices if len(choice[3]) > 1]
 
 
 def _list_chips(wanted: inbox.InboxFilter, forms: dict[str, str]) -> list[tuple[str, str]]:
-    """Return what is on, in words, each with the address without it."""
+    """Return the active filters in words, each with the URL without it."""
     stars = wanted.rating or 0
-    on: tuple[tuple[str, Any, Any], ...] = (
+    active: tuple[tuple[str, Any, Any], ...] = (
         ("tab", "pending", wanted.tab not in MAIN_TABS and translate(TAB_NAMES[wanted.tab])),
         ("q", "", wanted.q and f"“{wanted.q}”"),
         ("rating", None, stars and ngettext("%(num)s star", "%(num)s stars", stars)),
@@ -246,8 +245,8 @@ def _list_chips(wanted: inbox.InboxFilter, forms: dict[str, str]) -> list[tuple[
         ("tag", "", wanted.tag),
     )
     return [
-        (str(words), describe_address(replace(wanted, **{name: nothing})))
-        for name, nothing, words in on
+        (str(words), describe_address(replace(wanted, **{name: default})))
+        for name, default, words in active
         if words
     ]
 
@@ -265,7 +264,7 @@ def _describe_pager(wanted: inbox.InboxFilter, page: int, total: inbox.Total) ->
 
 
 def _describe_decided(project: Project, count: int) -> dict[str, Any]:
-    """Return what "All decided" says, and what stands behind it: the newest of so many."""
+    """Return the text of "All decided", and the newest cards behind it."""
     rows = db.session.scalars(
         select(Testimonial)
         .where(inbox.match_filter(project.id, inbox.InboxFilter("approved")))
@@ -274,7 +273,7 @@ def _describe_decided(project: Project, count: int) -> dict[str, Any]:
     ).all()
     return {
         "cards": [describe_testimonial(row) for row in rows],
-        "said": SPEAKING[find_brand(project).trade](count),
+        "text": SPEAKING[find_brand(project).trade](count),
         "url": wall_url(project.slug, project.own_host) if project.is_active else "",
     }
 
@@ -282,7 +281,7 @@ def _describe_decided(project: Project, count: int) -> dict[str, Any]:
 def _describe_empty(
     project: Project, wanted: inbox.InboxFilter, counts: dict[str, int]
 ) -> dict[str, Any]:
-    """Return what is missing, why, and what to do about it: (address, label)s."""
+    """Return the title, text and actions of an empty page."""
     if wanted.is_narrowed:
         return _describe_nothing_found(project, wanted)
     title, text = EMPTY[wanted.tab]
@@ -290,7 +289,7 @@ def _describe_empty(
     is_over = wanted.tab == "pending" and (counts["rejected"] or counts["trash"])
     return {
         "title": _("Nothing waits") if is_over else translate(title),
-        "text": _say_for_how_long(wanted.tab) or translate(text),
+        "text": _describe_retention(wanted.tab) or translate(text),
         "actions": ask if wanted.tab in ("all", "pending") else [],
         "drawing": "cards",
     }
@@ -301,9 +300,9 @@ def _describe_nothing_found(project: Project, wanted: inbox.InboxFilter) -> dict
     title = _("No “%(words)s” in here", words=wanted.q) if wanted.q else _("Nothing found")
     elsewhere = []
     for tab, label in (("all", _("Search all")), ("trash", _("Look in the trash"))):
-        there = replace(wanted, tab=tab)
-        if wanted.q and tab != wanted.tab and inbox.find_words(project.id, there).ids:
-            elsewhere.append((describe_address(there), label))
+        other = replace(wanted, tab=tab)
+        if wanted.q and tab != wanted.tab and inbox.find_words(project.id, other).ids:
+            elsewhere.append((describe_address(other), label))
     return {
         "title": title,
         "text": _("No testimonial here matches the search and the filters."),
@@ -312,7 +311,7 @@ def _describe_nothing_found(project: Project, wanted: inbox.InboxFilter) -> dict
     }
 
 
-def _say_for_how_long(tab: str) -> str:
+def _describe_retention(tab: str) -> str:
     if tab == "trash" and (days := count_days("trash")):
         return ngettext(
             "Deleted testimonials stay here for %(num)s day.",
@@ -329,15 +328,15 @@ def _say_for_how_long(tab: str) -> str:
 
 
 def read_page(text: str) -> int:
-    """Return the page number, 1 for anything that isn't one."""
+    """Return the page number, or 1 if `text` isn't one."""
     return int(text) if text.isascii() and text.isdigit() and 0 < len(text) < 7 and int(text) else 1
 
 
-# What buttons of the inbox send, and what they say.
+# The buttons of the inbox.
 
 
 class ReturnForm(FormSchema):
-    """Where a button leads back to."""
+    """The page to which a button returns."""
 
     return_to = Text(MAX_LINE, load_default="")
 
@@ -346,7 +345,7 @@ class ActionForm(ReturnForm):
     action = Choice(
         *ACTIONS, missing=gettext_noop("This page is out of date. Reload it and try again.")
     )
-    # Why it is set aside, or deleted; empty: without a reason.
+    # Why it is set aside or deleted; may be empty.
     reason = Choice("", *REASONS, load_default="")
 
 
@@ -363,9 +362,9 @@ def tell(
     undo: str | None = None,
     row: str | None = None,
 ) -> Done:
-    """Say what was done, and offer to undo the batch, or what a token names (`add_notice`).
+    """Return a notice that offers to undo the batch, or what the token `undo` names.
 
-    A script also gets the counts of the tabs, and the `row` that it was about.
+    A script also gets the counts of the tabs and the id of the `row`.
     """
     token = make_undo_token(access.project, batch) if batch else undo
     shown: dict[str, Any] = {}
@@ -375,7 +374,7 @@ def tell(
     return Done(text, to=to, undo=token, shown=shown)
 
 
-# What was done to one testimonial, by the action; "" is anything else.
+# Notices of actions on one testimonial; "" is any other action.
 TO_ONE = {
     "approve": gettext_noop("Approved %(name)s"),
     "take_down": gettext_noop("Took down %(name)s"),
@@ -392,7 +391,7 @@ TO_ONE = {
     "reply": gettext_noop("Changed the reply to %(name)s"),
     "": gettext_noop("Changed %(name)s"),
 }
-# The forms of each sentence for a number.
+# The same for several.
 TO_MANY = {
     "approve": ngettext_noop("Approved %(num)s testimonial", "Approved %(num)s testimonials"),
     "take_down": ngettext_noop("Took down %(num)s testimonial", "Took down %(num)s testimonials"),
@@ -420,24 +419,24 @@ TO_MANY = {
 }
 
 
-def report_action(action: str, was: str, what: str | int) -> str:
-    """Say what was done to `what`, a name or a number, that had the status `was`."""
-    if action == "reject" and was == "approved":
+def report_action(action: str, old_status: str, subject: str | int) -> str:
+    """Return the notice of an action on `subject`, a name or a number of testimonials."""
+    if action == "reject" and old_status == "approved":
         action = "take_down"
     known = action if action in TO_ONE else ""
-    if isinstance(what, str):
-        return _(TO_ONE[known], name=what)
-    return TO_MANY[known](what)
+    if isinstance(subject, str):
+        return _(TO_ONE[known], name=subject)
+    return TO_MANY[known](subject)
 
 
 def describe_step(step: Step) -> str:
-    """Say what a step did, as its notice said it."""
-    what = step.author_name if step.count == 1 else step.count
-    return report_action(step.action, step.was, what)
+    """Return the notice that a step had."""
+    subject = step.author_name if step.count == 1 else step.count
+    return report_action(step.action, step.was, subject)
 
 
 def describe_undone(undone: Undone, left: int) -> str:
-    """Say what was undone, what was passed over, and how many steps are left."""
+    """Return what was undone, what was passed over, and how many steps are left."""
     step, passed = undone.step, len(undone.passed)
     parts = [_("Undid: %(change)s.", change=describe_step(step))]
     if undone.count < step.count:

@@ -1,4 +1,4 @@
-"""Insights: what was seen and read, the path from the page to approval, and the same as files."""
+"""Insights: views, reading, the path from the page to approval, and their files."""
 
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -29,9 +29,9 @@ from testimonials.testimonials.inbox import find_rows
 from testimonials.testimonials.testimonials import find_authors
 from testimonials.transfer.tables.export import write_csv
 
-# From so many views in both periods on, they are compared.
+# The fewest views of both periods that are compared.
 COMPARED_FROM = 200
-# How many rows the list has at first, and what it can be of.
+# Rows that the list shows at first.
 FEW = 5
 VIEWS = {
     "testimonials": gettext_noop("Testimonials"),
@@ -46,12 +46,12 @@ FEWER = {
     30: gettext_noop("That is %(share)s fewer than in the month before."),
     365: gettext_noop("That is %(share)s fewer than in the year before."),
 }
-# With more days than this a bar is a week, since a phone has no room for more.
-MOST_BARS = 90
+# With more days a bar is a week, since a phone has no room.
+MAX_BARS = 90
 WEEK = 7
-# Of a bar's place.
+# The width of a bar, as a share of its slot.
 BAR = 0.72
-MOST_LABELS = 5
+MAX_LABELS = 5
 WEEKDAYS = (
     gettext_noop("Mon"),
     gettext_noop("Tue"),
@@ -67,7 +67,7 @@ page = ProjectPage(insights, "insights", "insights/insights.html")
 
 @page.show
 def show_insights(access: Access) -> Values:
-    """Show a period (``?days=``), and a list (``?list=``), in full with ``?all=1``."""
+    """Show a period (``?days=``) with a list (``?list=``), in full with ``?all=1``."""
     days, view = read_days(), request.args.get("list", "")
     view = view if view in VIEWS else "testimonials"
     figures = reports.describe_insights(access.project, days, top=reports.MOST_LISTED)
@@ -83,7 +83,7 @@ def show_insights(access: Access) -> Values:
 
 
 def describe_figures(project: Project, figures: Mapping[str, Any], days: int) -> Values:
-    """Return what the page shows of a period, but for the list."""
+    """Return what the page shows of a period, except the list."""
     return {
         "days": days,
         "periods": reports.PERIODS,
@@ -92,7 +92,7 @@ def describe_figures(project: Project, figures: Mapping[str, Any], days: int) ->
         "figures": figures,
         "read": reports.count_read(project, days),
         "compared": compare_views(figures["views"], days),
-        "quiet": [each for each in figures["quiet"] if each["website"]],
+        "quiet": [row for row in figures["quiet"] if row["website"]],
         "chart": describe_chart(figures["days"]),
         "path": describe_path(project, figures),
     }
@@ -101,7 +101,7 @@ def describe_figures(project: Project, figures: Mapping[str, Any], days: int) ->
 @insights.get("/dashboard/projects/<project_id>/insights.csv")
 @require_role(Role.ADMIN)
 def download_insights(access: Access) -> Response:
-    """Send the views of each day; ``?of=`` chooses another of the tables."""
+    """Send the views of each day, or another table (``?of=``)."""
     days, of = read_days(), request.args.get("of", "views")
     if of not in TABLES:
         raise NotFound(gettext_noop("There is no such table."))
@@ -118,7 +118,7 @@ def read_days() -> int:
 
 
 def _is_counted(project: Project, figures: Mapping[str, Any]) -> bool:
-    """Return whether anything was ever counted; a quiet week isn't a new project."""
+    """Return whether anything was ever counted, in this period or the longest."""
     longest = reports.PERIODS[-1]
     return _has_any(figures) or (
         figures["period"]["days"] < longest
@@ -131,11 +131,8 @@ def _has_any(figures: Mapping[str, Any]) -> bool:
     return bool(views["total"] or views["previous"] or any(figures["funnel"].values()) or told)
 
 
-# The figures in words.
-
-
 def compare_views(views: Mapping[str, int], days: int) -> str:
-    """Return how the views differ from those of the period before, where both say something."""
+    """Return how the views differ from the previous period, if both have enough."""
     now, before = views["total"], views["previous"]
     if min(now, before) < COMPARED_FROM:
         return ""
@@ -150,7 +147,7 @@ def compare_views(views: Mapping[str, int], days: int) -> str:
 
 
 def describe_path(project: Project, figures: Mapping[str, Any]) -> Values:
-    """Return the steps of the visits with their numbers, and what is to be said beside them."""
+    """Return the steps of visitors with their numbers, and notes about them."""
     funnel, period = figures["funnel"], figures["period"]
     first = reports.find_first_visit(project)
     steps = (
@@ -168,7 +165,7 @@ def describe_path(project: Project, figures: Mapping[str, Any]) -> Values:
 
 
 def write_others(counts: Mapping[str, int]) -> str:
-    """Return what came in without a visit: "4 more came another way: 3 imported, 1 ..."."""
+    """Return what arrived without a visit: "4 more came another way: 3 imported, 1 ..."."""
     words = {
         "import": gettext_noop("%(num)s imported"),
         "manual": gettext_noop("%(num)s added by you"),
@@ -189,13 +186,13 @@ def write_others(counts: Mapping[str, int]) -> str:
     )
 
 
-# The chart: where its bars stand, in percents of its room, so that no text is stretched.
+# The chart. Positions are percentages, so that no text is stretched.
 
 
 def describe_chart(days: Sequence[Mapping[str, Any]]) -> Values:
-    """Return the bars of the views, oldest first, the days below, and the bar chosen at first."""
-    size = WEEK if len(days) > MOST_BARS else 1
-    # The newest week is whole, and the oldest may be short.
+    """Return the bars of the views, oldest first, their labels, and the selected bar."""
+    size = WEEK if len(days) > MAX_BARS else 1
+    # Only the oldest week may be incomplete.
     starts = range(-(-len(days) % size), len(days), size)
     bars = [_add_up(days[max(start, 0) : start + size]) for start in starts]
     most = max(bar["views"] for bar in bars)
@@ -203,7 +200,7 @@ def describe_chart(days: Sequence[Mapping[str, Any]]) -> Values:
     for place, bar in enumerate(bars):
         bar["x"] = round(place * step + step * (1 - BAR) / 2, 2)
         bar["height"] = round(100 * bar["views"] / most, 2) if most else 0
-    names, count = [bar["short"] for bar in bars], min(len(bars), MOST_LABELS)
+    names, count = [bar["short"] for bar in bars], min(len(bars), MAX_LABELS)
     return {
         "bars": bars,
         "width": round(step * BAR, 2),
@@ -217,7 +214,7 @@ def _add_up(days: Sequence[Mapping[str, Any]]) -> Values:
     first = date.fromisoformat(days[0]["day"])
     day = format_day(first, "long", has_year=False)
     name = _("%(weekday)s %(day)s", weekday=translate(WEEKDAYS[first.weekday()]), day=day)
-    views, wall = (sum(each[of] for each in days) for of in ("widget", "wall"))
+    views, wall = (sum(counts[place] for counts in days) for place in ("widget", "wall"))
     total = format_figure(views + wall)
     return {
         "day": days[0]["day"],
@@ -232,21 +229,20 @@ def _add_up(days: Sequence[Mapping[str, Any]]) -> Values:
     }
 
 
-# The list: what was read most, on which websites, and how it is rated. A row has the width of its
-# bar and what stands behind that.
+# The lists. A row has the width of its bar in percent, and the words beside it.
 
 Row = dict[str, Any]
 
 
 def _list_read(project: Project, figures: Mapping[str, Any]) -> list[Row]:
-    counted = {each["id"]: each for each in figures["testimonials"]}
-    found = find_rows(project.id, list(counted)) if counted else []
-    rows = {row.id: row for row in found if row.deleted_at is None}
+    counts = {row["id"]: row for row in figures["testimonials"]}
+    testimonials = find_rows(project.id, list(counts)) if counts else []
+    rows = {row.id: row for row in testimonials if row.deleted_at is None}
     listed = []
-    for id, each in counted.items():
+    for id, count in counts.items():
         if id in rows:
-            # "Read more" may be used on what was on screen before midnight.
-            share = min(round(100 * each["read"] / each["seen"]), 100) if each["seen"] else 0
+            # "Read more" may count for what was seen before midnight.
+            share = min(round(100 * count["read"] / count["seen"]), 100) if count["seen"] else 0
             words = _("%(share)s read", share=format_percent(share))
             listed.append(describe_testimonial(rows[id]) | {"width": share, "words": words})
     return listed
@@ -254,21 +250,21 @@ def _list_read(project: Project, figures: Mapping[str, Any]) -> list[Row]:
 
 def _list_websites(_project: Project, figures: Mapping[str, Any]) -> list[Row]:
     rows = figures["websites"]
-    most = max((each["views"] for each in rows), default=0)
+    most = max((row["views"] for row in rows), default=0)
     names = {"": _("The public wall"), OTHER_WEBSITES: _("Other websites")}
     return [
         {
-            "name": names.get(each["website"], each["website"]),
+            "name": names.get(row["website"], row["website"]),
             "note": ngettext(
-                "%(num)s click", "%(num)s clicks", each["clicks"], num=format_figure(each["clicks"])
+                "%(num)s click", "%(num)s clicks", row["clicks"], num=format_figure(row["clicks"])
             ),
-            "seen_at": each["last_seen_at"],
-            "width": round(100 * each["views"] / most) if most else 0,
+            "seen_at": row["last_seen_at"],
+            "width": round(100 * row["views"] / most) if most else 0,
             "words": ngettext(
-                "%(num)s view", "%(num)s views", each["views"], num=format_figure(each["views"])
+                "%(num)s view", "%(num)s views", row["views"], num=format_figure(row["views"])
             ),
         }
-        for each in rows
+        for row in rows
     ]
 
 
@@ -292,38 +288,36 @@ ROWS: dict[str, Callable[[Project, Mapping[str, Any]], list[Row]]] = {
     "ratings": _list_ratings,
 }
 
-# What was counted in a period, as CSV: its days, the testimonials that were seen, the websites.
+# The CSV files.
 
-# Lines of a table.
-MOST = 5_000
+MAX_LINES = 5_000
 
 Lines = Iterator[tuple[Any, ...]]
 
 
 def _read_days(project: Project, days: int) -> Lines:
-    for each in reports.list_days(project, days):
-        yield each["day"], each["widget"], each["wall"], each["clicks"]
+    for row in reports.list_days(project, days):
+        yield row["day"], row["widget"], row["wall"], row["clicks"]
 
 
 def _read_testimonials(project: Project, days: int) -> Lines:
-    listed = reports.list_testimonials(project, days, MOST)
-    authors = find_authors([each["id"] for each in listed])
-    for each in listed:
-        yield each["id"], authors.get(each["id"]), each["seen"], each["read"]
+    rows = reports.list_testimonials(project, days, MAX_LINES)
+    authors = find_authors([row["id"] for row in rows])
+    for row in rows:
+        yield row["id"], authors.get(row["id"]), row["seen"], row["read"]
 
 
 def _read_websites(project: Project, days: int) -> Lines:
-    for each in reports.list_websites(project, days, MOST):
-        # The wall has no name of its own.
-        yield each["website"], each["views"], each["clicks"], iso(each["last_seen_at"])
+    for row in reports.list_websites(project, days, MAX_LINES):
+        yield row["website"], row["views"], row["clicks"], iso(row["last_seen_at"])
 
 
 def _read_ratings(project: Project, days: int) -> Lines:
-    for each in reports.describe_insights(project, days)["ratings"]["weeks"]:
-        yield each["from"], each["average"], each["count"]
+    for row in reports.describe_insights(project, days)["ratings"]["weeks"]:
+        yield row["from"], row["average"], row["count"]
 
 
-# By the word in the file's name and address.
+# By the name in the file's URL.
 TABLES: dict[str, tuple[tuple[str, ...], Callable[[Project, int], Lines]]] = {
     "views": (("day", "widget", "wall", "clicks"), _read_days),
     "testimonials": (("id", "authorName", "seen", "read"), _read_testimonials),

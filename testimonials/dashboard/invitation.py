@@ -1,4 +1,8 @@
-"""The pages on which somebody answers an invitation."""
+"""The pages on which people answer an invitation.
+
+A GET never changes anything, since mail scanners open links. The link proves the address, as a
+magic link does, so people without an account can choose a password even if sign-up is closed.
+"""
 
 from typing import cast
 
@@ -24,16 +28,12 @@ from testimonials.projects import invitations
 from testimonials.projects.events import INVITATION_ACCEPTED, INVITATION_DECLINED
 from testimonials.projects.notifications import ROLE_MAY
 
-# A GET never changes anything, since mail scanners open links. The link proves the address, as a
-# magic link does, so somebody without an account can choose a password here, even where sign-up is
-# closed.
-
 
 class JoinForm(claim.KeyForm):
     password = Secret()
 
 
-# What a mail program sends that declines for its reader, which follows no redirect (RFC 8058).
+# What a mail program sends to decline; it follows no redirect (RFC 8058).
 BY_PROGRAM = "List-Unsubscribe"
 DeclineForm = cast(type[FormSchema], FormSchema.from_dict({BY_PROGRAM: fields.String()}))
 
@@ -47,7 +47,7 @@ def show_invitation(token: str) -> ResponseReturnValue:
 @projects.post("/invite/<token>")
 @limiter.per_address(invitations.INVITATION_PER_ADDRESS)
 def accept_invitation_here(token: str) -> ResponseReturnValue:
-    """Join as the account that is signed in, or as a new one with a password."""
+    """Join as the signed-in account, or as a new one with a password."""
     signed_in, found = find_session(read_session_cookie()), invitations.find_invitation(token)
     if signed_in is not None or find_claimed_account(found.invitation.email) is not None:
         return _join(token, signed_in)
@@ -88,9 +88,9 @@ def show_problem(error: invitations.InvitationInvalid) -> ResponseReturnValue:
 
 
 def _join(token: str, signed_in: SignedIn | None) -> ResponseReturnValue:
-    """Join as the account that is signed in, or show what is in the way of it."""
+    """Join as the signed-in account, or show why it can't."""
     with write():
-        # Read again under the lock: another request may have used the link in the meantime.
+        # Again under the lock: another request may have used the link.
         found = invitations.find_invitation(token, for_update=True)
         account = accounts.get_account(signed_in.account_id) if signed_in else None
         if account is None or account.email != found.invitation.email:
@@ -106,7 +106,7 @@ def _join_with_password(token: str, values: Values, password_hash: str) -> Respo
         found = invitations.find_invitation(token, for_update=True)
         started = accounts.start_signup(found.invitation.email)
         if started is None or claim.find_key_errors(started[0], "drop", values):
-            # Claimed in the meantime, or started by an agent; the page now says so.
+            # Claimed meanwhile, or created by an agent; the page says so.
             db.session.rollback()
             return redirect(url_for(".show_invitation", token=token), 303)
         account, _ = started
@@ -131,7 +131,7 @@ def _record(type: EventType, found: invitations.OpenInvitation, email: str) -> N
 
 
 def _go_in(found: invitations.OpenInvitation) -> ResponseReturnValue:
-    """Go to the inbox of the project, or to the first page, which lists all."""
+    """Redirect to the inbox of the project, or to the first page."""
     if found.project is None:
         return redirect(url_for("dashboard.home.show_start"), 303)
     return redirect(url_for("dashboard.inbox.show_inbox", project_id=found.project.id), 303)

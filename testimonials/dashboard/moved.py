@@ -1,4 +1,4 @@
-"""Where the pages are that once had another address: links in mails and bookmarks go on working."""
+"""Redirects from former URLs of pages, for links in mails and bookmarks."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ from testimonials.projects.access import Role, find_access
 
 @dataclass(frozen=True)
 class Place:
-    """A page, and what of it: a part, or values for its address."""
+    """A page, with an anchor or further values for its URL."""
 
     endpoint: str
     anchor: str = ""
@@ -24,7 +24,7 @@ class Place:
 
 
 PROJECT = "/dashboard/projects/<project_id>"
-# Each former address, as a whole rule.
+# By former URL rule.
 MOVED = {
     PROJECT: Place("dashboard.inbox.show_inbox"),
     f"{PROJECT}/domain": Place("dashboard.settings.show_domain"),
@@ -58,7 +58,7 @@ MOVED = {
 
 @require_session
 def follow(owner: SignedIn, **parts: str) -> ResponseReturnValue:
-    """Lead to where the page is now, with what the address says beyond that."""
+    """Redirect to the page's present URL, with the rest of the path and query as its query."""
     if "project_id" in parts:
         find_access(owner, parts["project_id"], Role.READER)
     place = MOVED[str(request.url_rule)]
@@ -67,13 +67,13 @@ def follow(owner: SignedIn, **parts: str) -> ResponseReturnValue:
         name: text for name, text in parts.items() if expects(place.endpoint, name)
     }
     url = url_for(place.endpoint, **known | dict(place.values))
-    # Not through `url_for`, to which some names say how an address is written.
-    asked = [
+    # Not by `url_for`, which takes some names as options.
+    query = [
         (name.removesuffix("_name"), text) for name, text in parts.items() if name not in known
     ]
-    asked += [(name, text) for name, text in request.args.items(multi=True) if name not in known]
-    if asked:
-        url += f"{'&' if '?' in url else '?'}{urlencode(asked)}"
+    query += [(name, text) for name, text in request.args.items(multi=True) if name not in known]
+    if query:
+        url += f"{'&' if '?' in url else '?'}{urlencode(query)}"
     return redirect(f"{url}#{place.anchor}" if place.anchor else url, 303)
 
 

@@ -44,9 +44,9 @@ handing_over = ProjectPage(
 @handing_over.show
 def show_hand_over(access: Access) -> Values:
     members, offer = list_members(access.project), ownership.find_offer(access.project)
-    names = {each.account_id: each.name for each in members}
+    names = {member.account_id: member.name for member in members}
     return {
-        "admins": [(each.account_id, each.name) for each in members if each.role == Role.ADMIN],
+        "admins": [(one.account_id, one.name) for one in members if one.role == Role.ADMIN],
         "offer": offer,
         "receiver": names.get(offer.receiver_id, "") if offer else "",
     }
@@ -77,7 +77,7 @@ offered = ProjectPage(people, "people/offer", "settings/people/offer.html")
 
 @offered.show
 def show_offer(access: Access) -> Values | Response:
-    """Say what the admin would get; without an offer to them, show the team."""
+    """Show what the admin would get; without an offer to them, redirect to the team."""
     if (offer := ownership.find_own_offer(access)) is None:
         return redirect(add_notice(url_for(".show_people"), translate(OVER)), 303)
     project = access.project
@@ -94,10 +94,9 @@ def show_offer(access: Access) -> Values | Response:
     }
 
 
-# Before the project, as whatever needs room for one locks them.
+# The receiver's account is locked before the project, as wherever a project is added.
 @offered.save(at="/accept", lock_first=lambda owner, _parts: lock_account(owner.account_id))
 def accept_offer_here(access: Access) -> Done:
-    """Take the project over; see `accept_offer`."""
     if (offer := ownership.find_own_offer(access)) is None:
         return Done(translate(OVER), url_for(".show_people"))
     former = get_account(access.project.account_id)
@@ -118,7 +117,7 @@ def decline_offer(access: Access) -> Done:
 
 
 def _record_taken(access: Access, former: Account) -> None:
-    """Tell the former owner, by mail too, and put it into the records of both."""
+    """Mail the former owner, and record it for both accounts."""
     project, user = access.project, access.user
     is_in = any(each.account_id == former.id for each in list_members(project))
     send_handed_over_mail(project, former.email, user.name, is_in=is_in)

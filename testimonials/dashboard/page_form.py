@@ -1,7 +1,7 @@
-"""What the editor of a collection page shows and sends, and what of it changed.
+"""The form of the page editor, and what it changes.
 
-A form sends the whole of a list, and along with it what it showed (``before``), so that only what
-somebody changed is written, not what a colleague changed meanwhile.
+A form sends whole lists, and the values that it showed (``before``), so that only what the person
+changed is written, and a colleague's changes stay.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,9 +27,9 @@ from testimonials.projects.settings import update_page_config
 Item = dict[str, Any]
 Values = dict[str, Any]
 
-# More than any list may have, so that one with too many is refused as it was sent.
-MOST_READ = 20
-# How long texts are, and how many there are of what.
+# More than any list may have, so that one that is too long is shown again as sent.
+MAX_READ = 20
+# Lengths of texts and lists.
 LIMITS = {
     "headline": defaults.HEADLINE_LENGTH,
     "description": defaults.DESCRIPTION_LENGTH,
@@ -47,14 +47,14 @@ LIMITS = {
     "choices": CHOICES_RANGE[1],
     "steps": page_design.MAX_STEPS,
 }
-# Settings of the page, by where they are stored; other pages have words and a tag of their own.
+# Settings of the page, by where they are stored; further pages have their own text and tag.
 CONFIG = ("headline", "description", "thankYouMessage", "theme", "showConfetti")
 ASKED = ("rating", "role", "company", "avatar", "email")
 DESIGN = ("signature", "video", "voice", "needsCaptions", "asksInsider")
 FOCUS = {"focusX": "x", "focusY": "y"}
 LISTS = ("prompts", "questions", "steps")
 OF_FORMS = ("headline", "description", "tag", "prompts", "questions")
-# The fields of the cards in each list, and those that only one kind of card has.
+# The fields of the cards in each list, and of single kinds of cards.
 FIELDS = {
     "questions": ("text", "isRequired", "isPublic"),
     "choice": ("choices", "several"),
@@ -67,11 +67,10 @@ SWITCHES = ("isRequired", "isPublic", "several", "copies")
 
 
 class Lines(Choices):
-    """A list of short texts; empty ones are none."""
+    """A list of short texts, without empty ones."""
 
     def collect(self, form: MultiDict[str, str], name: str) -> list[Any]:
-        # A refused form shows what it had.
-        return form.getlist(name)[:MOST_READ]
+        return form.getlist(name)[:MAX_READ]
 
     def _deserialize(self, value: list[Any], attr: Any, data: Any, **_: Any) -> list[Any]:
         return [text.strip() for text in value if text.strip()]
@@ -82,7 +81,7 @@ class Cards(Choices):
 
     def collect(self, form: MultiDict[str, str], name: str) -> list[Any]:
         ids = list(dict.fromkeys(filter(None, form.getlist(name))))
-        return [_read_card(form, name, each) for each in ids[:MOST_READ]]
+        return [_read_card(form, name, id) for id in ids[:MAX_READ]]
 
     def _deserialize(self, value: list[Any], attr: Any, data: Any, **_: Any) -> list[Any]:
         return value
@@ -91,11 +90,11 @@ class Cards(Choices):
 def _read_card(form: MultiDict[str, str], name: str, id: str) -> Item:
     card: Item = {"id": id, "kind": form.get(f"{id}-kind", "")}
     for field in (*FIELDS[name], *FIELDS.get(card["kind"], ())):
-        texts = [text.strip() for text in form.getlist(f"{id}-{field}")[:MOST_READ]]
+        texts = [text.strip() for text in form.getlist(f"{id}-{field}")[:MAX_READ]]
         if field == "choices":
             card[field] = list(dict.fromkeys(filter(None, texts)))
         elif field in SWITCHES:
-            # A hidden field says "false" before the box.
+            # A hidden field sends "false" before the checkbox.
             card[field] = texts[-1:] not in ([], ["false"])
         else:
             card[field] = texts[-1] if texts else ""
@@ -103,20 +102,20 @@ def _read_card(form: MultiDict[str, str], name: str, id: str) -> Item:
 
 
 class PageForm(FormSchema):
-    """The rows of the editor; one that isn't sent stays as it is."""
+    """The rows of the editor; missing ones stay as they are."""
 
     class Meta(FormSchema.Meta):
         include: ClassVar[Values] = {f"ask-{name}": Switch() for name in ASKED}
 
     before = Before()
-    # A button without a script: ``up``, ``down`` or ``delete``, a list, and an id in it.
+    # A card's button without a script: ``up``, ``down`` or ``delete``, the list, and the id.
     do = OneLine(TAG_LENGTH)
     headline = OneLine(defaults.HEADLINE_LENGTH)
     description = Text(defaults.DESCRIPTION_LENGTH)
     thankYouMessage = Text(defaults.THANK_YOU_LENGTH)
     theme = Choice(*defaults.THEMES)
     showConfetti = Switch()
-    # Whether a face and a name stand beside the description; off takes the name away.
+    # Whether a face and a name stand beside the description; off removes the name.
     isPerson = Switch()
     signature = OneLine(page_design.SIGNATURE_LENGTH)
     video = Switch()
@@ -131,7 +130,7 @@ class PageForm(FormSchema):
     steps = Cards()
 
     def on_bind_field(self, field_name: str, field_obj: fields.Field[Any]) -> None:
-        """Let a text be empty; every other setting has one of its values."""
+        """Let texts be empty, and require all other fields."""
         if isinstance(field_obj, Text):
             field_obj.load_default = ""
         elif field_obj.load_default is missing:
@@ -143,7 +142,7 @@ class PageForm(FormSchema):
 
 
 def read_values(project: Project, form: CollectionForm | None) -> Values:
-    """Return what the editor shows, by the names of its fields."""
+    """Return the values of the editor's fields."""
     if form is not None:
         own = read_form_design(form)
         return {name: own[name] for name in OF_FORMS}
@@ -158,29 +157,27 @@ def read_values(project: Project, form: CollectionForm | None) -> Values:
 
 
 def find_changes(stored: Values, before: Values, sent: Values, do: str) -> Values:
-    """Return what a form changes of what is stored; `do` is the button of a card."""
+    """Return what a form changes in the stored values; `do` is the button of a card."""
     changes: Values = {}
     for name, value in sent.items():
         if name in ("questions", "steps"):
             shown = before.get(name)
-            items = shown if isinstance(shown, list) else []
-            was = [
-                each for each in items if isinstance(each, dict) and isinstance(each.get("id"), str)
+            old = [
+                card
+                for card in (shown if isinstance(shown, list) else [])
+                if isinstance(card, dict) and isinstance(card.get("id"), str)
             ]
-            changes[name] = merge(stored[name], was, arrange(value, do))
+            changes[name] = merge(stored[name], old, arrange(value, do))
         elif name in stored and value != before.get(name):
             changes[name] = value
     return changes
 
 
 def change_page(project: Project, form: CollectionForm | None, changes: Values) -> None:
-    """Change the page, or another form, of the locked project.
-
-    Raises `ValidationFailed` by the names of fields.
-    """
+    """Change the page, or another form, of the locked project; raise `ValidationFailed`."""
     lists = {name: changes[name] for name in LISTS if name in changes}
     cards = (*lists.get("questions", ()), *lists.get("steps", ()))
-    if gaps := {id: texts for each in cards for id, texts in _find_gaps(each).items()}:
+    if gaps := {name: texts for card in cards for name, texts in _find_gaps(card).items()}:
         raise ValidationFailed.of(gaps)
     try:
         loaded = (PageDesignSchema() if form is None else FormDesignSchema()).check(lists)
@@ -200,17 +197,17 @@ def _split(project: Project, changes: Values) -> tuple[Values, Values]:
     """Return changed settings as `update_page_config` and `update_page_design` take them."""
     config = {name: changes[name] for name in CONFIG if name in changes}
     design = {name: changes[name] for name in DESIGN if name in changes}
-    if asked := {name: changes[f"ask-{name}"] for name in ASKED if f"ask-{name}" in changes}:
-        config["collectFields"] = asked
+    if fields := {name: changes[f"ask-{name}"] for name in ASKED if f"ask-{name}" in changes}:
+        config["collectFields"] = fields
     if changes.get("isPerson") is False:
         design["signature"] = ""
-    if moved := {axis: changes[name] for name, axis in FOCUS.items() if name in changes}:
-        design["coverFocus"] = project.whole_page_design["coverFocus"] | moved
+    if focus := {axis: changes[name] for name, axis in FOCUS.items() if name in changes}:
+        design["coverFocus"] = project.whole_page_design["coverFocus"] | focus
     return config, design
 
 
 def _find_gaps(card: Item) -> Errors:
-    """Return what somebody hasn't filled in yet, in other words than those for programs."""
+    """Return errors for empty fields, worded for people rather than programs."""
     needed = (
         {"title": _("Write what it is.")} if "title" in card else {"text": _("Write the question.")}
     )
@@ -225,7 +222,7 @@ def _find_gaps(card: Item) -> Errors:
 
 
 def _name_fields(lists: Values, errors: Mapping[str, Sequence[str]]) -> Errors:
-    """Return errors by the names of fields for errors by paths, such as ``questions[1].text``."""
+    """Return errors by field instead of by path, such as ``questions[1].text``."""
     return {_name_field(lists, path): list(texts) for path, texts in errors.items()}
 
 
@@ -239,13 +236,13 @@ def _name_field(lists: Values, path: str) -> str:
     return f"{lists[name][int(number)]['id']}-{part[1:].partition('[')[0] or 'text'}"
 
 
-# Lists of cards: arranged by buttons, and put together with what is stored.
+# Lists of cards.
 
 
 def arrange(items: Sequence[Item], do: str) -> list[Item]:
-    """Return the items after a button of a page without a script."""
+    """Return the items after a card's button was pressed."""
     verb, id = do.partition(" ")[0], do.rpartition(" ")[2]
-    place = next((number for number, each in enumerate(items) if each["id"] == id), None)
+    place = next((number for number, item in enumerate(items) if item["id"] == id), None)
     moved = list(items)
     if place is None:
         return moved
@@ -256,43 +253,43 @@ def arrange(items: Sequence[Item], do: str) -> list[Item]:
 
 
 def merge(stored: Sequence[Item], before: Sequence[Item], sent: Sequence[Item]) -> list[Item]:
-    """Return the stored items with what `sent` changed of what the form showed before.
+    """Return the stored items with the changes that `sent` makes to those shown `before`.
 
-    What a colleague added, changed or deleted meanwhile stays so. A new one without words is none.
+    A colleague's changes meanwhile stay. New items without words are dropped.
     """
-    was = {each["id"]: each for each in before}
-    now = {each["id"]: each for each in sent if each["id"] in was or _has_words(each)}
-    merged = {each["id"]: each for each in stored if each["id"] in now or each["id"] not in was}
-    for id, item in now.items():
+    old = {item["id"]: item for item in before}
+    new = {item["id"]: item for item in sent if item["id"] in old or _has_words(item)}
+    merged = {item["id"]: item for item in stored if item["id"] in new or item["id"] not in old}
+    for id, item in new.items():
         if id in merged:
-            merged[id] = _change(merged[id], was.get(id, {}), item)
-        elif id not in was:
+            merged[id] = _change(merged[id], old.get(id, {}), item)
+        elif id not in old:
             merged[id] = item
-    if list(now) == [id for id in was if id in now]:
+    if list(new) == [id for id in old if id in new]:
         return list(merged.values())
-    order = {id: place for place, id in enumerate(now)}
-    return sorted(merged.values(), key=lambda each: order.get(each["id"], len(order)))
+    order = {id: place for place, id in enumerate(new)}
+    return sorted(merged.values(), key=lambda item: order.get(item["id"], len(order)))
 
 
 def _has_words(card: Item) -> bool:
     return any(card.get(name) for name in ("title", "text", "choices"))
 
 
-def _change(stored: Item, was: Mapping[str, Any], sent: Item) -> Item:
-    changed = {name: value for name, value in sent.items() if was.get(name) != value}
+def _change(stored: Item, old: Mapping[str, Any], sent: Item) -> Item:
+    changed = {name: value for name, value in sent.items() if old.get(name) != value}
     if "choices" in changed and "translations" in stored:
         changed["translations"] = _realign(stored, changed["choices"])
     return dict(stored) | changed
 
 
 def _realign(question: Item, new: Sequence[str]) -> dict[str, Any]:
-    """Return the translations with each translated choice beside the choice that it translates."""
+    """Return the translations with each translated choice at the place of its original."""
     old, translations = question["choices"], {}
     for language, words in question["translations"].items():
-        spoken = [*words.get("choices", ()), *[""] * len(old)]
-        known = dict(zip(old, spoken, strict=False))
-        # As many as before: one that is unknown was reworded where it stands.
-        by_place = spoken if len(new) == len(old) else [""] * len(new)
+        translated = [*words.get("choices", ()), *[""] * len(old)]
+        known = dict(zip(old, translated, strict=False))
+        # If the number is the same, an unknown choice was reworded in its place.
+        by_place = translated if len(new) == len(old) else [""] * len(new)
         choices = [known.get(text, by_place[place]) for place, text in enumerate(new)]
         translations[language] = words | {"choices": choices}
     return translations

@@ -1,4 +1,4 @@
-"""The page that asks again who somebody is, before what would do harm in other hands."""
+"""The page that asks for a proof of identity before sensitive actions."""
 
 import functools
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from testimonials.dashboard.shell import build_shell
 
 
 def require_proof(purpose: str, back: str, **options: Any) -> Callable[[View], View]:
-    """Make a decorator, below `require_session`, that asks for a proof as `prove` does.
+    """Decorate a view, below `require_session`, to require a proof as `prove` does.
 
     `back` is the endpoint to cancel to.
     """
@@ -45,12 +45,11 @@ def prove(
     changes_ways_in: bool = False,
     lasts: timedelta = PROOF_LIFETIME,
 ) -> tuple[SignedIn, Response | None]:
-    """Return the person signed in, and the page that asks for a proof if the last is too old.
+    """Return the person, and the page that asks for a proof if the last is older than `lasts`.
 
-    The page asks for a password, a passkey or a code and sends the same form again, so nothing is
-    lost. `purpose` completes "Confirm that it’s you to". A download leaves the browser on this
-    page, so after the proof it shows the download's button. See `find_proofs` for
-    `changes_ways_in`. A proof counts for as long as it `lasts`.
+    The page asks for a password, a passkey or a code, and resends the same form. `purpose`
+    completes "Confirm that it’s you to". Since a download leaves the browser on this page, it shows
+    the download's button after the proof. See `find_proofs` for `changes_ways_in`.
     """
     errors: Errors = {}
     ways = step_up.find_proofs(owner, changes_ways_in=changes_ways_in)
