@@ -1,4 +1,4 @@
-"""The API of the widget: its settings, which may be proposed, the snippet, saved widgets."""
+"""The API of the widget: its settings, which may be proposed, its snippet, and saved widgets."""
 
 from typing import Any
 
@@ -46,11 +46,11 @@ def change_widget(project: Project, _target: str | None, values: Values, _actor:
 
 
 class LabelsUpdateSchema(WidgetLabelsSchema):
-    """The owner's own words on the widget's buttons; they take the place of all earlier ones."""
+    """The owner's labels for the widget's buttons, which replace all earlier ones."""
 
 
 class DesignUpdateSchema(WidgetDesignSchema):
-    """The widget's design beyond its specified settings; what is left out stays."""
+    """The widget's design beyond its specified settings; missing fields stay."""
 
     labels = fields.Nested(LabelsUpdateSchema)
 
@@ -64,12 +64,10 @@ class DesignUpdateSchema(WidgetDesignSchema):
     done="Widget design updated",
 )
 def change_design(project: Project, _target: str | None, values: Values, _actor: str) -> Outcome:
-    was = project.widget_design
+    before = project.widget_design
     settings.change_widget(project, project, values)
-    return finish(project, WIDGET_CHANGED, is_changed=project.widget_design != was)
+    return finish(project, WIDGET_CHANGED, is_changed=project.widget_design != before)
 
-
-# Schemas of saved widgets and drafts, and of the API's answers about the widget.
 
 NAME_PATTERN = r"[a-z0-9-]{1,40}"
 WIDGET_NAME = OneLine(
@@ -87,7 +85,7 @@ class DraftConfigSchema(schemas.WidgetConfigUpdateSchema):
 
 
 class DraftStepSchema(StrictSchema):
-    """What the editor was changing before a step, which can be taken back."""
+    """A draft before a step, which can be undone."""
 
     step = OneLine(TAG_LENGTH, blank=False)
     config = fields.Nested(DraftConfigSchema)
@@ -96,11 +94,9 @@ class DraftStepSchema(StrictSchema):
 
 
 class WidgetDraftSchema(DraftStepSchema):
-    """What the editor is changing, until it is published; never public."""
+    """The editor's unpublished changes, which are never public."""
 
     class Meta(DraftStepSchema.Meta):
-        """It is no step itself."""
-
         exclude = ("step",)
 
     # The last one last.
@@ -108,7 +104,7 @@ class WidgetDraftSchema(DraftStepSchema):
 
 
 class WidgetSchema(WholeSchema):
-    """One widget of a project, with a look and a selection of its own."""
+    """A widget of a project, with its own look and selection."""
 
     name = String(
         allow_none=True, description="Value of `data-testimonials-widget`; null: the project's own."
@@ -120,8 +116,6 @@ class WidgetSchema(WholeSchema):
 
 
 class EmbedSnippetQuerySchema(StrictSchema):
-    """The query of the embed snippet."""
-
     widget = OneLine(
         40, load_default="", description="Name of a saved widget; without it, the project's own."
     )
@@ -134,9 +128,6 @@ class EmbedSnippetSchema(WholeSchema):
     widgetUrl = String(description="URL of the widget script.")
     script = String(description="Script element, once on a page.")
     container = String(description="Element that the widget renders into.")
-
-
-# The API's endpoints for the widget's settings and its snippet.
 
 
 @widget.resource(

@@ -1,4 +1,4 @@
-"""Whole answers as bytes, kept until the project changes, and given before Flask."""
+"""Complete answers kept in memory until the project changes, and sent without Flask."""
 
 import hmac
 import itertools
@@ -34,16 +34,16 @@ if TYPE_CHECKING:
     from testimonials.projects.models import Project
 
 
-# Answering from kept bytes: compressed, plain, or 304.
+# Answers from kept bytes: compressed, plain, or 304.
 
-# What the application keeps the bytes by.
+# The key of the bytes among the application's extensions.
 EXTENSION = "testimonials_feed"
 SCRIPT_TYPE = "text/javascript; charset=utf-8"
 
 Headers = list[tuple[str, str]]
 
 
-def _for_all(content_type: str, caching: str) -> Headers:
+def _public_headers(content_type: str, caching: str) -> Headers:
     return [
         ("Cache-Control", caching),
         ("Vary", "Accept-Encoding"),
@@ -55,11 +55,11 @@ def _for_all(content_type: str, caching: str) -> Headers:
     ]
 
 
-# A changed approval shows at the next load; an unchanged one costs a 304.
-FEED_HEADERS = _for_all("application/json", "public, no-cache")
-SCRIPT_HEADERS = _for_all(SCRIPT_TYPE, "public, max-age=3600, stale-while-revalidate=86400")
-PINNED_HEADERS = _for_all(SCRIPT_TYPE, "public, max-age=31536000, immutable")
-# Of the API's list: for no shared cache.
+# A change shows at the next load; without one, the answer is 304.
+FEED_HEADERS = _public_headers("application/json", "public, no-cache")
+SCRIPT_HEADERS = _public_headers(SCRIPT_TYPE, "public, max-age=3600, stale-while-revalidate=86400")
+PINNED_HEADERS = _public_headers(SCRIPT_TYPE, "public, max-age=31536000, immutable")
+# For the API's list, which no shared cache may store.
 LIST_HEADERS = [
     ("Content-Type", "application/json"),
     ("Cache-Control", "private, no-cache"),
@@ -76,49 +76,45 @@ def choose_answer(
 ) -> Answer:
     """Return status, headers and bytes: compressed if the client accepts it, 304 if it has them.
 
-    The answer has `headers` beside those of the body. `if_none_match` and `accept_encoding` are the
-    request's, empty if not sent.
+    `headers` are added to those of the body. `if_none_match` and `accept_encoding` are headers of
+    the request, empty if missing.
     """
-    # Our tag contains no comma, so a substring search is as good as parsing the list.
+    # Our ETag has no comma, so a substring search is as good as parsing the list.
     if if_none_match and (body.etag[2:] in if_none_match or if_none_match.strip() == "*"):
         variant = "304"
     elif "gzip" in accept_encoding and not _GZIP_REFUSED.search(accept_encoding):
         variant = "gzip"
     else:
         variant = "plain"
-    # Built once per variant: the same few answers go out many thousand times.
+    # Built once per variant, since the same few answers are sent many thousand times.
     answer = body.answers.get(variant)
     if answer is None:
-        answer = body.answers[variant] = _write_answer(body, variant, headers)
+        answer = body.answers[variant] = _build_answer(body, variant, headers)
     return answer
 
 
-def _write_answer(body: Body, variant: str, headers: Headers) -> Answer:
-    written = [("ETag", body.etag), *body.headers, *headers]
+def _build_answer(body: Body, variant: str, headers: Headers) -> Answer:
+    headers = [("ETag", body.etag), *body.headers, *headers]
     if variant == "304":
-        return "304 NOT MODIFIED", [each for each in written if each[0] != "Content-Type"], b""
+        return "304 NOT MODIFIED", [each for each in headers if each[0] != "Content-Type"], b""
     content = body.gzipped if variant == "gzip" else body.plain
-    written.append(("Content-Length", str(len(content))))
+    headers.append(("Content-Length", str(len(content))))
     if variant == "gzip":
-        written.append(("Content-Encoding", "gzip"))
-    return "200 OK", written, content
+        headers.append(("Content-Encoding", "gzip"))
+    return "200 OK", headers, content
 
 
-# Whole pages kept as bytes: which ones a view lets be kept, and what of a request matters to them.
+# Whole pages kept in memory.
 #
-# A page may depend on its address, the visitor's language, whether it is in a frame, and on its
-# project up to the feed version; a view that says `keep_page` promises that it depends on nothing
-# else. Whoever is signed in is never answered from memory.
+# A view that calls `keep_page` promises that its page depends only on the URL, the visitor's
+# language, whether it is in a frame, and the project up to its feed version. People who are signed
+# in are never answered from memory.
 
 KEPT = "testimonials.kept_page"
-# What a page in a frame is asked for as.
+# Values of Sec-Fetch-Dest for a page in a frame.
 FRAMES = frozenset({"iframe", "frame", "embed", "object"})
-LONGEST_QUERY = 500
-LONGEST_HEADER = 200
-LONGEST_PAGE = 1024 * 1024
-# Part of the name of the session's cookie.
-SESSION = "testimonials"
-# Written anew for each answer, or known only for one request.
+LONGEST_QUERY, LONGEST_HEADER, LONGEST_PAGE = 500, 200, 1024 * 1024
+# Headers that each answer gets anew.
 DROPPED = frozenset(
     {"content-length", "etag", "strict-transport-security", "vary", "x-request-id", "cache-control"}
 )
@@ -127,23 +123,24 @@ PageKey = tuple[str, str, str, bool]
 
 
 def keep_page(project: "Project") -> None:
-    """Let the answer to this request be kept until the project changes; see above."""
+    """Keep the answer to this request until the project changes."""
     request.environ[KEPT] = project.id, project.feed_version
 
 
 def read_page_key(environ: "WSGIEnvironment") -> PageKey | None:
-    """Return what a kept page is found by; None for a request that is never answered from one."""
+    """Return the key of a kept page; None for requests that are never answered from memory."""
     own: OwnHost | None = environ.get(AT_ROOT)
-    # A page links to others of its own host.
+    # The links of a page lead to its own host.
     path: str = (own.name if own else "") + environ["PATH_INFO"]
     query: str = environ["QUERY_STRING"]
     languages: str = environ.get("HTTP_ACCEPT_LANGUAGE", "")
     if (
-        # A form that comes with it may name a language, whatever the method.
+        # A body may name a language, even with GET.
         environ.get("CONTENT_LENGTH", "0") not in ("", "0")
         or len(query) > LONGEST_QUERY
         or len(languages) > LONGEST_HEADER
-        or SESSION in environ.get("HTTP_COOKIE", "")
+        # Part of the name of the session's cookie.
+        or "testimonials" in environ.get("HTTP_COOKIE", "")
     ):
         return None
     language = match_language(languages)
@@ -152,17 +149,16 @@ def read_page_key(environ: "WSGIEnvironment") -> PageKey | None:
 
 
 def make_page(project_id: str, version: int, headers: Headers, content: bytes) -> Body | None:
-    """Return the page as it is kept, None if it must not be."""
-    found = {name.lower(): value for name, value in headers}
-    if "set-cookie" in found or "content-encoding" in found or len(content) > LONGEST_PAGE:
+    """Return the page to keep, None if it must not be kept."""
+    values = {name.lower(): value for name, value in headers}
+    if "set-cookie" in values or "content-encoding" in values or len(content) > LONGEST_PAGE:
         return None
-    vary = ", ".join(filter(None, [found.get("vary"), "Accept-Encoding"]))
-    body = make_body(version, content, level=6)
+    vary = ", ".join(filter(None, [values.get("vary"), "Accept-Encoding"]))
     return replace(
-        body,
+        make_body(version, content, level=6),
         owner=project_id,
         headers=(
-            ("Cache-Control", found.get("cache-control", "no-cache")),
+            ("Cache-Control", values.get("cache-control", "no-cache")),
             ("Vary", vary),
             *((name, value) for name, value in headers if name.lower() not in DROPPED),
         ),
@@ -171,30 +167,23 @@ def make_page(project_id: str, version: int, headers: Headers, content: bytes) -
 
 # The hottest paths, answered from memory before Flask is reached.
 #
-# Each page view on an owner's site asks for the widget's script and data, almost always the same.
-# All that is left to do is to ask the database whether the cached bytes are still current; the
-# script needs not even that. So it is with the pages that `memory.keeping` keeps: the wall, the
-# widget as the server renders it, its other formats. Everything else (nothing cached, another
-# version, an unknown project) goes to the views.
+# Each page view on an owner's site requests the widget's script and data, almost always the same
+# ones. All that remains is to ask whether the cached bytes are current, and not even that for the
+# script. The same goes for pages with `keep_page` and for the API's list. Everything else (nothing
+# cached, another version, an unknown project) goes to the views.
 
-CACHE_BYTES = 64 * 1024 * 1024
-# The name under which the application keeps the number of answers from memory.
+# The key of the count of answers from memory among the application's extensions.
 TICKER = "testimonials_widget_answers"
 PREFIX, SUFFIX = "/widget/", "/feed"
 SCRIPT, SCRIPT_END = "/widget/v1", ".js"
-# The API's list, which programs ask for again and again.
 LIST, LIST_END = "/v1/projects/", "/testimonials"
-LIST_BYTES = 32 * 1024 * 1024
-# What an answer has that is made rather than found.
+# Headers that the first answer with a page has, but not the kept ones.
 OF_ONE_REQUEST = ("X-Request-Id", "Strict-Transport-Security")
-
-# What says that the database is away, and the bytes may be old.
+# For answers while the database is away.
 STALE_HEADERS = [("Warning", '110 - "Response is Stale"')]
 
-
-# The name under which the application keeps its sightings (`widget/sightings.py`).
+# The key of the sightings (`widget/sightings.py`) among the application's extensions.
 SIGHTINGS = "testimonials_sightings"
-ORIGIN_LENGTH = 300
 MAX_NOTED = 1_000
 # Per project, both in memory and in the database.
 MAX_ORIGINS = 20
@@ -203,7 +192,7 @@ Noted = dict[str, dict[str, datetime]]
 
 
 class Sightings:
-    """What this process has seen since the last round of background work."""
+    """Origins of requests since the last round of background work, by project."""
 
     def __init__(self) -> None:
         self._noted: Noted = {}
@@ -211,14 +200,14 @@ class Sightings:
         self._lock = threading.Lock()
 
     def note(self, project_id: str, origin: str) -> None:
-        """Note a request for a project's widget with this Origin header.
+        """Note the Origin header of a request for a project's widget.
 
-        A pair noted already costs two look-ups and no lock.
+        One noted before costs two look-ups and no lock.
         """
         origins = self._noted.get(project_id)
         if origins is not None and (origin in origins or len(origins) >= MAX_ORIGINS):
             return
-        if self._count >= MAX_NOTED or len(origin) > ORIGIN_LENGTH:
+        if self._count >= MAX_NOTED or len(origin) > 300:
             return
         with self._lock:
             origins = self._noted.setdefault(project_id, {})
@@ -239,31 +228,29 @@ class Sightings:
 
 
 def init_feed(app: Flask) -> None:
-    """Attach to `app` the cache of answers, the widget's sightings and the fast path.
+    """Attach the cache of answers, the widget's sightings and the fast path to `app`.
 
-    With PostgreSQL that only begins with `begin_versions`; until then the views answer.
+    On PostgreSQL the views answer until `begin_versions`.
     """
-    bodies = VersionedCache(CACHE_BYTES)
-    app.extensions[EXTENSION] = bodies
+    app.extensions[EXTENSION] = bodies = VersionedCache(64 * 1024 * 1024)
     app.extensions[SIGHTINGS] = sightings = Sightings()
     settings = current_settings(app)
     url = make_url(settings.database_url)
     is_sqlite = url.get_backend_name() == "sqlite"
     versions = SqliteVersions(url.database or "") if is_sqlite else make_versions(app)
     app.extensions[TICKER] = ticker = Ticker()
-    # Proxies' headers are not read here, so the settings tell whether clients use https.
+    # The headers of proxies aren't read here, so the settings decide whether clients use https.
     policy = settings.hsts if settings.base_url.startswith("https://") else ""
     hsts = [("Strict-Transport-Security", policy)] if policy else []
-    app.extensions[LIST_PAGES] = pages = VersionedCache(LIST_BYTES)
+    app.extensions[LIST_PAGES] = pages = VersionedCache(32 * 1024 * 1024)
     fast = FastFeed(app.wsgi_app, bodies, pages, sightings, versions, ticker, hsts)
     app.wsgi_app = fast  # type: ignore[method-assign]
 
 
 class Ticker:
-    """A counter that many threads increment and few read.
+    """A counter that threads increment by `next(ticker.ticks)`, which is atomic without a lock.
 
-    `next(ticker.ticks)` increments it atomically, without a lock. Reading increments it too, which
-    `read` subtracts.
+    Reading increments it too, which `read` subtracts.
     """
 
     def __init__(self) -> None:
@@ -311,10 +298,10 @@ class FastFeed:
         elif path.startswith(LIST) and path.endswith(LIST_END):
             answer = self._find_list(path[len(LIST) : -len(LIST_END)], environ)
         elif (key := read_page_key(environ)) is not None:
-            found = self._bodies.peek(key)
-            if found is None or (marks := self._judge(found, found.owner)) is None:
+            page = self._bodies.peek(key)
+            if page is None or (marks := self._check(page, page.owner)) is None:
                 return self._pass_on(key, environ, start_response)
-            answer = _mark(choose_answer(found, [], *_read_conditions(environ)), marks)
+            answer = _add(choose_answer(page, [], *_read_conditions(environ)), marks)
         else:
             answer = None
         if answer is None:
@@ -327,36 +314,35 @@ class FastFeed:
     def _find_feed(self, path: str, environ: "WSGIEnvironment") -> Answer | None:
         key = _read_key(path, environ["QUERY_STRING"])
         body = self._bodies.peek(key) if key is not None else None
-        if key is None or body is None or (marks := self._judge(body, key[0])) is None:
+        if key is None or body is None or (marks := self._check(body, key[0])) is None:
             return None
         if (origin := environ.get("HTTP_ORIGIN")) is not None:
             self._sightings.note(key[0], origin)
         conditions = _read_conditions(environ)
-        return _mark(choose_answer(body, FEED_HEADERS, *conditions), marks)
+        return _add(choose_answer(body, FEED_HEADERS, *conditions), marks)
 
     def _find_script(self, name: str, environ: "WSGIEnvironment") -> Answer | None:
-        """Return the script's answer, or one of its pinned files; None for versions of the past."""
+        """Return the script or one of its pinned files; None for older versions."""
         query: str = environ["QUERY_STRING"]
         marks: Headers | None = []
         if name:
             body = peek_script(name[1:]) if name.startswith("-") else None
         elif query:
             body = self._bodies.peek((SCRIPT_TYPE, query))
-            marks = self._judge(body, body.owner) if body else None
+            marks = self._check(body, body.owner) if body else None
         else:
             body = current_script(*WALL)
         if body is None or marks is None:
             return None
         headers = PINNED_HEADERS if name else SCRIPT_HEADERS
-        answer = choose_answer(body, headers, *_read_conditions(environ))
-        return _mark(answer, marks)
+        return _add(choose_answer(body, headers, *_read_conditions(environ)), marks)
 
     def _find_list(self, project_id: str, environ: "WSGIEnvironment") -> Answer | None:
-        """Return a page of the API's list to who has the account's key, as the view would.
+        """Return a page of the API's list for the account's key, as the view would.
 
-        Tokens and all that is refused are the view's.
+        The view answers requests with tokens, and rejects others.
         """
-        begun, key = time.perf_counter(), environ.get("HTTP_X_API_KEY", "")
+        started, key = time.perf_counter(), environ.get("HTTP_X_API_KEY", "")
         body = self._pages.peek((project_id, environ["QUERY_STRING"]))
         if body is None or not is_credential(key, KEY_PREFIX) or "HTTP_AUTHORIZATION" in environ:
             return None
@@ -368,18 +354,18 @@ class FastFeed:
         answer = choose_answer(body, LIST_HEADERS, environ.get("HTTP_IF_NONE_MATCH", ""))
         request_id = secrets.token_hex(8)
         log_request(
-            begun,
+            started,
             request_id=request_id,
             method="GET",
             path=environ["PATH_INFO"],
             status=int(answer[0][:3]),
-            # As `Actor` writes it; the record of events isn't loaded at a start.
+            # Like `Actor`, which isn't loaded when the process starts.
             actor=f"agent:{key[-4:]}",
         )
-        return _mark(answer, [("X-Request-Id", request_id)])
+        return _add(answer, [("X-Request-Id", request_id)])
 
-    def _judge(self, body: Body, project_id: str) -> Headers | None:
-        """Return the headers that say how old `body` is, None if it must not be shown."""
+    def _check(self, body: Body, project_id: str) -> Headers | None:
+        """Return the headers to add for the age of `body`, None if it is out of date."""
         version = self.versions.find(project_id)
         if version == body.version:
             return []
@@ -389,18 +375,18 @@ class FastFeed:
         self, key: PageKey, environ: "WSGIEnvironment", start_response: "StartResponse"
     ) -> Iterable[bytes]:
         """Let the application answer, and keep its answer if the view allows it."""
-        begun: list[list[tuple[str, str]]] = []
+        to_keep: list[Headers] = []
 
-        def start(status: str, headers: list[tuple[str, str]], *more: Any) -> Any:
+        def start(status: str, headers: Headers, *more: Any) -> Any:
             if KEPT in environ and status.startswith("200"):
-                begun.append(headers)
+                to_keep.append(headers)
                 return None
             return start_response(status, headers, *more)
 
         parts = self._application(environ, start)
-        if not begun:
+        if not to_keep:
             return parts
-        content, headers = b"".join(parts), begun[0]
+        content, headers = b"".join(parts), to_keep[0]
         if (close := getattr(parts, "close", None)) is not None:
             close()
         project_id, version = environ[KEPT]
@@ -414,8 +400,8 @@ class FastFeed:
         return [content]
 
 
-def _mark(answer: Answer, marks: Headers) -> Answer:
-    return (answer[0], answer[1] + marks, answer[2]) if marks else answer
+def _add(answer: Answer, headers: Headers) -> Answer:
+    return (answer[0], answer[1] + headers, answer[2]) if headers else answer
 
 
 def _read_conditions(environ: "WSGIEnvironment") -> tuple[str, str]:
@@ -423,9 +409,9 @@ def _read_conditions(environ: "WSGIEnvironment") -> tuple[str, str]:
 
 
 def _read_key(path: str, query: str) -> tuple[Any, ...] | None:
-    """Return the cache's key for the simple forms of a feed URL, None for any other.
+    """Return the cache's key for feed URLs as the script requests them, None for any others.
 
-    They are those that the script asks for: a saved widget, a language, or a further page.
+    Those have at most a saved widget, a language, or a further page.
     """
     after, lang, widget = None, None, None
     for part in query.split("&") if query else ():

@@ -1,7 +1,7 @@
 """What a container selects: a saved widget, a shape, one testimonial, a tag, a minimum length.
 
-The script sends these attributes of its container as query parameters of the same names; the pages
-that the server renders take them too.
+The script sends these attributes of its container as query parameters of the same names; pages that
+the server renders accept them too.
 """
 
 import re
@@ -14,9 +14,9 @@ from testimonials.core.db.identifiers import is_identifier
 from testimonials.core.http.errors import ValidationFailed
 from testimonials.core.text import TAG_LENGTH
 
-# What shows the average and number of all ratings rather than testimonials.
+# Shapes that show the average and number of all ratings rather than testimonials.
 BADGES = ("badge", "badge-sentence", "badge-card", "badge-corner", "people")
-# How many testimonials the other shapes show, None for as many as configured.
+# How many testimonials the other shapes show; None: as many as configured.
 CARDS = {"strip": None, "single": 1, "popup": 5}
 SHAPES = (*BADGES, *CARDS)
 THEME_CHOICES = ("auto", "light", "dark")
@@ -29,9 +29,9 @@ _NAME = re.compile(r"[a-z0-9-]{1,40}")
 
 @dataclass(frozen=True)
 class Selection:
-    """A shape (empty for the whole widget), and which of the approved testimonials it shows.
+    """A shape (empty: the whole widget), and which of the approved testimonials it shows.
 
-    `theme` applies only to what the server renders; empty means as configured.
+    `theme` applies only to what the server renders; empty: as configured.
     """
 
     shape: str = ""
@@ -39,16 +39,16 @@ class Selection:
     tag: str = ""
     min_length: int = 0
     theme: str = ""
-    # The name of a saved widget; empty for the project's own.
+    # The name of a saved widget; empty: the project's own.
     widget: str = ""
 
     def with_shape(self, shape: str) -> "Selection":
-        """Return it in the shape of its widget, unless the container chose something itself."""
+        """Return it in the widget's shape, unless the container has a shape or a testimonial."""
         return replace(self, shape=shape) if self.is_whole else self
 
     @property
     def is_whole(self) -> bool:
-        """Whether it is the widget as configured, with its button below."""
+        """Whether it is the widget as configured, with its button."""
         return not (self.shape or self.testimonial_id)
 
     @property
@@ -72,15 +72,15 @@ class Selection:
 WHOLE = Selection()
 
 
-# The query parameters that select.
+# Its query parameters.
 SELECTING = ("shape", "id", "tag", "min", "theme", "widget")
 
 
 def read_selection(arguments: Mapping[str, str]) -> Selection:
     """Read query parameters; raise `ValidationFailed`.
 
-    The id of a testimonial that doesn't exist or isn't shown is valid, and selects nothing. What
-    can't be the name of a widget means the project's own, as an unknown name does.
+    The id of an unknown testimonial is valid and selects nothing. An invalid name of a widget
+    stands for the project's own, as an unknown one does.
     """
     values = {name: arguments.get(name, "") for name in SELECTING}
     errors: dict[str, list[str]] = {}
@@ -109,7 +109,7 @@ def read_selection(arguments: Mapping[str, str]) -> Selection:
 
 
 def read_limit(arguments: Mapping[str, str]) -> int | None:
-    """Read ``?limit=``, from 1 to 50; None without. Raises `ValidationFailed`."""
+    """Read ``?limit=``, from 1 to 50, None if it is missing; raise `ValidationFailed`."""
     text = arguments.get("limit", "")
     if not text:
         return None

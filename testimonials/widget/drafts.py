@@ -1,4 +1,4 @@
-"""What the editor has not published, ready-made looks, and the order by hand."""
+"""Unpublished changes of the editor, ready-made looks, and the order by hand."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -22,13 +22,13 @@ from testimonials.widget import selection
 from testimonials.widget.container import WHOLE
 from testimonials.widget.models import SavedWidget
 
-# A draft holds only what differs from the published settings, so that a setting that the API
-# changes meanwhile stays changed. Its button is whole, since empty words mean the default ones.
+# A draft holds only what differs from the published settings, so that publishing it keeps what the
+# API changes meanwhile. `cta` is replaced as a whole, since empty values stand for the defaults.
 
 Widget = Project | SavedWidget
-# How many steps can be taken back.
+# How many steps can be undone.
 MAX_STEPS = 20
-# "config" as in the API, "design" with every key, and "cta" with the words of the owner's own.
+# "config" as in the API, "design" with every key, and "cta" with only what the owner set.
 Settings = dict[str, dict[str, Any]]
 
 
@@ -50,10 +50,9 @@ def read_draft(widget: Widget) -> Settings:
 
 
 def change_draft(widget: Widget, changes: Settings, *, step: str = "") -> None:
-    """Change the draft of the locked widget; `changes` are checked, those of a button are whole.
+    """Change the draft of the locked widget by valid `changes`, with a complete `cta`.
 
-    With a `step` what the draft was before can be brought back. Changes that follow each other and
-    are called the same are one step.
+    A named `step` can be undone; consecutive changes of the same name are one step.
     """
     published, draft = read_published(widget), _read(widget)
     kept: dict[str, Any] = {}
@@ -73,9 +72,8 @@ def discard_draft(widget: Widget) -> None:
 
 
 def undo_draft(widget: Widget) -> bool:
-    """Bring back the draft from before the last step; return whether there was one."""
-    draft = _read(widget)
-    if not (steps := draft.get("steps")):
+    """Undo the last step; return whether there was one."""
+    if not (steps := _read(widget).get("steps")):
         return False
     before = {part: values for part, values in steps[-1].items() if part != "step"}
     widget.widget_draft = before | ({"steps": steps[:-1]} if steps[:-1] else {}) or None
@@ -87,7 +85,7 @@ def may_undo(widget: Widget) -> bool:
 
 
 def publish_draft(project: Project, widget: Widget) -> bool:
-    """Let visitors see the draft of the locked project's widget; return whether there was one."""
+    """Publish the draft of the locked project's widget; return whether there was one."""
     settings, is_changed = read_draft(widget), bool(_read(widget).keys() - {"steps"})
     widget.widget_draft = None
     if not is_changed:
@@ -107,26 +105,23 @@ def _read(widget: Widget) -> dict[str, Any]:
 
 
 def _keep(widget: Widget, draft: dict[str, Any], step: str) -> None:
-    """Store a draft, and with a `step` what it was before."""
-    before = _read(widget)
-    steps, was = before.get("steps", []), {**before}
-    was.pop("steps", None)
-    if step and was != draft and (not steps or steps[-1]["step"] != step):
-        steps = [*steps, was | {"step": step}][-MAX_STEPS:]
+    """Store a draft, and for a named `step` the one before."""
+    before = {**_read(widget)}
+    steps = before.pop("steps", [])
+    if step and before != draft and (not steps or steps[-1]["step"] != step):
+        steps = [*steps, before | {"step": step}][-MAX_STEPS:]
     widget.widget_draft = draft | ({"steps": steps} if steps else {}) or None
 
-
-# Looks: combinations of settings to start from.
-#
-# A look sets what stands here and nothing else: never header, dates, photos, marks, selection or
-# wording.
 
 LookSettings = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Look:
-    """The specified settings of a look, and those of the design."""
+    """A combination of settings to start from.
+
+    A look never sets header, dates, photos, marks, selection or wording.
+    """
 
     title: str
     about: str
@@ -144,9 +139,9 @@ LOOKS: dict[str, Look] = {
 def apply_look(
     name: str, config: Mapping[str, Any], design: Mapping[str, Any], before: str
 ) -> tuple[LookSettings, LookSettings]:
-    """Return a widget's settings and its whole design with a look put on, or in a small shape.
+    """Return a widget's settings and whole design with a look applied, or a small shape.
 
-    `before` is the theme that Night gives back when another look takes its place.
+    `before` is the theme to restore when another look replaces Night.
     """
     changed, whole = dict(config), read_design(design)
     if name in SHAPES:
@@ -159,7 +154,7 @@ def apply_look(
 
 
 def theme_before(widget: Widget) -> str:
-    """Return the theme that visitors see, as far as it isn't a look's."""
+    """Return the published theme, or the default one if a look set it."""
     published = read_published(widget)
     is_night = find_look(published["config"], published["design"]) == "night"
     theme = published["design"]["theme"] or published["config"]["theme"]
@@ -167,27 +162,26 @@ def theme_before(widget: Widget) -> str:
 
 
 def find_look(config: Mapping[str, Any], design: Mapping[str, Any]) -> str | None:
-    """Return the look that a widget has exactly, None if it has one of its own."""
+    """Return the look that a widget has exactly, None if it has its own."""
     whole = read_design(design)
-    return next((name for name in LOOKS if _count_missed(name, config, whole) == 0), None)
+    return next((name for name in LOOKS if _count_differences(name, config, whole) == 0), None)
 
 
 def find_nearest_look(config: Mapping[str, Any], design: Mapping[str, Any]) -> str:
     """Return the look from which a widget differs least."""
     whole = read_design(design)
-    return min(LOOKS, key=lambda name: _count_missed(name, config, whole))
+    return min(LOOKS, key=lambda name: _count_differences(name, config, whole))
 
 
-def _count_missed(name: str, config: Mapping[str, Any], whole: LookSettings) -> int:
-    """Count what differs; where the arrangement does, it is another look."""
+def _count_differences(name: str, config: Mapping[str, Any], whole: LookSettings) -> int:
+    """Count the settings that differ; the layout outweighs all others."""
     look = LOOKS[name]
-    missed = sum(1 for key, value in look.config.items() if config[key] != value)
-    missed += sum(1 for key, value in look.design.items() if whole[key] != value)
-    arranged = ("layout", "animation")
-    return missed + 100 * any(config[key] != look.config[key] for key in arranged)
+    count: int = sum(config[key] != value for key, value in look.config.items())
+    count += sum(whole[key] != value for key, value in look.design.items())
+    return count + 100 * any(config[key] != look.config[key] for key in ("layout", "animation"))
 
 
-# What only the dashboard can change: the button, and what is rated.
+# Settings that only the dashboard changes: the button, and what is rated.
 
 
 CTA_LABEL = gettext_noop("Share your experience")
@@ -202,12 +196,12 @@ def read_cta(project: Project) -> dict[str, str]:
 
 
 def read_rated(project: Project) -> dict[str, str] | None:
-    """Return kind and name of what the ratings are about; None if the owner named nothing."""
+    """Return kind and name of what the ratings are about, if the owner has named it."""
     return project.dashboard_config.get(RATED) or None
 
 
 def change_rated(project: Project, values: dict[str, str] | None) -> None:
-    """Change what is rated in the locked project, as from `RatedSchema`; None switches it off."""
+    """Set what the locked project's ratings are about, by `RatedSchema`; None unsets it."""
     _keep_own(project, RATED, values or {})
 
 
@@ -220,7 +214,7 @@ def _keep_own(project: Project, name: str, values: dict[str, Any]) -> None:
         mark_edited(project)
 
 
-# The order by hand in a widget's draft: which testimonials come first, and how one is moved.
+# The order by hand in a widget's draft.
 
 
 class OrderFull(ServiceError):
@@ -234,17 +228,17 @@ class OrderFull(ServiceError):
 
 
 def list_first(project: Project, widget: Widget) -> tuple[list[Testimonial], set[str]]:
-    """Return those that come first, in their order, and the ids of those that show.
+    """Return the testimonials that come first, in order, and the ids of those that are shown.
 
-    Until something is ordered by hand these are the pinned ones, so that ordering begins with what
+    Before anything is ordered by hand these are the pinned ones, so that ordering starts from what
     visitors see.
     """
     content = selection.read_content(read_draft(widget)["design"], WHOLE)
     if content.order != selection.BY_HAND and not content.is_only_chosen:
         pinned = _list_pinned(project, content)
         return pinned, {row.id for row in pinned}
-    found = db.session.scalars(select(Testimonial).where(Testimonial.id.in_(content.chosen)))
-    rows = [row for row in found if row.project_id == project.id]
+    chosen = db.session.scalars(select(Testimonial).where(Testimonial.id.in_(content.chosen)))
+    rows = [row for row in chosen if row.project_id == project.id]
     rows.sort(key=lambda row: content.chosen.index(row.id))
     return rows, {row.id for row in selection.list_chosen(project, content)}
 
@@ -252,7 +246,7 @@ def list_first(project: Project, widget: Widget) -> tuple[list[Testimonial], set
 def list_others(
     project: Project, first: Sequence[Testimonial], after: str | None, limit: int
 ) -> tuple[Sequence[Testimonial], str | None]:
-    """Return a page of all other approved ones, newest first, and the cursor of the next page."""
+    """Return a page of the other approved ones, newest first, and the cursor of the next page."""
     query = select(Testimonial).where(
         *selection.find_conditions(project, selection.EVERYTHING),
         Testimonial.id.not_in([row.id for row in first]),
@@ -261,7 +255,7 @@ def list_others(
 
 
 def add_to_order(project: Project, widget: Widget, testimonial: Testimonial) -> None:
-    """Put a testimonial behind those that come first already; raise `OrderFull`."""
+    """Add a testimonial to the end of the order; raise `OrderFull`."""
     ids = _list_ids(project, widget)
     if testimonial.id in ids:
         return
@@ -271,14 +265,14 @@ def add_to_order(project: Project, widget: Widget, testimonial: Testimonial) -> 
 
 
 def take_out(project: Project, widget: Widget, testimonial_id: str) -> None:
-    """Take a testimonial out of the order, so that it is shown by its time again."""
+    """Remove a testimonial from the order, so that it is shown by its time again."""
     ids = _list_ids(project, widget)
     if testimonial_id in ids:
         _keep_order(project, widget, [each for each in ids if each != testimonial_id])
 
 
 def move(project: Project, widget: Widget, testimonial_id: str, places: int) -> None:
-    """Move a testimonial down by so many places, or up if they are negative."""
+    """Move a testimonial down by `places`, or up if negative."""
     ids = _list_ids(project, widget)
     if testimonial_id in ids:
         place = max(0, ids.index(testimonial_id) + places)
@@ -287,10 +281,10 @@ def move(project: Project, widget: Widget, testimonial_id: str, places: int) -> 
         _keep_order(project, widget, ids)
 
 
-def arrange(project: Project, widget: Widget, wanted: Sequence[str]) -> None:
-    """Bring those that come first into this order; those that it doesn't name stay behind."""
+def arrange(project: Project, widget: Widget, order: Sequence[str]) -> None:
+    """Bring the testimonials that come first into this order, with unnamed ones at the end."""
     ids = _list_ids(project, widget)
-    places = {each: place for place, each in enumerate(wanted)}
+    places = {each: place for place, each in enumerate(order)}
     _keep_order(project, widget, sorted(ids, key=lambda each: places.get(each, len(places))))
 
 
@@ -302,19 +296,19 @@ def _list_pinned(project: Project, content: selection.Content) -> list[Testimoni
 
 
 def _list_ids(project: Project, widget: Widget) -> list[str]:
-    """Return the ids in their order, without testimonials that are gone."""
+    """Return the ids in order, without deleted testimonials."""
     return [row.id for row in list_first(project, widget)[0]]
 
 
 def _keep_order(project: Project, widget: Widget, ids: list[str]) -> None:
-    """Write an order into the draft; one that changes nothing for visitors isn't one by hand."""
+    """Write an order into the draft, unless it is the published one anyway."""
     published, content = (
         selection.read_content(settings["design"], WHOLE)
         for settings in (read_published(widget), read_draft(widget))
     )
     changes = {"chosen": ids, "order": selection.BY_HAND}
     if published.order != selection.BY_HAND and not content.is_only_chosen:
-        usual = replace(content, order=published.order)
-        if ids == [row.id for row in _list_pinned(project, usual)]:
+        content = replace(content, order=published.order)
+        if ids == [row.id for row in _list_pinned(project, content)]:
             changes = {"chosen": list(published.chosen), "order": published.order}
     change_draft(widget, {"design": changes}, step="order")

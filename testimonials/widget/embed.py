@@ -1,4 +1,4 @@
-"""The snippet to embed, the height that it reserves, and the mail of how it gets into a site."""
+"""The embed snippet, the height that it reserves, and the mail on how to add it to a site."""
 
 import json
 import math
@@ -15,7 +15,7 @@ from testimonials.core.mail.outbox import send_mail
 from testimonials.core.text import cut
 from testimonials.projects.defaults import MADE_WITH
 from testimonials.projects.models import Project
-from testimonials.projects.notifications import project_look
+from testimonials.projects.notifications import SUBJECT_NAME, project_look
 from testimonials.testimonials.media.playback import load_recordings
 from testimonials.widget.container import BADGES, CARDS, WHOLE, Selection
 from testimonials.widget.render import FACTORS, WIDTHS, weigh
@@ -31,26 +31,14 @@ from testimonials.widget.settings import WidgetSettings, find_settings
 
 # The height that a snippet reserves, so that nothing on the page moves when the widget loads.
 #
-# The browser applies it before any script runs, so it may depend on the page's width alone. It is a
-# slightly generous estimate of what is shown now: too little would move the content below, too much
-# only adds space, which the script takes back.
+# The browser applies it before any script runs, so it can depend only on the page's width. It is a
+# generous estimate of what is shown now: too little would move the content below, while the script
+# removes surplus space.
 
 NARROW, MIDDLE, WIDE = 344, 752, 1264
-# The part of a browser's window beside a container that fills it.
-MARGINS = 16
-CONTROLS = 72  # A row of buttons, with the space above it.
-PROOF = 32  # The line below all of it.
-BUTTON, PHONE = 56, 400
-HEADER = 76
-MARGIN = 1.04
-# The average width of a letter in a wide font, for each pixel of its size.
+# The average width of a letter in a wide font, in ems.
 LETTER = 0.56
-# Below this difference, one height serves all widths.
-DIFFERENCE = 80
-# If cards would have to grow by more than this, there is one column fewer. The script's limit is
-# 40, but it finds better places for its last cards.
-GROWTH = 70
-# Space inside a card and between cards.
+# The space inside a card and between cards.
 PADDING = {"comfortable": 24, "compact": 18, "airy": 32}
 GAP = {"comfortable": 20, "compact": 14, "airy": 28}
 ANY = math.inf
@@ -64,7 +52,7 @@ SIZES: dict[str, tuple[tuple[float, int, int], ...]] = {
     "featured": ((140, 32, 42), (ANY, 26, 36)),
     "featured on a phone": ((ANY, 22, 31),),
 }
-# Where answers are behind "Read more".
+# Kinds that hide answers behind "Read more".
 SHORT = ("carousel", "marquee", "spotlight")
 LINES = {"carousel": 7, "list": 12, "list on a phone": 12, "marquee": 4}
 
@@ -73,8 +61,7 @@ LINES = {"carousel": 7, "list": 12, "list on a phone": 12, "marquee": 4}
 class Words:
     """The features of a testimonial that determine its height.
 
-    `weight` counts wide letters twice; `reply` is the length of the owner's reply; `extras` are as
-    the feed has them.
+    `weight` counts wide letters twice; `reply` is the length of the reply; `extras` are the feed's.
     """
 
     weight: int
@@ -86,48 +73,47 @@ class Words:
 
 
 def _pad(look: WidgetSettings) -> int:
-    """Return the space inside a card, with its borders."""
+    """Return the vertical space inside a card, with its borders."""
     return 2 * PADDING[look.design["density"]] + 2
 
 
 def _gap(look: WidgetSettings) -> int:
-    """Return the space between cards."""
     return GAP[look.design["density"]]
 
 
 def reserve_height(words: Sequence[Words], look: WidgetSettings, has_more: bool) -> str:
-    """Return the height of a widget with these settings as a CSS length; empty without words."""
+    """Return the height of a widget as a CSS length; empty without words."""
     if not words:
         return ""
     heights = [_measure(words, look, has_more, width) for width in (NARROW, MIDDLE, WIDE)]
-    narrow, middle, wide = (math.ceil(height * MARGIN) for height in heights)
-    # A line through the two narrow heights, but never less than the wide one.
-    slope = max(0, narrow - middle) / (MIDDLE - NARROW)
-    if narrow - wide < DIFFERENCE:
+    narrow, middle, wide = (math.ceil(height * 1.04) for height in heights)
+    if narrow - wide < 80:
         return f"{max(narrow, middle, wide)}px"
-    start = math.ceil(narrow + slope * (NARROW + MARGINS))
+    # A line through the two narrow heights, but never less than the wide one. A window is 16 pixels
+    # wider than a container that fills it.
+    slope = max(0, narrow - middle) / (MIDDLE - NARROW)
+    start = math.ceil(narrow + slope * (NARROW + 16))
     return f"max({wide}px,{start}px - {int(slope * 100)}vw)"
 
 
 def _measure(words: Sequence[Words], look: WidgetSettings, has_more: bool, width: int) -> float:
     config = look.config
     layout = config["layout"] if len(words) > 1 else "single"
-    # A carousel loads what comes next by itself.
+    # A carousel loads more by itself.
     buttons = int(has_more and layout != "carousel") + int(config["showCtaButton"])
-    foot = PROOF + (CONTROLS if buttons else 0)
-    # On a phone, two buttons are stacked.
-    foot += BUTTON if buttons > 1 and width < PHONE else 0
-    foot += HEADER if look.design["showHeader"] else 0
+    # The line at the bottom, a row of buttons, a second one on a phone, the header.
+    height: float = 32 + (72 if buttons else 0) + (56 if buttons > 1 and width < 400 else 0)
+    height += 76 if look.design["showHeader"] else 0
     if look.design["layout"] == "spotlight":
-        return max(_spotlight(each, min(width, 880)) for each in words) + foot
+        return height + max(_spotlight(each, min(width, 880)) for each in words)
     if layout == "single":
-        return _card(words[0], look, min(width, 560), "single") + foot
+        return height + _card(words[0], look, min(width, 560), "single")
     if layout == "carousel":
-        return _carousel(words, look, width) + foot
+        return height + _carousel(words, look, width)
     if layout == "list":
-        return sum(_entry(each, look, min(width, 960)) for each in words) + foot
+        return height + sum(_entry(each, look, min(width, 960)) for each in words)
     columns = min(_count_columns(look, width), len(words))
-    return _masonry(words, look, width, columns) + foot
+    return height + _masonry(words, look, width, columns)
 
 
 def _masonry(words: Sequence[Words], look: WidgetSettings, width: int, columns: int) -> float:
@@ -138,7 +124,7 @@ def _masonry(words: Sequence[Words], look: WidgetSettings, width: int, columns: 
         inner = _divide(look, width, across)
         heights = [_card(each, look, inner, "masonry") for each in words]
         if is_featured:
-            # It takes the place of two.
+            # It spans two columns.
             wide = min(width, 2 * inner + _gap(look))
             heights[:1] = [_card(words[0], look, wide, "featured") + 16, 0]
         rows = [heights[start : start + across] for start in range(0, len(heights), across)]
@@ -157,7 +143,8 @@ def _masonry(words: Sequence[Words], look: WidgetSettings, width: int, columns: 
     growths = [
         (max(stacks) - stack) / max(count, 0.5) for stack, count in zip(stacks, counts, strict=True)
     ]
-    if columns > 2 and max(growths) > GROWTH:
+    # The script's limit is 40, but it places the last cards better.
+    if columns > 2 and max(growths) > 70:
         return _masonry(words, look, width, columns - 1)
     return max(stacks) - _gap(look)
 
@@ -178,7 +165,7 @@ def _carousel(words: Sequence[Words], look: WidgetSettings, width: int) -> float
 
 
 def _entry(words: Words, look: WidgetSettings, width: int) -> float:
-    """Return the height of an entry of a list, with the space to the next."""
+    """Return the height of an entry of a list, with the space below it."""
     is_wide = width >= 720
     padding = 81 if look.config["cardStyle"] == "default" else _pad(look) + _gap(look)
     stars = 32 if words.has_stars and look.config["showStars"] else 0
@@ -186,7 +173,7 @@ def _entry(words: Words, look: WidgetSettings, width: int) -> float:
     inner -= 0 if look.config["cardStyle"] == "default" else _pad(look)
     text = _text(words, inner, "list" if is_wide else "list on a phone")
     text += stars + _reply(words, inner) + _extras(words, inner, "list")
-    # The author stands beside the words, or below.
+    # The author is beside or below the words.
     return padding + (max(text, 126) if is_wide else text + 78)
 
 
@@ -198,7 +185,7 @@ def _spotlight(words: Words, width: int) -> float:
 
 
 def _card(words: Words, look: WidgetSettings, width: float, kind: str) -> float:
-    """Return the height of one card: padding, stars, some lines of text and the author."""
+    """Return the height of a card: padding, stars, text and author."""
     inner = max(width - _pad(look), 80)
     stars = 30 if words.has_stars and look.config["showStars"] else 0
     # In a narrow card the date is below the role.
@@ -215,7 +202,7 @@ def _text(words: Words, width: float, kind: str) -> float:
         return min(math.ceil(words.weight * 18 * LETTER / width + 0.2), 3) * 28 + 26
     sizes = SIZES.get(kind, SIZES["masonry"])
     size, height = next((size, height) for most, size, height in sizes if words.weight <= most)
-    # Lines end where words do.
+    # Lines break between words.
     lines = math.ceil(words.weight * size * LETTER / width + 0.2) + words.breaks
     most = LINES.get(kind, 8)
     return min(lines, most) * height + (26 if lines > most else 0)
@@ -242,7 +229,7 @@ def _extras(words: Words, width: float, kind: str) -> float:
             height += 28 + 20 * min(3, math.ceil(len(answer) * 15 * LETTER / width))
     elif "answers" in words.extras:
         height += 26
-    # Two marks don't stand beside each other in a narrow card.
+    # Each mark has its own line in a narrow card.
     marks = len(words.extras.get("marks", ()))
     return height + (19 + 22 * (marks if width < 360 else 1) if marks else 0)
 
@@ -256,18 +243,12 @@ def _divide(look: WidgetSettings, width: float, columns: int) -> float:
     return (width - _gap(look) * (columns - 1)) / columns
 
 
-# The embed snippet, which an owner puts into a web page.
+# The embed snippet for web pages.
 
 # Frames don't grow with their content.
 FRAME_HEIGHT = 600
-FRAME_HEIGHT_OF_ONE = 360
-FRAME_HEIGHTS = dict.fromkeys(BADGES, 64) | {
-    "badge-card": 180,
-    "strip": 232,
-    "single": FRAME_HEIGHT_OF_ONE,
-}
-# The heights of shapes that look the same whatever they show; a popup and what stands in a corner
-# or in a sentence take no place of their own.
+FRAME_HEIGHTS = dict.fromkeys(BADGES, 64) | {"badge-card": 180, "strip": 232, "single": 360}
+# The heights of shapes of a fixed height; some float or are part of a sentence.
 HEIGHTS = {
     "badge": "44px",
     "badge-card": "146px",
@@ -277,14 +258,13 @@ HEIGHTS = {
     "badge-corner": "",
     "popup": "",
 }
-FLOATING = ("badge-corner", "popup")
 
 
 def build_snippet(project: Project, selection: Selection = WHOLE) -> dict[str, str]:
-    """Return the embed snippet (spec, "GET /v1/projects/:id/embed-snippet").
+    """Return the embed snippet.
 
     The container shows a link until the testimonials have loaded, and a frame with the widget's
-    page where scripts are disabled.
+    page if scripts are disabled.
     """
     widget_url = script_url(query=script_query(project, selection))
     return {
@@ -296,13 +276,13 @@ def build_snippet(project: Project, selection: Selection = WHOLE) -> dict[str, s
 
 
 def script_query(project: Project, selection: Selection) -> dict[str, str]:
-    """Return the query of the script's address, for which the server sends what it draws."""
+    """Return the query of the script's URL, by which the server chooses its pieces."""
     query = {name: value for name, value in selection.query.items() if name != "theme"}
     return {"project": project.id} | query
 
 
 def build_checked_script() -> str:
-    """Return a script element whose URL and integrity pin the current version of the script."""
+    """Return a script element that pins the current version by URL and integrity."""
     return (
         f'<script src="{escape(script_url(script_digest()))}" integrity="{script_integrity()}" '
         'crossorigin="anonymous" async></script>'
@@ -320,8 +300,8 @@ def container_attributes(project: Project, selection: Selection) -> Markup:
 
 def frame_height(selection: Selection) -> int:
     """Return the height in pixels of a frame with the widget's page."""
-    height = FRAME_HEIGHT_OF_ONE if selection.testimonial_id else FRAME_HEIGHT
-    return FRAME_HEIGHTS.get(selection.shape, height)
+    shape = selection.shape or ("single" if selection.testimonial_id else "")
+    return FRAME_HEIGHTS.get(shape, FRAME_HEIGHT)
 
 
 def _build_container(project: Project, selection: Selection) -> str:
@@ -330,18 +310,18 @@ def _build_container(project: Project, selection: Selection) -> str:
     shape = find_settings(project, selection.widget).design["shape"]
     selection = selection.with_shape(shape)
     if height := reserve_space(project, selection):
-        # The first is for browsers without max().
-        first = height.removeprefix("max(").partition(",")[0]
-        again = f"min-height:{height};" if height != first else ""
-        attributes += Markup(f' style="min-height:{first};{again}--tm-reserve:{height}"')  # noqa: S704
+        # A plain length comes first for browsers without max().
+        plain = height.removeprefix("max(").partition(",")[0]
+        second = f"min-height:{height};" if height != plain else ""
+        attributes += Markup(f' style="min-height:{plain};{second}--tm-reserve:{height}"')  # noqa: S704
     frame = Markup(
         '<noscript><iframe src="{}" title="Testimonials" loading="lazy" '
         'width="100%" height="{}" frameborder="0"></iframe></noscript>'
     ).format(page, FRAME_HEIGHT)
-    if selection.shape in FLOATING:
-        # What floats above the page has nothing to stand in for it.
+    if selection.shape in ("badge-corner", "popup"):
+        # Floating shapes have no placeholder.
         return f"<div {attributes}></div>"
-    # Only a span can stand within a sentence.
+    # A sentence can't contain a div.
     tag = "span" if selection.shape == "badge-sentence" else "div"
     return str(
         Markup('<{} {}><a href="{}">Read our testimonials</a>{}</{}>').format(
@@ -351,7 +331,7 @@ def _build_container(project: Project, selection: Selection) -> str:
 
 
 def reserve_space(project: Project, selection: Selection) -> str:
-    """Return the height to reserve for a container, as a CSS length; empty for none."""
+    """Return the height to reserve for a container as a CSS length; empty: none."""
     if selection.shape in HEIGHTS:
         return HEIGHTS[selection.shape]
     settings = find_settings(project, selection.widget)
@@ -371,9 +351,9 @@ def reserve_space(project: Project, selection: Selection) -> str:
         )
         for row in rows
     ]
-    # An empty project will have at least one testimonial when visitors first see the widget.
+    # When visitors first see the widget, an empty project will have at least one testimonial.
     words = words or [Words(120, 0, True)]
-    # A testimonial by itself is shown without the widget's buttons.
+    # Only the whole widget has buttons.
     if not selection.is_whole:
         cursor, config = None, config | {"showCtaButton": False}
     has_more = cursor is not None and count_shown(project, content)[0] > len(rows)
@@ -391,22 +371,20 @@ SITES = {
     OTHER: gettext_noop("Something else"),
     CODE: gettext_noop("I write code"),
 }
-# The three steps for each and what to know, and the name of the thing to choose in the second one.
+# For each, three steps and a note as `texts`, and the `name` of what to choose in the second step.
 # Pages translate them; the mail is in English.
 _FILE = Path(__file__).with_name("steps.json")
 STEPS: dict[str, dict[str, Any]] = json.loads(_FILE.read_text(encoding="utf-8"))
-STEPS_MAIL = "widget-steps"
-SUBJECT_NAME = 60
 
 
 def find_made_with(project: Project) -> str:
-    """Return what somebody has said that the project's site is made with, else what it says."""
+    """Return what the project's website is made with: as chosen, else as read on it."""
     read = project.brand.get("read", {}).get(MADE_WITH, OTHER)
     return str(project.dashboard_config.get(MADE_WITH, read))
 
 
 def send_steps_mail(project: Project, widget: str, made_with: str, to: str, by: str) -> None:
-    """Tell somebody who looks after the project's site how to put a widget on it."""
+    """Mail the steps of adding a widget to whoever maintains the project's website."""
     steps = STEPS.get(made_with, STEPS[OTHER])
     first, choose, last, note = steps["texts"]
     snippet = build_snippet(project, Selection(widget=widget))
@@ -423,7 +401,7 @@ def send_steps_mail(project: Project, widget: str, made_with: str, to: str, by: 
     }
     send_mail(
         to,
-        STEPS_MAIL,
+        "widget-steps",
         title,
         "steps",
         values,

@@ -27,8 +27,8 @@ from testimonials.widget.words import describe_writing, read_language, write_wor
 def get_script() -> Response:
     """Serve the widget's script; this path never changes.
 
-    ``?project=``, and what chooses a widget's data, name the widget that it can draw without
-    asking for more. Whatever they say, it draws all others too.
+    ``?project=`` and the parameters of a selection name the widget whose pieces are included. The
+    script draws any others too.
     """
     try:
         body = _find_script(request.args.get("project", ""))
@@ -42,7 +42,7 @@ def _find_script(project_id: str) -> Body:
     project, selection = find_shown_project(project_id), read_selection(request.args)
     _, *pieces = describe_feed(project, None, selection=selection)["draw"].split(" ")
     body = replace(current_script(*pieces), version=version, owner=project_id)
-    # With others there would be no end of spellings, which would push out what is asked for.
+    # Arbitrary other parameters would fill the cache.
     if request.args.keys() <= {"project", *SELECTING}:
         bodies: VersionedCache = current_app.extensions[cache.EXTENSION]
         bodies.put((cache.SCRIPT_TYPE, request.query_string.decode()), body)
@@ -51,20 +51,20 @@ def _find_script(project_id: str) -> Body:
 
 @widget.get("/widget/v1-<digest>.js")
 def get_pinned_script(digest: str) -> Response:
-    """Serve the version of the script, or of one of its pieces, cacheable for a year."""
+    """Serve a version of the script or of one of its pieces, cacheable for a year."""
     return _answer(find_script(digest), cache.PINNED_HEADERS)
 
 
 @widget.get("/widget/<project_id>/feed")
 def get_feed(project_id: str) -> Response:
-    """Serve the settings and a page of testimonials, or with ``?after=`` a further page.
+    """Serve the settings and the first page of testimonials, or the one of ``?after=``.
 
-    ``?widget=``, ``?shape=``, ``?id=``, ``?tag=`` and ``?min=`` come from the container's
-    attributes; with ``?lang=`` the widget's own words come along in that language.
+    ``?widget=``, ``?shape=``, ``?id=``, ``?tag=`` and ``?min=`` are the container's attributes;
+    ``?lang=`` adds the widget's own words in that language.
     """
     after = request.args.get("after")
     selection = read_selection(request.args)
-    # The page's words come with its first testimonials.
+    # Only the first page has the words.
     language = read_language(request.args.get(PARAMETER)) if after is None else None
     version = find_feed_version(project_id)
     note_sighting(project_id, request.headers.get("Origin"))
@@ -85,7 +85,7 @@ def _describe(
         settings = find_settings(project, selection.widget)
         described = describe_feed(project, after, selection=selection, settings=settings)
         if language is not None:
-            # Only further pages could need them too, and they come without words.
+            # Further pages may have extras too, but have no words.
             has_extras = described["next"] or any("extras" in item for item in described["items"])
             words = write_words(
                 settings.design["labels"],

@@ -1,4 +1,4 @@
-"""Badge, JSON Feed, newsletter, and which testimonials they show."""
+"""JSON Feed and newsletter, and which testimonials they show."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,18 +25,13 @@ from testimonials.widget.settings import (
 )
 from testimonials.widget.words import write_words
 
-# Which testimonials a format gets: those that the widget's data would have.
-
-# A shape means nothing outside of the widget, so none is read.
+# The parameters of a selection without the shape, which only the widget has.
 PARAMETERS = ("id", "tag", "min", "theme", "widget")
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """A page of the feed's items, and the query parameters that chose them, but for the page's.
-
-    `next` is the cursor of the next page, if any.
-    """
+    """A page of the feed's items, the query parameters except `after`, and the next cursor."""
 
     items: list[dict[str, Any]]
     settings: WidgetSettings
@@ -51,9 +46,9 @@ class Chosen:
 
 
 def choose_items(project: Project, arguments: Mapping[str, str], limit: int | None) -> Chosen:
-    """Read query parameters and return what they choose; raise `ValidationFailed`.
+    """Return the testimonials that the query parameters choose; raise `ValidationFailed`.
 
-    `limit` is how many there are unless ``?limit=`` says so; None for as many as configured.
+    `limit` applies without ``?limit=``; None: as many as configured.
     """
     query = {name: arguments[name] for name in PARAMETERS if arguments.get(name)}
     selection, own_limit = read_selection(query), read_limit(arguments)
@@ -72,7 +67,7 @@ VERSION = "https://jsonfeed.org/version/1.1"
 
 
 def describe_json_feed(project: Project, chosen: Chosen) -> dict[str, Any]:
-    """Return a page of the feed, with the address of the next one."""
+    """Return a page of the feed, with the URL of the next one."""
     address = json_feed_url(project.id)
     feed = {
         "version": VERSION,
@@ -91,7 +86,7 @@ def _describe_item(project: Project, item: dict[str, Any]) -> dict[str, Any]:
     author = {"name": item["authorName"], "avatar": item.get("authorAvatar")}
     extras = item.get("extras") or {}
     record = record_url(project.slug, item["id"], project.own_host)
-    # An extension, as the format has no place for a rating or for a role.
+    # Values for which the format has no place are in an extension.
     more = {
         "rating": item.get("rating"),
         "author_role": item["authorRole"] or None,
@@ -129,22 +124,21 @@ def _drop_missing(values: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-# Testimonials as HTML for newsletters: tables and inline styles, as mail programs understand.
+# Testimonials as HTML for newsletters: tables and inline styles, which mail programs understand.
 
-# It has room for a few.
 IN_NEWSLETTER = 3
-# Gmail cuts a mail at 102 KB, and nobody reads long letters in one.
+# Gmail cuts mails at 102 KB.
 MAX_TEXT = 420
-# Few words are larger, as on cards: the most letters of each size, and the height of its lines.
+# Font size and line height of texts up to a weight, as on cards.
 SIZES = ((64, (22, 32)), (140, (18, 28)))
 SMALLEST = (16, 26)
-# Without quotation marks, since they stand in an attribute.
+# Without quotation marks, since they are in an attribute.
 SANS = "-apple-system,BlinkMacSystemFont,Segoe UI,Roboto,Noto Sans,Helvetica,Arial,sans-serif"
 SERIF = "Iowan Old Style,Palatino,Georgia,serif"
 
 
 def render_newsletter(chosen: Chosen) -> str:
-    """Return the HTML, without anything around it; empty if there is nothing to show."""
+    """Return the HTML, to paste into a mail; empty if there is nothing to show."""
     if not chosen.items:
         return ""
     config, design = chosen.settings.config, chosen.settings.design
@@ -190,13 +184,13 @@ def _describe_card(
 
 
 def _within(text: str, ranges: Ranges | None) -> Ranges:
-    """Return the ranges as far as a shortened text has them."""
+    """Return the parts of the ranges that are in a shortened text."""
     end = len(text.removesuffix("…"))
     return [[first, min(last, end)] for first, last in ranges or [] if first < end]
 
 
 def shorten(text: str) -> str:
-    """Return at most `MAX_TEXT` characters of `text`, cut after a word where there is one."""
+    """Return at most `MAX_TEXT` characters of `text`, cut after a word if possible."""
     if len(text) <= MAX_TEXT:
         return text
     words = text[:MAX_TEXT].rstrip().rpartition(" ")

@@ -15,9 +15,9 @@ from testimonials.projects.widget_design import read_design
 
 
 class SavedWidget(Base):
-    """A further widget of a project, with a name, a look and a selection of its own.
+    """A further widget of a project, with its own name, look and selection.
 
-    The project's first widget has no name: its settings are columns of the project.
+    The settings of the project's first widget, which has no name, are columns of the project.
     """
 
     __table_args__ = (UniqueConstraint("project_id", "name"),)
@@ -27,12 +27,12 @@ class SavedWidget(Base):
     name: Mapped[str] = mapped_column(String(40))
     config: Mapped[dict[str, Any]] = mapped_column(JSON)
     design: Mapped[dict[str, Any]] = mapped_column(JSON, default=dict)
-    # What the editor is changing, until it is published: `config`, `design` and `cta`.
+    # Unpublished changes of the editor: `config` and `design`.
     draft: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
     updated_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
 
-    # By the names that a project has for those of its own.
+    # The names of a project's own columns.
     widget_config: Mapped[dict[str, Any]] = synonym("config")
     widget_design: Mapped[dict[str, Any]] = synonym("design")
     widget_draft: Mapped[dict[str, Any] | None] = synonym("draft")

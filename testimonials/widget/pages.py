@@ -1,4 +1,4 @@
-"""The public pages of the widget by itself, of oEmbed, the badge, JSON Feed and the newsletter."""
+"""The widget's own page, its fragment, oEmbed, JSON Feed and newsletter."""
 
 import re
 from collections.abc import Mapping
@@ -36,34 +36,27 @@ from testimonials.widget.render import Still, render_page, render_still, shadow_
 from testimonials.widget.settings import find_settings, find_shown_project
 from testimonials.widget.wall import describe_ratings, find_shown_testimonial
 
-# oEmbed (oembed.com): what a website shows for the pasted address of one of our pages.
+# oEmbed (oembed.com): what a website shows for the pasted URL of one of our pages.
 
 WIDTH = 640
-# WordPress keeps these attributes and no others. It listens to frames only beside a quotation,
-# which it shows until the frame has said its height.
+# WordPress keeps only these attributes. It listens to frames only beside a quotation, which it
+# shows until the frame has sent its height.
 HTML = Markup(
     '<blockquote><a href="{}">{}</a></blockquote>'
     '<iframe src="{}" title="{}" width="{}" height="{}" frameborder="0"></iframe>'
 )
-MAX_PARAMETERS = 20
-LONGEST_ADDRESS = 2_000
-
-_SIZE = re.compile(r"[1-9][0-9]{0,4}")
 
 
 class FormatUnknown(ServiceError):
-    """Another format than JSON was asked for."""
-
     status = 501
     code = "FORMAT_NOT_IMPLEMENTED"
     default_message = "Only format=json is implemented."
 
 
 def describe_embed(arguments: Mapping[str, str]) -> tuple[Project, dict[str, Any]]:
-    """Return oEmbed's answer to query parameters, a frame with the widget's page, and of which
-    project that is.
+    """Return the project and oEmbed's answer to query parameters: a frame with the widget's page.
 
-    Raises `ValidationFailed`, `FormatUnknown`, and `NotFound` for addresses that show nothing.
+    Raises `ValidationFailed`, `FormatUnknown` and `NotFound`.
     """
     limits = _read_sizes(arguments)
     if arguments.get("format", "json") != "json":
@@ -71,10 +64,8 @@ def describe_embed(arguments: Mapping[str, str]) -> tuple[Project, dict[str, Any
     project, selection = find_page(arguments.get("url", ""))
     shape = find_settings(project, selection.widget).design["shape"]
     height = frame_height(selection.with_shape(shape))
-    width, height = (
-        min(limits["maxwidth"] or WIDTH, WIDTH),
-        min(limits["maxheight"] or height, height),
-    )
+    height = min(limits["maxheight"] or height, height)
+    width = min(limits["maxwidth"] or WIDTH, WIDTH)
     title = gettext("What customers say about %(name)s", name=project.name)
     address = add_query(urls.widget_page_url(project.id), selection.query)
     answer = {
@@ -87,7 +78,7 @@ def describe_embed(arguments: Mapping[str, str]) -> tuple[Project, dict[str, Any
         "provider_url": urls.app_url(),
         "width": width,
         "height": height,
-        # Our own, for the WordPress plugin: what the snippet's container keeps free.
+        # An extension for the WordPress plugin.
         "reserve": reserve_space(project, selection),
         "html": HTML.format(
             urls.wall_url(project.slug, project.own_host), title, address, title, width, height
@@ -97,11 +88,11 @@ def describe_embed(arguments: Mapping[str, str]) -> tuple[Project, dict[str, Any
 
 
 def find_page(address: str) -> tuple[Project, Selection]:
-    """Return what the page at a URL of ours shows; raise `NotFound`."""
+    """Return what our page at a URL shows; raise `NotFound`."""
     try:
         parts = urlsplit(address)
-        values = dict(parse_qsl(parts.query, max_num_fields=MAX_PARAMETERS))
-        if parts.scheme not in ("http", "https") or len(address) > LONGEST_ADDRESS:
+        values = dict(parse_qsl(parts.query, max_num_fields=20))
+        if parts.scheme not in ("http", "https") or len(address) > 2_000:
             raise NotFound("This is not the address of one of our pages.")
         if (own := own_hosts().find(parts.netloc)) is not None:
             return _match(own.to_inner(parts.path), values)
@@ -114,14 +105,14 @@ def find_page(address: str) -> tuple[Project, Selection]:
 
 
 def _match(path: str, values: dict[str, str]) -> tuple[Project, Selection]:
-    endpoint, found = current_app.url_map.bind("").match(path, method="GET")
+    endpoint, arguments = current_app.url_map.bind("").match(path, method="GET")
     if endpoint == "wall.show_widget":
-        return find_shown_project(found["project_id"]), read_selection(values)
-    if not endpoint.startswith("wall.") or "slug" not in found:
+        return find_shown_project(arguments["project_id"]), read_selection(values)
+    if not endpoint.startswith("wall.") or "slug" not in arguments:
         raise NotFound("There is nothing to embed at this address.")
-    names = {name: values.get(name, "") for name in ("tag", "min")}
-    project = find_public_project(slug=found["slug"])
-    selection = read_selection(names | {"id": found.get("testimonial_id", "")})
+    values = {name: values.get(name, "") for name in ("tag", "min")}
+    project = find_public_project(slug=arguments["slug"])
+    selection = read_selection(values | {"id": arguments.get("testimonial_id", "")})
     if selection.testimonial_id:
         find_shown_testimonial(project, selection.testimonial_id)
     return project, selection
@@ -129,8 +120,11 @@ def _match(path: str, values: dict[str, str]) -> tuple[Project, Selection]:
 
 def _read_sizes(arguments: Mapping[str, str]) -> dict[str, int]:
     sizes = {name: arguments.get(name, "") for name in ("maxwidth", "maxheight")}
-    wrong = [name for name, text in sizes.items() if text and not _SIZE.fullmatch(text)]
-    errors = {name: ["Must be a number of pixels from 1 to 99999."] for name in wrong}
+    errors = {
+        name: ["Must be a number of pixels from 1 to 99999."]
+        for name, text in sizes.items()
+        if text and not re.fullmatch("[1-9][0-9]{0,4}", text)
+    }
     if not arguments.get("url"):
         errors["url"] = ["Is required: the address of a widget's page or of a wall."]
     if errors:
@@ -138,10 +132,9 @@ def _read_sizes(arguments: Mapping[str, str]) -> dict[str, int]:
     return {name: int(text or 0) for name, text in sizes.items()}
 
 
-# The testimonials in other formats than the widget, for anybody to fetch.
+# Testimonials in other formats, for anybody to fetch.
 
-
-# Opened in a browser, its inline styles apply, and nothing runs.
+# In a browser, its inline styles apply, and no scripts run.
 NEWSLETTER_POLICY = (
     "default-src 'none'; style-src-attr 'unsafe-inline'; img-src https: http:; "
     "object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
@@ -150,7 +143,7 @@ NEWSLETTER_POLICY = (
 
 @widget.get("/widget/<project_id>/newsletter")
 def get_newsletter(project_id: str) -> Response:
-    """Serve HTML to paste into a newsletter: three testimonials, or ``?limit=``.
+    """Serve HTML to paste into a newsletter, with three testimonials or ``?limit=``.
 
     Takes ``?id=``, ``?tag=``, ``?min=``, ``?widget=``, ``?theme=dark`` and ``?lang=``.
     """
@@ -193,12 +186,12 @@ def _answer(content: str | bytes, mimetype: str) -> Response:
     return response
 
 
-# The widget by itself, and a fragment for static sites.
+# The widget as a page, and as a fragment for static sites.
 
 
 @wall.get("/widget/<project_id>")
 def show_widget(project_id: str) -> ResponseReturnValue:
-    """Show the widget by itself as complete HTML, which its script then replaces.
+    """Show the widget as a page of HTML, which its script then replaces.
 
     Takes the parameters of `read_selection`, and ``?after=``, the cursor of a further page.
     """
@@ -208,7 +201,7 @@ def show_widget(project_id: str) -> ResponseReturnValue:
     still = render_still(project, selection, after)
     g.is_frameable = True
     values: dict[str, Any] = {"is_framed": request.headers.get("Sec-Fetch-Dest") in FRAMES}
-    # Only browsers without scripts get to a further page.
+    # Only browsers without scripts request further pages.
     if after is None:
         source = urls.script_url(query=script_query(project, selection))
         values |= {
@@ -222,7 +215,7 @@ def show_widget(project_id: str) -> ResponseReturnValue:
 
 @wall.get("/widget/<project_id>/fragment")
 def get_fragment(project_id: str) -> Response:
-    """Serve the widget as self-contained HTML, for sites that include it when they are built.
+    """Serve the widget as self-contained HTML, for static sites to include when they are built.
 
     Takes the parameters of the widget's page, and ``?limit=``, up to 50.
     """
@@ -253,7 +246,7 @@ def _render_fragment(project: Project, selection: Selection, still: Still) -> st
     return render_template(
         "widget/fragment.html",
         still=still,
-        # Made from the program's own files; it contains nothing that people typed.
+        # Made from the program's own files, without any user input.
         styles=Markup(styles),  # noqa: S704
         wall_url=urls.wall_url(project.slug, project.own_host),
         structured_data=describe_ratings(project, still.items),

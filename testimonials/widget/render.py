@@ -30,11 +30,11 @@ from testimonials.widget.settings import (
 )
 from testimonials.widget.words import write_dates, write_words
 
-# The parts of a server-rendered widget: what `static/widget/pieces/cards.js` makes of the feed.
+# The parts of a widget, as `static/widget/pieces/cards.js` makes them from the feed.
 
-# Longer texts are cut there, with a link to the testimonial's own page.
+# Longer texts are cut, with a link to the testimonial's own page.
 LONG = {"masonry": 600, "carousel": 600, "list": 1_000}
-# The longest texts of each size, in letters of which wide ones count twice.
+# The classes of texts up to a weight.
 SIZES = ((30, "text short tiny"), (64, "text short"), (140, "text medium"))
 
 _WEB = re.compile(r"https?://", re.IGNORECASE)
@@ -45,7 +45,7 @@ _WIDE = re.compile("[\u2e80-\ud7ff]")
 class Manner:
     """How the cards of a widget are drawn: `kind` is its layout or shape.
 
-    Recordings are links unless it `is_player`, without any script; `record` is the feed's.
+    Recordings are links, or players without a script if it `is_player`; `record` is the feed's.
     """
 
     kind: str
@@ -58,7 +58,7 @@ class Manner:
 
 
 def describe_cards(items: Sequence[dict[str, Any]], manner: Manner) -> list[dict[str, Any]]:
-    """Return what the template shows of these items of the feed."""
+    """Return the template's values for these items of the feed."""
     dates = [""] * len(items)
     if manner.config["showDates"]:
         times = [item["submittedAt"] for item in items]
@@ -70,7 +70,7 @@ def describe_cards(items: Sequence[dict[str, Any]], manner: Manner) -> list[dict
 
 
 def describe_header(header: Mapping[str, Any], words: Mapping[str, str]) -> dict[str, Any]:
-    """Return what is above the cards, or in a badge; `header` is the feed's."""
+    """Return the template's values for the feed's `header`, also for a badge."""
     count, people = format_number(header["count"]), format_number(header["people"])
     return {
         "average": format_average(header["average"]),
@@ -82,7 +82,7 @@ def describe_header(header: Mapping[str, Any], words: Mapping[str, str]) -> dict
 
 
 def describe_stars(rating: float, words: Mapping[str, str]) -> dict[str, Any]:
-    """Return a rating's label, and the width of what is filled of five stars, of 108."""
+    """Return a rating's label, and the filled width of its stars, out of 108."""
     rating = min(rating, 5)
     number = f"{rating:g}".replace(".", current_language().decimal)
     return {
@@ -92,7 +92,7 @@ def describe_stars(rating: float, words: Mapping[str, str]) -> dict[str, Any]:
 
 
 def describe_face(name: str, *pictures: str | None) -> dict[str, Any]:
-    """Return somebody's initials, their colour, and the first picture that is one."""
+    """Return somebody's initials, their colour, and the first URL among `pictures`."""
     initials, colour = draw_face(name)
     return {
         "initials": initials,
@@ -138,14 +138,14 @@ def _describe_card(
 
 
 def weigh(text: str) -> int:
-    """Return how long a text looks: its letters, of which wide ones count twice."""
+    """Return the length of a text, with wide letters counted twice."""
     return len(text) + len(_WIDE.findall(text))
 
 
 def _describe_extras(item: dict[str, Any], manner: Manner) -> dict[str, Any]:
-    """Return the parts of `static/widget/pieces/extras.js` and `player.js`, as items have them."""
+    """Return the values for what `static/widget/pieces/extras.js` and `player.js` draw."""
     extras, words = item.get("extras") or {}, manner.words
-    found = {
+    values = {
         "answers": extras.get("answers") or [],
         "marks": [
             {
@@ -161,13 +161,13 @@ def _describe_extras(item: dict[str, Any], manner: Manner) -> dict[str, Any]:
         seconds = recording.get("seconds")
         time = f"{seconds // 60}:{seconds % 60:02}" if seconds else ""
         label = words[kind].replace("{name}", item["authorName"])
-        found["recording"] = recording | {
+        values["recording"] = recording | {
             "kind": kind,
             "is_player": manner.is_player,
             "time": time,
             "label": f"{label}, {time}" if time else label,
         }
-    return found
+    return values
 
 
 def _describe_reply(item: dict[str, Any], manner: Manner) -> dict[str, str] | None:
@@ -177,11 +177,9 @@ def _describe_reply(item: dict[str, Any], manner: Manner) -> dict[str, str] | No
     return {"title": title, "text": item["reply"]["text"]}
 
 
-# Server rendering of the widget, from the same feed as the script's and with its elements.
+# Rendering from the same feed as the script, with the same elements.
 
-# Below this number, cards stand in rows, which end at the same height.
-FEW = 4
-# What moves by itself or lies over a page needs the script; these take its place.
+# Kinds that move or float need the script; these replace them.
 STILL_KINDS = {"spotlight": "list", "badge-corner": "badge"}
 
 
@@ -189,8 +187,8 @@ STILL_KINDS = {"spotlight": "list", "badge-corner": "badge"}
 class Still:
     """What a server-rendered widget shows.
 
-    `kind` is its layout or shape, `classes` are those of its root element; `next` is the cursor of
-    the next page, if any.
+    `kind` is its layout or shape, `classes` are those of its root element, and `next` is the cursor
+    of the next page.
     """
 
     kind: str
@@ -207,12 +205,10 @@ class Still:
 
     @property
     def total(self) -> int:
-        """How many cards there are on this page."""
         return len(self.cards)
 
     @property
     def has_extras(self) -> bool:
-        """Whether a card has a recording, answers or marks."""
         return any("extras" in item for item in self.items)
 
     @property
@@ -250,7 +246,7 @@ def render_still(
     return make_still(
         project,
         settings,
-        # What lies over a page would be all of one that it has for itself.
+        # The page of a popup would have nothing else.
         [] if shape == "popup" else feed["items"],
         kind=kind,
         words=words,
@@ -272,11 +268,12 @@ def make_still(
     proof: Mapping[str, str] | None = None,
     **values: Any,
 ) -> Still:
-    """Return how these items of the feed are shown; see `Manner`."""
+    """Return these items of the feed as they are shown; see `Manner`."""
     words = words or write_words(settings.design["labels"], name=project.name)
     record = proof["record"] if proof else ""
     manner = Manner(kind, settings.config, settings.design, words, project, is_player, record)
-    is_few = kind == "masonry" and len(items) < FEW
+    # A few cards are in rows of equal height.
+    is_few = kind == "masonry" and len(items) < 4
     return Still(
         kind,
         _classes(kind, settings) + (" few" if is_few else ""),
@@ -290,7 +287,7 @@ def make_still(
 
 
 def _classes(kind: str, settings: WidgetSettings) -> str:
-    """Return the classes of the root element, as `core/widget.js` sets them."""
+    """Return the classes of the root element, like `core/widget.js`."""
     names = [
         "tm",
         "carousel" if kind == "strip" else "",
@@ -302,23 +299,23 @@ def _classes(kind: str, settings: WidgetSettings) -> str:
     return " ".join(filter(None, names))
 
 
-# The styles of a server-rendered widget: the script's own styles, and a design's values as CSS.
+# The styles of a server-rendered widget: the script's own styles, and the design as CSS variables.
 
-# The element on our own pages that contains the cards; it prefixes every selector.
+# The element on our own pages that contains the cards, which prefixes every selector.
 PAGE = ".tm-page"
-# The pieces whose styles a kind needs beside what all cards need.
+# Pieces whose styles a kind needs besides those of all cards.
 MORE_SHEETS = {
     "carousel": ("carousel",),
     "strip": ("carousel",),
     "list": ("list",),
     "single": ("single",),
 } | dict.fromkeys(BADGES, ("badge", "sentence", "people"))
-# In a page that isn't ours, the font of the design "page" is that page's.
+# In a foreign page, the font "page" is that page's.
 PAGE_FONT = (
     ":host{font-family:inherit!important}"
     ".tm.tm,.text.text,.average.average{font-family:var(--testimonials-font,inherit)}"
 )
-# From these widths there are two, three and four columns, as in `pieces/cards.js`.
+# The least widths of two, three and four columns, as in `pieces/cards.js`.
 WIDTHS = (560, 900, 1240)
 FACTORS = {"narrow": 0.85, "wide": 1.3}
 
@@ -329,10 +326,7 @@ _COMMA = re.compile(r",(?![^(]*\))")
 def shadow_styles(
     settings: WidgetSettings, theme: str, kind: str, total: int, *, has_extras: bool = False
 ) -> str:
-    """Return the style sheet of a shadow root with `total` cards.
-
-    `theme` overrides the configured one unless it is empty.
-    """
+    """Return the style sheet of a shadow root with `total` cards; `theme` may be empty."""
     styles = _read_styles(kind, has_extras) + _column_rules(settings.design["cardWidth"], total)
     font = "" if settings.design["font"] in FONTS else PAGE_FONT
     return styles + font + _value_rules(settings, theme, ".tm")
@@ -341,16 +335,13 @@ def shadow_styles(
 def page_styles(
     settings: WidgetSettings, theme: str, kind: str, total: int, *, has_extras: bool = False
 ) -> str:
-    """Return the same style sheet for one of our pages, limited to ``.tm-page``.
-
-    The whole page has the colours.
-    """
+    """Return the same style sheet for our pages, limited to `PAGE` except for the colours."""
     columns = _column_rules(settings.design["cardWidth"], total, PAGE)
     return _read_scoped_styles(kind, has_extras) + columns + _value_rules(settings, theme, ":root")
 
 
 def _value_rules(settings: WidgetSettings, theme: str, root: str) -> str:
-    """Return the rule that sets a design's values at the element `root`.
+    """Return the rule that sets a design's variables for the element `root`.
 
     The embedding page may override each colour with ``--testimonials-<name>``.
     """
@@ -370,7 +361,7 @@ def _value_rules(settings: WidgetSettings, theme: str, root: str) -> str:
         f"--tm-font:{font}",
         f"--tm-heading:{font}",
     ]
-    # The size of photos goes before what a density sets at the same element.
+    # More specific than the rules of densities, which set the size of photos too.
     size = f"{root if root == '.tm' else PAGE + ' .tm'}.tm{{--tm-photo:{photo}px}}"
     return f"{root}{{{';'.join(values)}}}" + (size if photo not in (0, 48) else "")
 
@@ -380,7 +371,7 @@ def _write_colour(pair: list[str]) -> str:
 
 
 def _column_rules(card_width: str, total: int, page: str = "") -> str:
-    """Return how many columns there are, by the width of the container."""
+    """Return the rules for the number of columns by the width of the container."""
     total, view = max(total, 1), f"{page} .view".strip()
     rules = [f"{view}{{--tm-columns:1}}"]
     for columns, width in enumerate(WIDTHS, start=2):
@@ -406,20 +397,17 @@ def _read_scoped_styles(kind: str, has_extras: bool) -> str:
 
 
 def _scope(styles: str) -> str:
-    """Prefix each selector with the page's class; drop what is about a shadow host."""
+    """Prefix each selector with `PAGE`; drop rules for a shadow host."""
 
-    def put(rule: re.Match[str]) -> str:
+    def scope(rule: re.Match[str]) -> str:
         selectors = [each.strip() for each in _COMMA.split(rule[1])]
-        # The steps of an animation are no selectors.
+        # Keyframes.
         if selectors[0] in ("from", "to"):
             return rule[0]
         kept = [f"{PAGE} {each}" for each in selectors if not each.startswith(":host")]
         return ",".join(kept) + f"{{{rule[2]}}}" if kept else ""
 
-    return _RULE.sub(put, styles)
-
-
-# What the pages around a server-rendered widget have in common.
+    return _RULE.sub(scope, styles)
 
 
 def render_page(
@@ -437,7 +425,7 @@ def render_page(
         feed_url=urls.json_feed_url(project.id),
         oembed_url=urls.oembed_url(_read_address(project)),
         theme=theme,
-        # Made from the program's own files; it contains nothing that people typed.
+        # Made from the program's own files, without any user input.
         styles=Markup(styles),  # noqa: S704
         still=still,
         **values,
@@ -445,8 +433,7 @@ def render_page(
 
 
 def _read_address(project: Project) -> str:
-    """Return this page's address with what it selects, but for the place within that."""
-    # Further pages, and the wall's order, are not what somebody embeds.
+    """Return this page's URL with its selection, without cursor and order."""
     query = {name: value for name, value in request.args.items() if value and name in SELECTING}
     below = request.path.removeprefix(f"/{project.slug}/")
     if below != request.path:
@@ -457,7 +444,7 @@ def _read_address(project: Project) -> str:
 
 
 def describe_project(project: Project) -> dict[str, Any]:
-    """Return what the pages show of a project besides its testimonials."""
+    """Return the pages' values for a project."""
     website: str = project.page_config["website"]
     button = read_cta(project)
     leads_to_page = button["url"] == urls.collection_page_url(project.slug, project.own_host)
@@ -468,6 +455,6 @@ def describe_project(project: Project) -> dict[str, Any]:
         "logo_url": find_brand(project).logo_url,
         "website": website,
         "website_label": website.partition("://")[2].removeprefix("www.").rstrip("/"),
-        # A paused page takes nothing, but the owner's own link may lead anywhere.
+        # A paused page accepts nothing, but the owner's own link may lead elsewhere.
         "button": button if project.is_open or not leads_to_page else None,
     }

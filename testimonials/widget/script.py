@@ -1,4 +1,4 @@
-"""The widget's script: put together, and kept in older versions."""
+"""The widget's script: assembling it, and serving pinned versions."""
 
 import gzip
 import hashlib
@@ -21,19 +21,17 @@ from testimonials.core.extensions import db
 from testimonials.core.http.errors import NotFound
 from testimonials.projects.widget_design import DENSITIES
 
-# The widget's script, assembled from its parts: code and styles.
+# The script consists of code and styles. Its core finds the containers and fetches their data; its
+# pieces draw. The server adds the pieces that a widget needs to the core, so that a page waits for
+# no other file; the core imports missing ones, such as after the owner has chosen another layout.
+# The server's own renderings use the same styles.
 #
-# The core finds the containers and gets their data; what is drawn is in pieces. The server puts
-# behind the core those that a widget needs, so that its page waits for no other file; the core
-# imports what is missing, such as when the owner has just chosen another layout. The server's own
-# renderings use the same styles, so that they look the same.
-#
-# Nothing here minifies code: `scripts/minify` has, and a test holds that it was the latest.
+# `scripts/minify` has minified the code; a test checks that it is up to date.
 
 FOLDER = Path(__file__).parents[1] / "static" / "widget"
 MINIFIED = "minified.json"
 CORE = ("core/widget",)
-# Each may have styles, and these files of code; in the order of their styles.
+# The files of code of each piece, which may also have styles; in the order of their styles.
 PIECES: dict[str, tuple[str, ...]] = {
     "watch": ("pieces/watch",),
     "face": ("pieces/face",),
@@ -57,23 +55,20 @@ PIECES: dict[str, tuple[str, ...]] = {
     "later": ("pieces/seen", "pieces/later"),
 }
 MARQUEES = ("horizontal", "vertical")
-# The layouts and shapes that another piece draws than that of their name.
-DRAWN_BY = dict.fromkeys(MARQUEES, "marquee") | {
-    "spotlight": "carousel",
-    "strip": "carousel",
-}
-# What an item has that only `extras` draws.
+# Layouts and shapes that a piece of another name draws.
+DRAWN_BY = dict.fromkeys(MARQUEES, "marquee") | dict.fromkeys(("spotlight", "strip"), "carousel")
+# Keys of items that only the piece `extras` draws.
 EXTRAS = {"reply", "twitter", "highlights", "extras"}
-# What a script has whose address names no widget.
+# The pieces of a script whose URL names no widget.
 WALL = ("face", "cards", "masonry")
 
 _COMMENT = re.compile(r"(?:^|(?<=[;{}]) )//.*$")
 
 
 def choose_draw(feed: Mapping[str, Any]) -> str:
-    """Return how the script draws a feed, and the pieces for it, in the order of their styles.
+    """Return the kind of a feed and the pieces that draw it, in the order of their styles.
 
-    Empty where there is nothing to show.
+    Empty if there is nothing to show.
     """
     config, items, project = feed["config"], feed["items"], feed["project"]
     has_button = "cta" in feed and config["showCtaButton"]
@@ -81,7 +76,7 @@ def choose_draw(feed: Mapping[str, Any]) -> str:
         return ""
     kind = choose_kind(feed)
     is_badge = kind.startswith(("badge", "people"))
-    # A badge draws no cards, whatever the feed holds beside it.
+    # A badge draws no cards.
     items = [] if is_badge else items
     has_faces = kind in ("badge-card", "people")
     has_header = not feed.get("shape") and feed.get("header", {}).get("count")
@@ -107,7 +102,7 @@ def choose_draw(feed: Mapping[str, Any]) -> str:
 
 
 def choose_kind(feed: Mapping[str, Any]) -> str:
-    """Return what a feed is drawn as: a shape, a layout or a marquee."""
+    """Return the shape, layout or marquee as which a feed is drawn."""
     config, layout = feed["config"], feed["design"]["layout"]
     if shape := feed.get("shape"):
         return str(shape)
@@ -127,12 +122,12 @@ def read_styles(name: str) -> str:
 
 @cache
 def _read_minified() -> dict[str, str]:
-    found: dict[str, str] = json.loads((FOLDER / MINIFIED).read_text(encoding="utf-8"))
-    return found
+    scripts: dict[str, str] = json.loads((FOLDER / MINIFIED).read_text(encoding="utf-8"))
+    return scripts
 
 
 def digest_sources() -> str:
-    """Return a digest of the code as it was written, and of how pieces are made of it."""
+    """Return a digest of the unminified code, in the order of pieces."""
     files = [*CORE, *(name for names in PIECES.values() for name in names)]
     texts = [f"{name}\n{(FOLDER / f'{name}.js').read_text(encoding='utf-8')}" for name in files]
     return hashlib.sha256("".join(texts).encode()).hexdigest()
@@ -140,11 +135,11 @@ def digest_sources() -> str:
 
 @cache
 def build_script(*pieces: str) -> bytes:
-    """Return the core as it is served, with these pieces behind it.
+    """Return the core with these pieces.
 
-    A badge has its page watched only when it stands.
+    A badge watches its page only once it is drawn.
     """
-    # Pinning the script pins its pieces too.
+    # The version pins the pieces that the script imports.
     parts = [_build("core").replace("VERSION", _version())]
     parts += [
         f"{{{_build(name).replace('export default[', f'__testimonials.{_version()}{name}=[')}}}"
@@ -155,18 +150,18 @@ def build_script(*pieces: str) -> bytes:
 
 @cache
 def build_piece(name: str) -> bytes:
-    """Return one of the `PIECES` as it is served by itself, a module."""
+    """Return one of the `PIECES` as a module."""
     return _build(name).encode()
 
 
 @cache
 def script_digest() -> str:
-    """Return the start of the script's SHA-256, which is part of its pinned URL."""
+    """Return the start of the script's SHA-256 for its pinned URL."""
     return hashlib.sha256(build_script(*WALL)).hexdigest()[:16]
 
 
 def piece_digest(name: str) -> str:
-    """Return what stands in its place in the URL of a piece, which is always a pinned one."""
+    """Return the equivalent for the URL of a piece, which is always pinned."""
     return _version() + name
 
 
@@ -185,7 +180,7 @@ def _build(name: str) -> str:
 
 @cache
 def _version() -> str:
-    """Return the start of a digest of all code and styles; a letter first, as in a name."""
+    """Return the start of a digest of all code and styles, after a letter, as in identifiers."""
     parts = [_build(name) for name in ("core", *PIECES)]
     return "v" + hashlib.sha256("".join(parts).encode()).hexdigest()[:7]
 
@@ -195,9 +190,6 @@ def squeeze(source: str) -> str:
     return "".join(_COMMENT.sub("", line.strip()).rstrip() for line in source.splitlines())
 
 
-# The versions of the widget's script: the current one, and those that websites have pinned.
-
-
 @cache
 def current_script(*pieces: str) -> Body:
     return make_body(0, build_script(*pieces), level=9)
@@ -205,20 +197,17 @@ def current_script(*pieces: str) -> Body:
 
 @cache
 def _pinned_files() -> dict[str, Body]:
-    # A body caches its answers with their headers, which differ for a pinned version.
+    # A body caches answers with their headers, which differ for pinned versions.
     return {digest: make_body(0, content, level=9) for digest, content in _current_files()}
 
 
 def peek_script(digest: str) -> Body | None:
-    """Return the current version or piece with this digest; no others are in memory."""
+    """Return the current version or piece with this digest; others aren't in memory."""
     return _pinned_files().get(digest)
 
 
 class WidgetScript(Base):
-    """A version of the script that this service has served.
-
-    Websites that pin a version by its digest still get it after an upgrade.
-    """
+    """A version of the script or a piece, for websites that have pinned it before an upgrade."""
 
     digest: Mapped[str] = mapped_column(String(16), primary_key=True)
     content: Mapped[bytes] = mapped_column(LargeBinary)
@@ -226,10 +215,7 @@ class WidgetScript(Base):
 
 
 def find_script(digest: str) -> Body:
-    """Return the version with this digest; raise `NotFound` if it was never served here.
-
-    It may be one of its pieces, which are kept as long as the scripts that import it.
-    """
+    """Return the version or piece with this digest; raise `NotFound` if it was never served."""
     if body := peek_script(digest):
         return body
     row = db.session.get(WidgetScript, digest) if digest.isalnum() and digest.isascii() else None
@@ -239,12 +225,12 @@ def find_script(digest: str) -> Body:
 
 
 def keep_script() -> None:
-    """Store the current script for websites that pin it; commits. `serve` calls it on start."""
+    """Store the current script for websites that pin it, when `serve` starts."""
     with write():
         for digest, content in _current_files():
             if db.session.get(WidgetScript, digest) is None:
                 packed = gzip.compress(content, 9, mtime=0)
-                # Another host may start at the same moment.
+                # Another host may be starting too.
                 insert_if_missing(db.session(), WidgetScript, digest=digest, content=packed)
 
 

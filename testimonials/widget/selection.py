@@ -1,8 +1,8 @@
-"""Which testimonials a container, a wall or a format shows, in which order."""
+"""Which testimonials a widget, a wall or a format shows, and in which order."""
 
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -24,8 +24,6 @@ from testimonials.testimonials.models import Recording, Testimonial
 from testimonials.testimonials.tags import find_spellings, fold
 from testimonials.widget.container import Selection
 
-# What a widget shows: the owner's settings, narrowed by the attributes of a container.
-
 NEWEST, BEST, BY_HAND = "newest", "best", "hand"
 MAX_CHOSEN = 100
 
@@ -34,12 +32,12 @@ MAX_CHOSEN = 100
 class Content:
     """Which of the approved testimonials are shown, and in which order.
 
-    With the order `hand` those of `chosen` come first, in their order, and the others by time.
+    By hand, those of `chosen` come first, in their order, and then the others by time.
     """
 
     order: str = NEWEST
     min_rating: float = 0
-    # Any of them.
+    # Testimonials need any of these.
     tags: tuple[str, ...] = ()
     min_length: int = 0
     chosen: tuple[str, ...] = ()
@@ -51,7 +49,7 @@ EVERYTHING = Content()
 
 
 def read_content(design: Mapping[str, Any], selection: Selection) -> Content:
-    """Return the content of a widget's design; a container's attributes override it."""
+    """Return the content of a widget's design, with a container's attributes in their place."""
     tags = (selection.tag,) if selection.tag else tuple(design["tags"])
     if selection.testimonial_id:
         return Content(
@@ -70,41 +68,40 @@ def read_content(design: Mapping[str, Any], selection: Selection) -> Content:
 
 
 def find_conditions(project: Project, content: Content) -> list[ColumnExpressionArgument[bool]]:
-    """Return what a testimonial must meet to be shown."""
+    """Return the conditions for a testimonial to be shown."""
     of_project: ColumnExpressionArgument[bool] = Testimonial.project_id == project.id
-    found: list[ColumnExpressionArgument[bool]] = [Testimonial.is_visible]
+    conditions: list[ColumnExpressionArgument[bool]] = [Testimonial.is_visible]
     if content.tags:
-        # Any spelling selects the tag as the inbox shows it.
-        known = find_spellings(project.id)
-        names = {known.get(fold(tag), tag) for tag in content.tags}
+        # Any spelling of a tag selects it.
+        spellings = find_spellings(project.id)
+        names = {spellings.get(fold(tag), tag) for tag in content.tags}
         of_project, has_tag = match_tags(project.id, sorted(names))
-        found.append(has_tag)
+        conditions.append(has_tag)
     if content.testimonial_id:
-        found.append(Testimonial.id == content.testimonial_id)
+        conditions.append(Testimonial.id == content.testimonial_id)
     if content.is_only_chosen:
-        # Looked up by their ids; by the bare column, SQLite would read the whole project's.
+        # An expression, so that SQLite uses the ids rather than the project's index.
         of_project = Testimonial.project_id.concat("") == project.id
-        found.append(Testimonial.id.in_(content.chosen))
+        conditions.append(Testimonial.id.in_(content.chosen))
     if content.min_rating:
-        found.append(Testimonial.rank >= content.min_rating)
+        conditions.append(Testimonial.rank >= content.min_rating)
     if content.min_length:
-        found.append(func.length(Testimonial.text) >= content.min_length)
-    return [of_project, *found]
+        conditions.append(func.length(Testimonial.text) >= content.min_length)
+    return [of_project, *conditions]
 
 
-# What some testimonials have beside their words: a recording, answers to questions, and marks.
+# What testimonials may have besides their words: a recording, answers to questions, and marks.
 
-# The height of a poster where there is room, and how wide it may be then. A phone's picture is cut
-# a little, to leave room for words.
+# The size of a video's poster where there is room. A phone's picture is cropped a little, to leave
+# room for words.
 POSTER_HEIGHT = 400
 NARROWEST, WIDEST = 350, 712
-MAX_SCALE = 10
 
 
 def describe_extras(
     testimonial: Testimonial, project: Project, marks: Sequence[str]
 ) -> dict[str, Any] | None:
-    """Return `recording`, `answers` (pairs of texts) and `marks`, as far as there are any."""
+    """Return `recording`, `answers` (pairs of texts) and `marks`, if there are any."""
     recording = testimonial.recording if testimonial.kind != "written" else None
     recording = recording if recording and recording.state == "ready" else None
     extras = {
@@ -118,66 +115,65 @@ def describe_extras(
 
 
 def find_marks(rows: Iterable[Testimonial]) -> dict[str, list[str]]:
-    """Return the marks of testimonials by their ids; asks the history of those that were edited."""
+    """Return the marks of testimonials by id, from the history if they were edited."""
     rows = list(rows)
     changed = [row for row in rows if row.original_text and row.original_text != row.text]
-    said = find_word_actions(changed) if changed else {}
-    edited = {row.id for row in changed if not are_own_words(said[row.id])}
-    return {
-        row.id: [
-            *(["verified"] if row.purchase_verified_at is not None else []),
-            *(["insider"] if row.is_insider else []),
-            *(["rewarded"] if row.is_rewarded else []),
-            *(["translated"] if row.translated_from else _name_edit(row, edited)),
-        ]
-        for row in rows
-    }
+    actions = find_word_actions(changed) if changed else {}
+    edited = {row.id for row in changed if not are_own_words(actions[row.id])}
 
+    def list_marks(row: Testimonial) -> Iterator[str]:
+        if row.purchase_verified_at is not None:
+            yield "verified"
+        if row.is_insider:
+            yield "insider"
+        if row.is_rewarded:
+            yield "rewarded"
+        if row.translated_from:
+            yield "translated"
+        elif row.id in edited:
+            yield "shortened" if len(row.text) < len(row.original_text or "") else "edited"
 
-def _name_edit(row: Testimonial, edited: Collection[str]) -> list[str]:
-    if row.id not in edited:
-        return []
-    return ["shortened" if len(row.text) < len(row.original_text or "") else "edited"]
+    return {row.id: list(list_marks(row)) for row in rows}
 
 
 def _describe_recording(
     recording: Recording, testimonial: Testimonial, project: Project
 ) -> dict[str, Any]:
-    # With a key where it isn't public yet, as for its author.
-    told, width = describe_of(testimonial) or {}, float(WIDEST)
-    if told["posterUrl"] and recording.width and recording.height:
+    # The URLs have a key if it isn't public yet, such as for its author.
+    source, width = describe_of(testimonial) or {}, float(WIDEST)
+    if source["posterUrl"] and recording.width and recording.height:
         width = POSTER_HEIGHT * recording.width / recording.height
     described = {
-        "src": told["url"],
-        "type": told["mediaType"],
+        "src": source["url"],
+        "type": source["mediaType"],
         "page": testimonial_url(project.slug, testimonial.id, project.own_host),
-        "poster": told["posterUrl"],
-        "captions": told["captionsUrl"],
+        "poster": source["posterUrl"],
+        "captions": source["captionsUrl"],
         "seconds": round(recording.seconds) if recording.seconds else None,
-        # Only a video has one.
+        # Marks a video.
         "width": min(max(round(width), NARROWEST), WIDEST) if recording.kind == "video" else None,
     }
     return {name: value for name, value in described.items() if value is not None}
 
 
 def write_answers(answers: Iterable[Answer]) -> list[list[str]]:
-    """Return answers as pairs of texts: the question, and what reads the same in each language."""
+    """Return pairs of the question and the answer, which reads the same in every language."""
     return [[each["question"], _write(each["kind"], each["answer"])] for each in answers]
 
 
 def _write(kind: str, answer: Any) -> str:
-    """Return an answer as a text that reads the same in every language."""
     if kind == "scale":
-        return f"{answer}/{MAX_SCALE}"
+        return f"{answer}/10"
     if answer is True:
         return "✓"
     return ", ".join(answer) if isinstance(answer, list) else str(answer)
 
 
-# Pages of what a widget or the wall shows.
+# Pages of a widget or the wall.
 #
-# Pages go by key, so nothing repeats or is skipped when something is approved in the meantime. The
-# newest have the newest date on a card; by arrival, imports would look shuffled.
+# They continue after a key, so that nothing is repeated or skipped if something is approved
+# meanwhile. The order is that of the dates on cards; in the order of arrival, imports would look
+# shuffled.
 
 Query = Select[Testimonial]
 
@@ -185,7 +181,7 @@ _CURSOR = re.compile(r"([01])\.(-?[0-9]{1,16})\.([0-9a-f]{24})(?:\.([0-9]\.[0-9]
 
 
 class Key(NamedTuple):
-    """The place of a testimonial in every order, so that a cursor outlives a change of it."""
+    """The place of a testimonial in every order, so that cursors survive a change of the order."""
 
     is_pinned: bool
     rank: float
@@ -198,7 +194,7 @@ def list_shown(
 ) -> tuple[Sequence[Testimonial], str | None]:
     """Return a page of what the widget shows, pinned first, and the cursor of the next page.
 
-    Raises `ValidationFailed` for a cursor that no page had.
+    Raises `ValidationFailed` for an invalid cursor.
     """
     if not project.is_active:
         return [], None
@@ -209,32 +205,30 @@ def list_shown(
 
 
 def count_shown(project: Project, content: Content) -> tuple[int, int]:
-    """Count what the widget shows, and how many samples there are among these.
+    """Return how many testimonials the widget shows, and how many of them are samples.
 
-    The counts know all that have some stars, or a tag.
+    Stored counts are used for all, by rating, or by a single tag.
     """
     if not project.is_active:
         return 0, 0
     halves = content.min_rating * 2
     plain = replace(EVERYTHING, order=content.order, chosen=content.chosen)
     if halves == int(halves) and content == replace(plain, min_rating=content.min_rating):
-        found = [each for each in count_ratings(project.id) if each.halves >= halves]
-        samples = sum(each.number for each in found if each.is_sample)
-        return sum(each.number for each in found), samples
+        ratings = [each for each in count_ratings(project.id) if each.halves >= halves]
+        samples = sum(each.number for each in ratings if each.is_sample)
+        return sum(each.number for each in ratings), samples
     query = select(func.count(Testimonial.id)).where(*find_conditions(project, content))
     samples = int(db.session.scalar(query.where(Testimonial.status == "demo")) or 0)
     if len(content.tags) == 1 and content == replace(plain, tags=content.tags):
-        counts = count_tags(project.id)
-        wanted = fold(content.tags[0])
-        shown = next((shown for name, (_, shown) in counts.items() if fold(name) == wanted), 0)
-        return shown, samples
+        counts, tag = count_tags(project.id), fold(content.tags[0])
+        return next((shown for name, (_, shown) in counts.items() if fold(name) == tag), 0), samples
     return int(db.session.scalar(query) or 0), samples
 
 
 def read_page(
     query: Query, order: str, after: str | None, limit: int
 ) -> tuple[Sequence[Testimonial], str | None]:
-    """Return a page of what a query finds, and the cursor of the next page; see `list_shown`."""
+    """Return a page of a query's testimonials, and the cursor of the next page."""
     return _cut(_list_by_key(query, order, _read_cursor(after), limit + 1), limit)
 
 
@@ -244,7 +238,7 @@ def _cut(rows: Sequence[Testimonial], limit: int) -> tuple[Sequence[Testimonial]
 
 
 def list_chosen(project: Project, content: Content) -> Sequence[Testimonial]:
-    """Return those of the chosen ones that are shown, in the owner's order."""
+    """Return the chosen testimonials that are shown, in the owner's order."""
     query = select(Testimonial).where(
         *find_conditions(project, replace(content, is_only_chosen=True))
     )
@@ -254,11 +248,11 @@ def list_chosen(project: Project, content: Content) -> Sequence[Testimonial]:
 def _list_by_hand(
     project: Project, content: Content, key: Key | None, count: int
 ) -> Sequence[Testimonial]:
-    """Return the chosen ones after the key, and then the others."""
+    """Return the chosen testimonials after the key, and then the others."""
     chosen, rows = content.chosen, []
     if key is None or key.id in chosen:
-        passed = chosen[: chosen.index(key.id) + 1] if key else ()
-        rows = [row for row in list_chosen(project, content) if row.id not in passed][:count]
+        before = chosen[: chosen.index(key.id) + 1] if key else ()
+        rows = [row for row in list_chosen(project, content) if row.id not in before][:count]
         key = None
     if len(rows) == count or content.is_only_chosen:
         return rows
@@ -274,7 +268,7 @@ def _list_by_key(query: Query, order: str, key: Key | None, count: int) -> Seque
         columns = (Testimonial.is_pinned, Testimonial.rank, *columns[1:])
     if key is not None:
         values = key if order == BEST else (key.is_pinned, key.submitted_at, key.id)
-        # Each value takes its column's type: a time is stored as a number.
+        # Literals have the types of columns, since times are stored as numbers.
         pairs = zip(values, columns, strict=True)
         query = query.where(
             tuple_(*columns) < tuple_(*(literal(value, column.type) for value, column in pairs))
@@ -292,12 +286,12 @@ def _make_cursor(row: Testimonial) -> str:
 def _read_cursor(cursor: str | None) -> Key | None:
     if cursor is None:
         return None
-    wrong = {"after": ["Must be the value of `next` in an answer of this feed."]}
-    with refusing(lambda _fault: ValidationFailed.of(wrong)):
+    errors = {"after": ["Must be the value of `next` in an answer of this feed."]}
+    with refusing(lambda _fault: ValidationFailed.of(errors)):
         text = urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode()
         match = _CURSOR.fullmatch(text)
         if match is None:
             raise ValueError(cursor)
         time = clock.from_milliseconds(int(match[2]))
-    # Pages that were open during an upgrade have cursors without a rating.
+    # Cursors of older versions lack the rating.
     return Key(match[1] == "1", float(match[4] or 0), time, match[3])

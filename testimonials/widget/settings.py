@@ -1,4 +1,4 @@
-"""The widget's settings, and a project's saved widgets."""
+"""The settings of widgets, saved widgets, and the feed."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from testimonials.auth.models import Account
 from testimonials.core import clock
 from testimonials.core.db.identifiers import is_identifier
 from testimonials.core.extensions import db
-from testimonials.core.http.errors import NotFound, ServiceError, ValidationFailed
+from testimonials.core.http.errors import NotFound, ServiceError, ValidationFailed, require_found
 from testimonials.core.http.i18n import format_number, gettext
 from testimonials.core.http.urls import log_url, policy_url, record_url, wall_url
 from testimonials.core.images.colors import draw_face
@@ -46,9 +46,8 @@ from testimonials.widget.selection import (
 )
 from testimonials.widget.words import write_ratings
 
-# The widgets of a project: its own, and up to twenty saved ones, each with a name.
-#
-# A container chooses one with ``data-testimonials-widget``. The project's own has no name.
+# A project has its own widget, without a name, and up to twenty saved ones. A container chooses one
+# with ``data-testimonials-widget``.
 
 MAX_SAVED = 20
 NAME_LENGTH = 40
@@ -61,12 +60,12 @@ class WidgetLimitReached(ServiceError):
 
 @dataclass(frozen=True)
 class WidgetSettings:
-    """The settings of one widget; `name` is empty for the project's own, `design` has every key."""
+    """The settings of a widget; `name` is empty for the project's own, `design` has every key."""
 
     name: str
     config: dict[str, Any]
     design: dict[str, Any]
-    # On our own pages, the font of the design "page" is the nearest to the website's.
+    # The font that stands in for "page" on our own pages.
     typeface: str = "system"
 
 
@@ -76,13 +75,12 @@ def read_settings(widget: Project | SavedWidget) -> WidgetSettings:
 
 
 def find_settings(project: Project, name: str = "") -> WidgetSettings:
-    """Return what is in effect of the widget with this name; of the project's own without one."""
-    found = read_settings((_find(project, name) if name else None) or project)
-    return in_brand(project, found)
+    """Return the settings in effect of the widget with this name, else of the project's own."""
+    return in_brand(project, read_settings((_find(project, name) if name else None) or project))
 
 
 def in_brand(project: Project, settings: WidgetSettings) -> WidgetSettings:
-    """Return the settings with what the brand says where a widget has nothing of its own."""
+    """Return the settings, with the brand's values for what a widget leaves to it."""
     brand, config, design = find_brand(project), settings.config, settings.design
     design = project.in_font(design)
     if config["palette"] is None:
@@ -93,7 +91,7 @@ def in_brand(project: Project, settings: WidgetSettings) -> WidgetSettings:
 
 
 def find_widget(project: Project, name: str) -> Project | SavedWidget:
-    """Return the widget with this name, an empty one for the project's own; raise `NotFound`."""
+    """Return the widget with this name (empty: the project's own); raise `NotFound`."""
     if not name:
         return project
     widget = _find(project, name)
@@ -109,7 +107,7 @@ def list_saved(project: Project) -> Sequence[SavedWidget]:
 
 
 def describe_widgets(project: Project) -> list[dict[str, Any]]:
-    """Return every widget with its name, complete settings and times, the project's own first."""
+    """Return all widgets with their settings, the project's own first."""
     widgets: list[Project | SavedWidget] = [project, *list_saved(project)]
     return [
         {
@@ -125,7 +123,7 @@ def describe_widgets(project: Project) -> list[dict[str, Any]]:
 
 
 def save_widget(project: Project, name: str, source: str = "") -> SavedWidget:
-    """Add a widget to the locked project, as a copy of the one named `source`.
+    """Add a copy of the widget named `source` to the locked project.
 
     Raises `ValidationFailed` for its name, `WidgetLimitReached` and `NotFound`.
     """
@@ -145,9 +143,9 @@ def save_widget(project: Project, name: str, source: str = "") -> SavedWidget:
 
 
 def rename_widget(project: Project, widget: SavedWidget, name: str) -> None:
-    """Give a widget of the locked project another name; raise `ValidationFailed`.
+    """Rename a widget of the locked project; raise `ValidationFailed`.
 
-    Containers with the old name show the project's own widget from then on.
+    Containers with the old name then show the project's own widget.
     """
     widget.name = _choose_name(project, name, widget)
     widget.updated_at = clock.now()
@@ -158,9 +156,9 @@ def rename_widget(project: Project, widget: SavedWidget, name: str) -> None:
 def change_widget(
     project: Project, widget: Project | SavedWidget, values: Mapping[str, Any]
 ) -> None:
-    """Change settings of a design of the locked project, whose values come from its schema.
+    """Change a widget's design in the locked project by valid `values`.
 
-    A draft no longer has them, since publishing it would take them back.
+    They are removed from the draft, since publishing it would revert them.
     """
     widget.widget_design = trim_design(widget.widget_design | dict(values))
     change_draft(widget, {"design": dict(values)})
@@ -171,7 +169,7 @@ def change_widget(
 
 @tag_renamed.connect
 def replace_tag(project: Project, *, old: str, new: str) -> None:
-    """Let the widgets of the locked project that select by a tag select by another name."""
+    """Rename a tag in the selections of the locked project's widgets."""
     widgets: list[Project | SavedWidget] = [project, *list_saved(project)]
     for widget in widgets:
         tags = read_settings(widget).design["tags"]
@@ -182,7 +180,7 @@ def replace_tag(project: Project, *, old: str, new: str) -> None:
 
 @brand_changed.connect
 def leave_to_brand(project: Project, *, before: Brand | None) -> None:
-    """Let the widgets of the locked project follow the brand whose own color or font it was."""
+    """Let the locked project's widgets follow the brand if they had its color or font."""
     widgets: list[Project | SavedWidget] = [project, *list_saved(project)]
     for widget in widgets:
         settings = read_settings(widget)
@@ -196,7 +194,7 @@ def leave_to_brand(project: Project, *, before: Brand | None) -> None:
 
 
 def delete_widget(project: Project, widget: SavedWidget) -> None:
-    """Delete a widget of the locked project; its containers show the project's own."""
+    """Delete a widget of the locked project; its containers then show the project's own."""
     db.session.delete(widget)
     mark_changed(project)
     db.session.flush()
@@ -210,7 +208,7 @@ def _find(project: Project, name: str) -> SavedWidget | None:
 
 
 def _choose_name(project: Project, text: str, widget: SavedWidget | None = None) -> str:
-    """Return the name of a widget as it is written into pages; raise `ValidationFailed`."""
+    """Return a text as the name of a widget; raise `ValidationFailed`."""
     name = make_slug(text)
     if not name:
         problem = "Write a name with letters or digits, such as home-page."
@@ -223,27 +221,20 @@ def _choose_name(project: Project, text: str, widget: SavedWidget | None = None)
     raise ValidationFailed.of({"name": [problem]})
 
 
-# The rules of the widget: its settings, and what it may show.
-
 SANS = "system-ui,sans-serif"
-# Those of a design; that of the design "page" is the embedding page's.
+# The fonts of designs, except "page", which is the embedding page's.
 FONTS = {"serif": "Georgia,serif", "system": SANS, "rounded": f"ui-rounded,Nunito,{SANS}"}
 MAX_FACES = 5
-# By a specified setting, what of the design goes further.
-BEYOND = {"layout": "layout", "animation": "layout", "theme": "theme"}
-# Among so many the faces are looked for, however many there are.
-NEWEST_FACES = 200
+# The setting of the design that overrides each specified setting.
+OVERRIDES = {"layout": "layout", "animation": "layout", "theme": "theme"}
 
 
 def update_widget_config(project: Project, changes: dict[str, Any]) -> None:
-    """Change the locked project's specified settings.
-
-    They go before the layout and the theme that the dashboard had chosen beyond them.
-    """
-    gone = {BEYOND[name] for name in changes if name in BEYOND}
-    if gone:
-        kept = {name: each for name, each in project.widget_design.items() if name not in gone}
-        project.widget_design = kept
+    """Change the locked project's specified settings, and unset what overrides them."""
+    overrides = {OVERRIDES[name] for name in changes if name in OVERRIDES}
+    if overrides:
+        design = project.widget_design
+        project.widget_design = {name: design[name] for name in design if name not in overrides}
     if changes:
         project.widget_config = project.widget_config | changes
         mark_edited(project)
@@ -253,18 +244,14 @@ def find_shown_project(project_id: str) -> Project:
     """Return the live project with this id; raise `NotFound`."""
     query = select(Project).join(Account).where(Project.id == project_id, is_shown())
     project = db.session.scalars(query).one_or_none() if is_identifier(project_id) else None
-    if project is None:
-        raise NotFound("There is no widget with this project id.")
-    return project
+    return require_found(project, "There is no widget with this project id.")
 
 
 def find_feed_version(project_id: str) -> int:
     """Return the version of a live project's feed; raise `NotFound`."""
     query = select(Project.feed_version).join(Account).where(Project.id == project_id, is_shown())
     version = db.session.scalar(query) if is_identifier(project_id) else None
-    if version is None:
-        raise NotFound("There is no widget with this project id.")
-    return int(version)
+    return int(require_found(version, "There is no widget with this project id."))
 
 
 def rate(project: Project) -> tuple[float, int]:
@@ -276,10 +263,10 @@ def rate(project: Project) -> tuple[float, int]:
 
 
 def describe_header(project: Project) -> dict[str, Any]:
-    """Return what a header, a badge or a row of people says of all genuine ratings.
+    """Return the values of a header, a badge or a row of people, about all genuine ratings.
 
-    `people` is how many have written, and `faces` at most five of those that are shown, of the
-    newest those with a picture first. Samples don't count.
+    `people` is how many have written, and `faces` are at most five of the newest that are shown,
+    those with a picture first. Samples don't count.
     """
     if not project.is_active:
         return {"average": 0, "count": 0, "people": 0, "all": True, "faces": []}
@@ -298,13 +285,13 @@ def describe_header(project: Project) -> dict[str, Any]:
 
 
 def _list_newest(project: Project) -> Sequence[Testimonial]:
-    """Return some that are shown, whatever their stars: of the newest, those with a picture."""
+    """Return shown testimonials of any rating: of the newest, those with a picture first."""
     order = Testimonial.is_pinned.desc(), Testimonial.submitted_at.desc()
     conditions = find_conditions(project, EVERYTHING)
-    newest = select(Testimonial.id).where(*conditions).order_by(*order).limit(NEWEST_FACES)
+    newest = select(Testimonial.id).where(*conditions).order_by(*order).limit(200)
     has_picture = or_(Testimonial.avatar_id.is_not(None), Testimonial.author_avatar.is_not(None))
     query = select(Testimonial).where(Testimonial.id.in_(newest), Testimonial.status != "demo")
-    # More than five, because some people have written twice.
+    # More than five, since some people have written twice.
     query = query.order_by(has_picture.desc(), order[1]).limit(3 * MAX_FACES)
     return db.session.scalars(query).all()
 
@@ -316,11 +303,10 @@ def describe_feed(
     selection: Selection = WHOLE,
     settings: WidgetSettings | None = None,
 ) -> dict[str, Any]:
-    """Return what the widget needs for a page: settings, items and the cursor of the next page.
+    """Return the data of a page of the widget: settings, items and the cursor of the next page.
 
-    A page has `limit` items, by default as many as the settings say, which are those of the widget
-    that the selection names unless given. Only approved testimonials and samples are included, and
-    never an e-mail address.
+    By default, `limit` is that of the settings, and they are those of the selected widget. Only
+    approved testimonials and samples are included, and never an e-mail address.
     """
     settings = settings or find_settings(project, selection.widget)
     feed = _describe_page(project, after, limit, selection, settings)
@@ -328,11 +314,11 @@ def describe_feed(
 
 
 def describe_proof(project: Project, shown: int = 0, genuine: int | None = None) -> dict[str, str]:
-    """Return the line below what shows so many testimonials of a project, without its samples.
+    """Return the line below `shown` testimonials of a project, not counting samples.
 
-    `url` is that of the policy, which `label` names; `record` that of the record of a testimonial,
-    `log` that of all.
-    `text` says that these were selected from all `genuine` ones, which are counted otherwise.
+    `label` and `url` are the link to the policy, `record` is the URL of a testimonial's record, and
+    `log` of the whole one. `text` says that these were selected from all `genuine` ones, which are
+    counted if not given.
     """
     proof = {
         "label": gettext("How we collect"),
@@ -346,7 +332,7 @@ def describe_proof(project: Project, shown: int = 0, genuine: int | None = None)
 
 
 def describe_look(config: Mapping[str, Any], design: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a feed says of how its widget looks."""
+    """Return the look of a widget as it is in the feed."""
     return {
         "config": config,
         "design": read_look(design),
@@ -378,11 +364,11 @@ def _describe_page(
             feed["header"] = describe_header(project)
         total, samples = count_shown(project, content)
         feed |= {"cta": read_cta(project), "total": total, "items": items, "next": cursor}
-        # Nobody gets to what follows the first page of a marquee.
+        # A marquee shows only the first page.
         shown = count_real(items) if choose_kind(feed) in MARQUEES else total - samples
         return feed if after else feed | {"proof": describe_proof(project, shown)}
     if selection.shape == "strip":
-        # One row, whatever the owner chose, and no column moves.
+        # Always a single row.
         animation = "none" if config["animation"] == "none" else "horizontal"
         config = config | {"layout": "carousel", "animation": animation}
         feed |= {"config": config}
@@ -393,7 +379,7 @@ def _describe_page(
 
 
 def count_real(items: Sequence[Mapping[str, Any]]) -> int:
-    """Return how many items of the feed are no samples."""
+    """Count the items of the feed that aren't samples."""
     return sum("isSample" not in item for item in items)
 
 
@@ -410,14 +396,14 @@ def _describe_badge(project: Project, shape: str) -> dict[str, Any]:
 
 
 def describe_shown(project: Project, rows: Sequence[Testimonial]) -> list[dict[str, Any]]:
-    """Return what the public sees of testimonials; a sample is marked as one."""
+    """Return what the public sees of testimonials, as items of the feed."""
     load_recordings(rows)
     marks = find_marks(rows)
     return [_describe(row, project, marks[row.id]) for row in rows]
 
 
 def _describe(testimonial: Testimonial, project: Project, marks: list[str]) -> dict[str, Any]:
-    # Two decimals are enough to draw and to read aloud.
+    # More decimals are neither drawn nor read aloud.
     rating = None if testimonial.rating is None else round(testimonial.rating, 2)
     optional = {
         "authorCompany": testimonial.author_company,

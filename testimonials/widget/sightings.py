@@ -1,8 +1,8 @@
 """Sightings: the websites on which the widget was seen, and when.
 
-A browser sends its website's origin with each request for the widget's data. That request is the
-hottest path, so origins are noted in memory and stored by the background work. Anybody can invent
-origins, so memory and table are both bounded.
+A browser sends the website's origin with each request for the widget's data. That is the hottest
+path, so origins are noted in memory and stored by background work. Anybody can invent origins, so
+both memory and table are limited.
 """
 
 import re
@@ -21,10 +21,10 @@ from testimonials.projects.models import Project, WidgetSighting
 from testimonials.widget.cache import MAX_ORIGINS, SIGHTINGS, Noted, Sightings
 
 KEPT = timedelta(days=90)
-# In a full list, a website that was not seen for this long makes room for a new one.
+# In a full list, a new website replaces one that was not seen for this long.
 UNSEEN = timedelta(days=1)
 
-# Browsers send origins in lower case, and international hosts in ASCII.
+# Browsers send origins in lower case and in ASCII.
 _ORIGIN = re.compile(r"https?://([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?")
 
 
@@ -34,7 +34,7 @@ def note_sighting(project_id: str, origin: str | None) -> None:
 
 
 def take_sightings() -> Noted:
-    """Return what was noted since the last call, without origins that aren't others' websites."""
+    """Return what was noted since the last call, only with origins of other websites."""
     taken = {project_id: _clean(origins) for project_id, origins in _sightings().take().items()}
     return {project_id: origins for project_id, origins in taken.items() if origins}
 
@@ -48,8 +48,8 @@ def write_sightings() -> None:
 
 
 def _store(seen: Noted) -> None:
-    # Projects are locked in one order, so that two processes neither insert the same website nor
-    # wait for each other.
+    # Projects are locked in order, so that two processes neither insert the same website nor
+    # deadlock.
     live = db.session.scalars(
         select(Project.id)
         .where(Project.id.in_(seen))
@@ -72,10 +72,10 @@ def delete_old_sightings() -> int:
 
 
 def list_sightings(project_id: str) -> list[dict[str, Any]]:
-    """Return the origins on which the project's widget was seen, and when, last seen first.
+    """Return the origins on which the project's widget was seen, and when, latest first.
 
-    What this process has noted but not stored counts too, so that an owner who has just embedded
-    the widget sees it at once.
+    Includes what this process hasn't stored yet, so that an owner who has just embedded the widget
+    sees it at once.
     """
     rows = db.session.execute(
         select(WidgetSighting.origin, WidgetSighting.seen_at).where(
@@ -83,17 +83,17 @@ def list_sightings(project_id: str) -> list[dict[str, Any]]:
             WidgetSighting.seen_at > clock.now() - KEPT,
         )
     )
-    found = {row.origin: row.seen_at for row in rows}
+    times = {row.origin: row.seen_at for row in rows}
     for origin, time in _clean(_sightings().look(project_id)).items():
-        found[origin] = max(time, found.get(origin, time))
-    newest = sorted(found.items(), key=lambda each: (each[1], each[0]), reverse=True)
+        times[origin] = max(time, times.get(origin, time))
+    newest = sorted(times.items(), key=lambda each: (each[1], each[0]), reverse=True)
     return [{"origin": origin, "seen_at": time} for origin, time in newest]
 
 
 def find_newest_sighting(project_id: str) -> tuple[str, datetime] | None:
-    """Return the origin on which the project's widget was seen last, and when; None if nowhere."""
-    found = list_sightings(project_id)
-    return (found[0]["origin"], found[0]["seen_at"]) if found else None
+    """Return the origin on which the project's widget was seen last, and when."""
+    sightings = list_sightings(project_id)
+    return (sightings[0]["origin"], sightings[0]["seen_at"]) if sightings else None
 
 
 def _clean(origins: dict[str, datetime]) -> dict[str, datetime]:
@@ -106,7 +106,7 @@ def _clean(origins: dict[str, datetime]) -> dict[str, datetime]:
 
 
 def _merge(project_id: str, known: dict[str, WidgetSighting], seen: dict[str, datetime]) -> None:
-    # Known websites first, so that none of them makes room for a new one.
+    # Known websites first, so that none of them is replaced by a new one.
     for origin, time in sorted(seen.items(), key=lambda each: each[0] not in known):
         if origin in known:
             known[origin].seen_at = max(known[origin].seen_at, time)
@@ -121,5 +121,4 @@ def _merge(project_id: str, known: dict[str, WidgetSighting], seen: dict[str, da
 
 
 def _sightings() -> Sightings:
-    found: Sightings = current_app.extensions[SIGHTINGS]
-    return found
+    return current_app.extensions[SIGHTINGS]  # type: ignore[no-any-return]

@@ -1,4 +1,4 @@
-"""Which version of a project is current: read on SQLite, told by PostgreSQL."""
+"""The current feed versions of projects: read from SQLite, or pushed by PostgreSQL."""
 
 import math
 import secrets
@@ -17,7 +17,7 @@ from testimonials.core.db.prepared import Prepared
 from testimonials.core.extensions import db
 from testimonials.core.settings.current import current_settings
 
-# Instead of a version: the database is away, and what is kept may be shown, marked as stale.
+# In place of a version: the database is away, and kept answers may be sent as stale.
 STALE = -1
 
 # The same condition as `projects.projects.is_shown`; a test compares the two.
@@ -28,7 +28,7 @@ AND (account.claimed_at IS NOT NULL OR account.claim_expires_at > ?)
 """
 
 
-# For who calls the API with an account's key: the version of its project, and the key's hash.
+# For callers of the API with an account's key: the project's version and the key's hash.
 CALLERS_QUERY = """
 SELECT project.feed_version, account.key_hash
 FROM project JOIN account ON account.id = project.account_id
@@ -39,24 +39,23 @@ AND (account.claimed_at IS NOT NULL OR account.claim_expires_at > :now)
 
 
 class SqliteVersions:
-    """Reads each version from the file; each thread has a connection of its own."""
+    """Reads each version from the file, with a connection for each thread."""
 
     def __init__(self, database: str) -> None:
         self._database = f"file:{quote(database)}?mode=ro"
         self._local = threading.local()
 
     def find(self, project_id: str) -> int | None:
-        """Return the version of a project that is shown, or None to let a view decide."""
+        """Return the version of a public project; None leaves the request to the view."""
         row = self._read(VERSION_QUERY, (project_id, time.time_ns() // 1_000_000))
         return row[0] if row else None
 
     def find_for(self, project_id: str, account_id: str) -> tuple[int, str | None] | None:
-        """Return the version of an account's project and the hash of the account's key, or None to
-        let a view decide."""
-        found: tuple[int, str | None] | None = self._read(
-            CALLERS_QUERY, _name_call(project_id, account_id)
-        )
-        return found
+        """Return the version of an account's project and the hash of its key.
+
+        None leaves the request to the view.
+        """
+        return self._read(CALLERS_QUERY, _bind(project_id, account_id))  # type: ignore[no-any-return]
 
     def _read(self, query: str, values: Any) -> Any:
         try:
@@ -67,23 +66,22 @@ class SqliteVersions:
                 self._local.connection = connection
             return connection.execute(query, values).fetchone()
         except sqlite3.Error:
-            # The view asks again, and its error is logged and answered as usual.
+            # The view queries again, and its error is handled as usual.
             return None
 
 
-# The versions of projects on PostgreSQL: kept in memory, and forgotten when a host says so.
+# On PostgreSQL versions are kept in memory until a notification of a change.
 #
-# A trigger tells every process of a change (NOTIFY). That is believed for as long as a message that
-# the process sends to itself comes back, which proves that all earlier ones have: each is sent at
-# most `TURN_SECONDS` after the last, and counts for `TRUSTED_SECONDS` from when it was sent.
-# Without such a proof every version is asked for. While the database doesn't answer at all, what is
-# kept may be shown as stale, for as long as the setting says.
+# A trigger notifies every process of a change (NOTIFY). A process relies on that while messages to
+# itself come back, which proves that earlier ones have arrived: it sends one every `TURN_SECONDS`,
+# which counts for `TRUSTED_SECONDS` from then. Otherwise it queries every version. While the
+# database doesn't answer, kept answers may be sent as stale, for as long as the setting says.
 
 EXTENSION = "testimonials_versions"
 CHANNEL = "testimonials_versions"
 TURN_SECONDS = 0.25
 TRUSTED_SECONDS = 0.8
-# An answer that takes longer is none for the others who wait; and how long nobody asks again.
+# While a query takes longer, no others are made, nor for a pause after a failure.
 PATIENCE_SECONDS = 1.0
 PAUSE_SECONDS = 1.0
 MAX_KNOWN = 50_000
@@ -96,40 +94,39 @@ AND (account.claimed_at IS NOT NULL OR account.claim_expires_at > :now)
 
 
 class ToldVersions:
-    """What this process knows; `find` leaves everything to the views until `begin`."""
+    """The versions that this process knows; `find` returns None until `begin`."""
 
     def __init__(self, stale_seconds: float) -> None:
         self._stale_seconds = stale_seconds
         self._engine: Engine | None = None
-        # The same, for one statement without a transaction around it.
-        self._apart: Engine | None = None
+        # The same without transactions.
+        self._autocommit: Engine | None = None
         self._lock = threading.Lock()
-        # Each version, and until when the account has it if nobody claims it, in milliseconds.
+        # Each version, and when the account expires unless it is claimed, in milliseconds.
         self._known: dict[str, tuple[int, float]] = {}
         self._gone: set[str] = set()
-        # Who asks for which project, and since when.
+        # The project and start of each query that is running.
         self._asking: dict[object, tuple[str, float]] = {}
         self._proven_at = -math.inf
         self._away_since: float | None = None
         self._failed_at = -math.inf
-        # The channel of the messages to itself, which say when they were sent.
+        # The channel of messages to itself, which contain the time at which they were sent.
         self._own = ""
         self._is_ended = threading.Event()
 
     def begin(self, engine: Engine) -> None:
-        """Listen from now on, in a thread of its own."""
+        """Start listening in a thread."""
         self._engine = engine
-        self._apart = engine.execution_options(isolation_level="AUTOCOMMIT")
-        # Without waiting for the message, so that whoever wrote sees it.
+        self._autocommit = engine.execution_options(isolation_level="AUTOCOMMIT")
+        # So that whoever wrote sees the change, before the notification arrives.
         event.listen(db.session, "after_commit", self._forget_all)
         threading.Thread(target=self._run, args=[engine], name="versions", daemon=True).start()
 
     def end(self) -> None:
-        """Stop listening, soon."""
         self._is_ended.set()
 
     def find(self, project_id: str) -> int | None:
-        """Return the version of a project that is shown, `STALE`, or None to let a view decide."""
+        """Return the version of a public project, or `STALE`; None leaves it to the view."""
         if time.monotonic() - self._proven_at < TRUSTED_SECONDS:
             known = self._known.get(project_id)
             if known is not None and known[1] > time.time_ns() // 1_000_000:
@@ -137,11 +134,11 @@ class ToldVersions:
         return None if self._engine is None else self._ask(self._engine, project_id)
 
     def find_for(self, project_id: str, account_id: str) -> tuple[int, str | None] | None:
-        if self._apart is None:
+        if self._autocommit is None:
             return None
         try:
-            with self._apart.connect() as connection:
-                row = _CALLERS.one(connection, _name_call(project_id, account_id))
+            with self._autocommit.connect() as connection:
+                row = _CALLERS.one(connection, _bind(project_id, account_id))
         except SQLAlchemyError:
             return None
         return (row[0], row[1]) if row else None
@@ -152,9 +149,9 @@ class ToldVersions:
         with self._lock:
             slowest = min((since for _, since in self._asking.values()), default=now)
             if now - slowest > PATIENCE_SECONDS or now - self._failed_at < PAUSE_SECONDS:
-                return self._judge(project_id, now)
+                return self._find_stale(project_id, now)
             if self._away_since is not None:
-                # One at a time tries whether it is back.
+                # Keeps others from trying at the same time.
                 self._failed_at = now
             self._asking[ticket] = project_id, now
         try:
@@ -164,7 +161,7 @@ class ToldVersions:
                 self._asking.pop(ticket, None)
                 self._failed_at = time.monotonic()
                 self._away_since = self._away_since or now
-                return self._judge(project_id, self._failed_at)
+                return self._find_stale(project_id, self._failed_at)
         with self._lock:
             self._away_since, self._failed_at = None, -math.inf
             is_fresh = self._asking.pop(ticket, None) is not None
@@ -179,8 +176,8 @@ class ToldVersions:
                 self._known[project_id] = int(row[0]), until
             return int(row[0])
 
-    def _judge(self, project_id: str, now: float) -> int | None:
-        """Return `STALE` if the database has not been away for too long; the lock is held."""
+    def _find_stale(self, project_id: str, now: float) -> int | None:
+        """Return `STALE` unless the database has been away for too long; the lock is held."""
         away = now - (now if self._away_since is None else self._away_since)
         is_kept = away < self._stale_seconds and project_id not in self._gone
         return STALE if is_kept else None
@@ -204,21 +201,21 @@ class ToldVersions:
     def _listen(self, connection: Any) -> None:
         own = f"testimonials_{secrets.token_hex(8)}"
         connection.add_notify_handler(lambda each: self._hear(each.channel, each.payload))
-        # What is sent is for nobody but this process.
+        # Nothing that it sends needs to last.
         connection.execute("SET synchronous_commit = off")
         connection.execute(f"LISTEN {CHANNEL}")
         connection.execute(f"LISTEN {own}")
         self._own = own
         self._forget_all()
-        # `select` takes no descriptor above 1,023, and a worker may have more connections.
-        waiting = select.poll()
-        waiting.register(connection.fileno(), select.POLLIN)
+        # `select` is limited to descriptors below 1,024, of which a worker may have more.
+        poll = select.poll()
+        poll.register(connection.fileno(), select.POLLIN)
         while not self._is_ended.is_set():
             sent_at = time.monotonic()
             connection.execute("SELECT pg_notify(%s, %s)", [own, str(sent_at)])
-            until = sent_at + TURN_SECONDS
-            while (left := until - time.monotonic()) > 0:
-                if not waiting.poll(left * 1000):
+            deadline = sent_at + TURN_SECONDS
+            while (left := deadline - time.monotonic()) > 0:
+                if not poll.poll(left * 1000):
                     break
                 connection.pgconn.consume_input()
                 while (notice := connection.pgconn.notifies()) is not None:
@@ -237,10 +234,10 @@ class ToldVersions:
         project_id = payload.removeprefix("-")
         with self._lock:
             self._known.pop(project_id, None)
-            for ticket in [
-                each for each, (asked, _) in self._asking.items() if asked == project_id
-            ]:
+            tickets = [each for each, (id, _) in self._asking.items() if id == project_id]
+            for ticket in tickets:
                 del self._asking[ticket]
+            # A deleted project's id follows a minus.
             if payload != project_id:
                 self._gone.add(project_id)
 
@@ -253,7 +250,7 @@ class ToldVersions:
 _CALLERS = Prepared(text(CALLERS_QUERY))
 
 
-def _name_call(project_id: str, account_id: str) -> dict[str, Any]:
+def _bind(project_id: str, account_id: str) -> dict[str, Any]:
     return {"id": project_id, "account_id": account_id, "now": time.time_ns() // 1_000_000}
 
 
@@ -265,13 +262,13 @@ def _read(engine: Engine, project_id: str) -> Any:
     except DBAPIError as error:
         if not error.connection_invalidated:
             raise
-    # That one was cut; the pool has forgotten the others too.
+    # The connection was lost; the pool has dropped all others too.
     with engine.connect() as connection:
         return connection.execute(QUERY, values).first()
 
 
 def begin_versions(app: Flask) -> None:
-    """Let this process, which answers requests, listen; without effect on SQLite."""
+    """Start listening in this process, which answers requests; no effect on SQLite."""
     versions: ToldVersions | None = app.extensions.get(EXTENSION)
     if versions is not None:
         with app.app_context():
@@ -279,6 +276,6 @@ def begin_versions(app: Flask) -> None:
 
 
 def make_versions(app: Flask) -> ToldVersions:
-    """Attach to `app` the versions that it will know."""
+    """Attach `ToldVersions` to `app`."""
     versions = app.extensions[EXTENSION] = ToldVersions(current_settings(app).stale_while_away)
     return versions

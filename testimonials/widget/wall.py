@@ -15,7 +15,12 @@ from testimonials.core.db.cache import VersionedCache
 from testimonials.core.db.identifiers import is_identifier
 from testimonials.core.extensions import db, kept
 from testimonials.core.http.blueprints import wall
-from testimonials.core.http.errors import NotFound, ValidationFailed, answer_service_error
+from testimonials.core.http.errors import (
+    NotFound,
+    ValidationFailed,
+    answer_service_error,
+    require_found,
+)
 from testimonials.core.http.i18n import gettext, gettext_noop, language_query, ngettext
 from testimonials.core.http.urls import testimonial_picture_url, testimonial_url
 from testimonials.projects.models import Project
@@ -39,11 +44,7 @@ from testimonials.widget.selection import (
 from testimonials.widget.settings import describe_proof, describe_shown, find_settings, rate
 
 SORTS = (NEWEST, BEST)
-ON_A_WALL = 50
-# The most frequent tags are offered; the page takes any.
-OFFERED_TAGS = 12
 EXTENSION = "testimonials_wall"
-CACHE_BYTES = 16 * 1024 * 1024
 
 _has_photo = or_(
     Testimonial.avatar_id.is_not(None),
@@ -54,7 +55,7 @@ _has_photo = or_(
 
 @dataclass(frozen=True)
 class WallChoice:
-    """What a visitor chose to see; the links of the wall choose at most one filter."""
+    """A visitor's choices; the links of the wall have at most one filter."""
 
     selection: Selection
     # Stars from 1 to 5, 0 for any.
@@ -73,7 +74,7 @@ class WallChoice:
 
     @property
     def filters(self) -> dict[str, Any]:
-        """Its query parameters but the order."""
+        """The query parameters without the order."""
         return {name: value for name, value in self.query.items() if name != "sort"}
 
 
@@ -97,30 +98,29 @@ def read_choice(arguments: Mapping[str, str]) -> WallChoice:
 def read_wall(project: Project, choice: WallChoice, after: str | None) -> dict[str, Any]:
     """Return the wall's `figures`, a page of its `items`, and the cursor of the `next` page.
 
-    They are kept in memory until something that is shown changes. Raises `ValidationFailed` for
-    a cursor that is none.
+    They are kept in memory until the project changes. Raises `ValidationFailed` for an invalid
+    cursor.
     """
     page = _remember(project, (choice, after), lambda: _read_page(project, choice, after))
     return page | {"figures": _find_figures(project)}
 
 
 def find_shown_testimonial(project: Project, testimonial_id: str) -> dict[str, Any]:
-    """Return the item of the wall with this id; raise `NotFound`."""
+    """Return the shown testimonial with this id, as an item; raise `NotFound`."""
     row = None
     if project.is_active and is_identifier(testimonial_id):
-        one = Content(testimonial_id=testimonial_id)
-        query = select(Testimonial).where(*find_conditions(project, one))
+        content = Content(testimonial_id=testimonial_id)
+        query = select(Testimonial).where(*find_conditions(project, content))
         row = db.session.scalars(query).one_or_none()
-    if row is None:
-        raise NotFound(gettext_noop("There is no page at this address."))
+    row = require_found(row, gettext_noop("There is no page at this address."))
     return describe_shown(project, [row])[0]
 
 
 def count_figures(project: Project) -> dict[str, Any]:
-    """Count what the wall shows, by stars (samples left out), by tag, and those with a photo.
+    """Count what the wall shows, by stars (without samples), by tag, and with a photo.
 
-    `average`, `count` and `stars` are of all genuine ratings, shown or not. Halves of a star are
-    rounded up, as people do.
+    `average`, `count` and `stars` are of all genuine ratings, shown or not. Half stars are rounded
+    up.
     """
     counts = count_ratings(project.id) if project.is_active else []
     shown = Counter[int]()
@@ -142,29 +142,30 @@ def count_figures(project: Project) -> dict[str, Any]:
 
 
 def _count_tags(project: Project) -> list[tuple[str, int]]:
-    found = ((name, shown) for name, (_, shown) in count_tags(project.id).items() if shown)
-    return sorted(found, key=lambda tag: (-tag[1], tag[0]))[:OFFERED_TAGS]
+    """Return the most frequent tags, which are offered; the page accepts any."""
+    tags = ((name, shown) for name, (_, shown) in count_tags(project.id).items() if shown)
+    return sorted(tags, key=lambda tag: (-tag[1], tag[0]))[:12]
 
 
 def _read_page(project: Project, choice: WallChoice, after: str | None) -> dict[str, Any]:
     if not project.is_active:
         return {"items": [], "next": None}
     query = select(Testimonial).where(*_conditions(project, choice))
-    rows, cursor = read_page(query, choice.sort, after, ON_A_WALL)
+    rows, cursor = read_page(query, choice.sort, after, 50)
     return {"items": describe_shown(project, rows), "next": cursor}
 
 
 def _conditions(project: Project, choice: WallChoice) -> list[ColumnExpressionArgument[bool]]:
-    found = [*find_conditions(project, read_content(DEFAULTS, choice.selection))]
+    conditions = [*find_conditions(project, read_content(DEFAULTS, choice.selection))]
     if choice.rating:
-        # What the bars count: no samples, and half a star more is a star more.
+        # As the bars count: without samples, half stars rounded up.
         least = 1 if choice.rating == 1 else choice.rating - 0.5
-        found += [Testimonial.rank >= least, Testimonial.status != "demo"]
+        conditions += [Testimonial.rank >= least, Testimonial.status != "demo"]
         if choice.rating < 5:
-            found.append(Testimonial.rank < choice.rating + 0.5)
+            conditions.append(Testimonial.rank < choice.rating + 0.5)
     if choice.has_photo:
-        found.append(_has_photo)
-    return found
+        conditions.append(_has_photo)
+    return conditions
 
 
 def _find_figures(project: Project) -> dict[str, Any]:
@@ -172,23 +173,22 @@ def _find_figures(project: Project) -> dict[str, Any]:
 
 
 def _remember(project: Project, key: Any, make: Any) -> dict[str, Any]:
-    bodies = kept(EXTENSION, lambda: VersionedCache(CACHE_BYTES))
+    bodies = kept(EXTENSION, lambda: VersionedCache(16 * 1024 * 1024))
     body = bodies.get((project.id, key), project.feed_version, lambda: json.dumps(make()).encode())
-    found: dict[str, Any] = json.loads(body.plain)
-    return found
+    return json.loads(body.plain)  # type: ignore[no-any-return]
 
 
-# Structured data (schema.org) for search engines, if the owner has switched it on.
+# Structured data (schema.org) for search engines.
 
 
 def describe_ratings(
     project: Project, items: Sequence[dict[str, Any]], figures: Mapping[str, Any] | None = None
 ) -> Markup:
-    """Return a JSON-LD script element about the ratings on a page with these items of the feed.
+    """Return a JSON-LD script element about the ratings on a page with these items.
 
-    It lists the shown testimonials with a rating, but no samples; the average counts every genuine
-    rating. `figures` are that average and its count, if they are known already. Empty if the owner
-    has named nothing that is rated, or no rating is shown.
+    It lists those with a rating, except samples; the average is of all genuine ratings, from
+    `figures` if they are known. Empty if the owner hasn't named what is rated, or no rating is
+    shown.
     """
     rated = read_rated(project)
     shown = [item for item in items if "rating" in item and not item.get("isSample")]
@@ -208,16 +208,16 @@ def describe_ratings(
         },
         "review": [_describe(item) for item in shown],
     }
-    # A text must not end the element or open a comment.
+    # So that no text can close the element or open a comment.
     text = json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")
     return Markup('<script type="application/ld+json">') + Markup(text) + Markup("</script>")  # noqa: S704
 
 
 def _describe(item: dict[str, Any]) -> dict[str, Any]:
     recording = item.get("extras", {}).get("recording")
-    told = {"reviewBody": item["text"]} if item["text"] else {}
+    content = {"reviewBody": item["text"]} if item["text"] else {}
     if recording:
-        told |= _describe_recording(item, recording)
+        content |= _describe_recording(item, recording)
     return {
         "@type": "Review",
         "author": {"@type": "Person", "name": item["authorName"]},
@@ -228,7 +228,7 @@ def _describe(item: dict[str, Any]) -> dict[str, Any]:
             "bestRating": 5,
             "worstRating": 1,
         },
-    } | told
+    } | content
 
 
 def _describe_recording(item: dict[str, Any], recording: dict[str, Any]) -> dict[str, Any]:
@@ -250,9 +250,9 @@ def _describe_recording(item: dict[str, Any], recording: dict[str, Any]) -> dict
     return {"video" if is_video else "audio": described}
 
 
-# How the wall and the page of one testimonial are shown: links to filters, bars, words.
+# The pages of the wall and of one testimonial.
 
-# How much of a testimonial describes its page.
+# The length of a page's description, from the testimonial's text.
 SUMMARY_LENGTH = 200
 
 
@@ -283,7 +283,7 @@ def render_wall(
         filters=filters,
         sorts=_list_sorts(project, choice),
         next_url=contents["next"] and _url(project, choice, after=contents["next"]),
-        # Where a further page begins is not known.
+        # Further pages don't know their place.
         progress={"shown": len(items), "total": total} if total and is_first else None,
         is_indexed=figures["total"] > figures["samples"],
         plays_here=still.has_extras,
@@ -294,7 +294,7 @@ def render_wall(
 
 
 def _describe_proof(project: Project, figures: Mapping[str, Any]) -> dict[str, str]:
-    """Return the line below the cards: of all that the wall has, whatever a visitor chose."""
+    """Return the line below the cards, about the whole wall."""
     return describe_proof(project, figures["total"] - figures["samples"], figures["genuine"])
 
 
@@ -322,10 +322,7 @@ def render_testimonial(project: Project, item: dict[str, Any]) -> str:
 def _list_filters(
     project: Project, choice: WallChoice, figures: dict[str, Any]
 ) -> list[dict[str, Any]]:
-    """Return the links of the filters, each with how many testimonials it shows.
-
-    The chosen ones are marked; a tag that isn't among the offered ones has no count.
-    """
+    """Return the links of the filters, each with its number of testimonials."""
     offered, received = [(gettext("All"), figures["total"], WallChoice(WHOLE))], 0
     if choice.rating:
         label = ngettext("%(num)s star", "%(num)s stars", choice.rating)
@@ -341,7 +338,7 @@ def _list_filters(
         {
             "label": label,
             "count": count,
-            # How many ratings the bar counts, which leads here.
+            # The number of ratings that the bar counts.
             "of": received if each.rating and received > count else None,
             "url": _url(project, replace(each, sort=choice.sort)),
             "is_current": each.filters == choice.filters,
@@ -388,7 +385,7 @@ def _url(project: Project, choice: WallChoice, **more: str) -> str:
 
 @wall.get("/<slug>/wall")
 def show_wall(slug: str) -> str:
-    """Show the public wall: everything approved, 50 a page, without scripts."""
+    """Show the public wall, with everything approved, without scripts."""
     project = find_public_project(slug=slug)
     keep_page(project)
     choice, after = read_choice(request.args), request.args.get("after")
@@ -407,10 +404,10 @@ def show_testimonial(slug: str, testimonial_id: str) -> str:
 def redirect_renamed(error: NotFound) -> ResponseReturnValue:
     """Redirect from a project's former address, keeping the method and the form.
 
-    Temporarily, since the address becomes free again.
+    Temporarily, since the address may be taken later.
     """
-    at = request.view_args or {}
-    if request.endpoint is None or not (renamed := find_renamed(at.get("slug", "\0"))):
+    arguments = request.view_args or {}
+    if request.endpoint is None or not (renamed := find_renamed(arguments.get("slug", "\0"))):
         return answer_service_error(error)
     query = f"?{request.query_string.decode()}" if request.query_string else ""
-    return redirect(url_for(request.endpoint, **at | {"slug": renamed}) + query, 307)
+    return redirect(url_for(request.endpoint, **arguments | {"slug": renamed}) + query, 307)

@@ -1,7 +1,4 @@
-"""The widget's own words, in the current language (docs/languages.md).
-
-The script puts values into `{name}`.
-"""
+"""The widget's own words in the current language; the script fills in `{name}`."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -20,16 +17,13 @@ from testimonials.core.http.i18n import (
 )
 from testimonials.widget.script import choose_kind
 
-# By the names that the feed has for them; and those of testimonials that have more than words.
+# Messages by their names in the feed; the extra ones are for recordings and marks.
 _FILE = Path(__file__).with_name("words.json")
 WORDS, EXTRA_WORDS = (each["texts"] for each in json.loads(_FILE.read_text("utf-8")).values())
 
 
 def read_language(tag: str | None) -> str | None:
-    """Return the code of the language with a tag such as `de-AT`, English if it isn't known.
-
-    None stays None: no words are asked for.
-    """
+    """Return the code of the language with a tag such as `de-AT`, else English; None stays None."""
     return None if tag is None else (find_language(tag) or ENGLISH).code
 
 
@@ -42,8 +36,8 @@ def write_words(
 ) -> dict[str, str]:
     """Return the words by name; `labels` are the owner's own, `name` is the project's.
 
-    What names a number of ratings is there only with a `header` (`describe_header`), in the form
-    that its numbers need. Without `has_extras`, what belongs to recordings and marks is left out.
+    Words that contain numbers of ratings need a `header` (`describe_header`), whose plural forms
+    they have. Without `has_extras`, those for recordings and marks are left out.
     """
     words = {name: translate(message) for name, message in WORDS.items()}
     words |= {
@@ -72,7 +66,7 @@ def write_words(
 
 def _write_extra_words(business: str) -> dict[str, str]:
     words = {name: translate(message) for name, message in EXTRA_WORDS.items()}
-    # With the name in them, because scripts of before fill in none here.
+    # The name is filled in already, since older scripts don't.
     words |= {
         "shortened": gettext("Shortened by %(name)s", name=business),
         "edited": gettext("Edited by %(name)s", name=business),
@@ -93,43 +87,39 @@ def _write_extra_words(business: str) -> dict[str, str]:
 
 
 def write_ratings(count: int, number: str) -> str:
-    """Return how many ratings there are, with `number` in place of the formatted count."""
+    """Return the number of ratings in words, with `number` as the formatted count."""
     return ngettext("%(num)s rating", "%(num)s ratings", count, num=number)
 
 
-# Dates as a widget writes them: rendered by the server never relative, for want of a clock.
-
-
 def write_dates(times: Sequence[str], style: str, *, is_long: bool) -> list[str]:
-    """Return the dates of these times (ISO 8601) in the current language; empty to leave them out.
+    """Return the dates of these times (ISO 8601) in the current language.
 
-    `style` is a design's `dateStyle`. As in the script, a month is left out where the reader would
-    see the same at half of the cards.
+    `style` is a design's `dateStyle`; relative dates would be wrong in a cached page. Like in the
+    script, all are empty if half of the cards would have the same month.
     """
     form = ("long" if is_long else "short") + (" day" if style == "absolute" else "")
     patterns = read_date_patterns()[current_language().code][form]
-    found = []
+    dates = []
     for text in times:
         time = datetime.fromisoformat(text)
-        pattern = patterns[time.month - 1]
-        found.append(pattern.format(day=time.day, year=time.year))
-    if style != "absolute" and any(
-        found.count(each) > max(1, (len(found) - 1) / 2) for each in found
-    ):
-        return [""] * len(found)
-    return found
+        dates.append(patterns[time.month - 1].format(day=time.day, year=time.year))
+    most = max(1, (len(dates) - 1) / 2)
+    if style != "absolute" and any(dates.count(each) > most for each in dates):
+        return [""] * len(dates)
+    return dates
 
 
 def describe_writing(feed: Mapping[str, Any]) -> dict[str, Any]:
-    """Return how the script writes a feed's numbers and dates in the current language.
+    """Return the patterns by which the script writes numbers and dates in the current language.
 
-    `signs` are those before decimals and between thousands, `dates` the months, or how long ago:
-    up to six days, four weeks, twelve months and twenty years. Dates with a day differ by country.
+    `signs` are the decimal and the thousands separator. `dates` are months or relative: up to six
+    days, four weeks, twelve months and twenty years. The script formats dates with a day itself,
+    since they differ by country.
     """
     language, style = current_language(), feed["design"]["dateStyle"]
-    written: dict[str, Any] = {"signs": language.signs}
+    described: dict[str, Any] = {"signs": language.signs}
     if feed["items"] and style != "absolute":
         form = "long" if choose_kind(feed) == "list" else "short"
         patterns = read_date_patterns()[language.code]
-        written["dates"] = patterns["ago" if style == "relative" else form]
-    return written
+        described["dates"] = patterns["ago" if style == "relative" else form]
+    return described
