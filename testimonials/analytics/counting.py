@@ -1,4 +1,4 @@
-"""What is seen and clicked: told by beacons, counted in memory, written each minute."""
+"""Counting views and clicks: beacons are counted in memory, and written each minute."""
 
 import json
 import re
@@ -43,37 +43,37 @@ from testimonials.core.settings.current import current_settings
 from testimonials.projects.models import Project
 from testimonials.testimonials.models import Testimonial
 
-# Anybody can send a beacon. So memory is bounded, each address is counted a few times a minute and
-# fills only a part of it, and what names no testimonial or form is dropped when it is written. More
-# websites of a day than a project may have share a row. A process that is killed loses what it has
-# counted since the last time.
+# Anybody can send beacons. So memory is limited, each address is counted a few times a minute and
+# fills only part of it, and unknown testimonials and forms are dropped before writing. Once a
+# project has too many websites on a day, further ones share a row. A killed process loses what it
+# hasn't written.
 
 EXTENSION = "testimonials_insights"
-# What is counted in each table.
+# The counting columns of each table.
 NUMBERS: dict[type[Base], tuple[str, ...]] = {
     InsightDay: ("views", "clicks"),
     InsightTestimonialDay: ("seen", "read"),
     InsightPathDay: ("opened", "started", "sent"),
 }
 MAX_KEYS = 20_000
-# What one address may send, and how many keys may be new by it, until the next writing.
+# Limits for an address until the next writing.
 MAX_BEACONS = 60
 MAX_VISITS = 20
 MAX_NEW_KEYS = 1000
-# Of a project in one day.
+# Limits for a project on a day.
 MAX_WEBSITES = 50
 MAX_VISITS_A_DAY = 10_000
 
-# Visits are rows for so many days, and then sums.
+# Visits older than this many days are replaced by sums.
 VISIT_DAYS = 35
 
-# Project, day, kind (which says the table) and name.
+# Project, day, kind (which determines the table) and name.
 Key = tuple[str, str, str, str]
 
 
 @dataclass
 class Beacon:
-    """What one page tells: numbers, each by kind, name and column, or how far a visit came."""
+    """Numbers by kind, name and column, or the step that a visit has reached."""
 
     numbers: Sequence[tuple[str, str, str, int]] = ()
     form: str = ""
@@ -92,14 +92,14 @@ class Counts:
         # By key and column.
         self.numbers: Counter[tuple[str, str, str, str, str]] = Counter()
         self.times: dict[Key, datetime] = {}
-        # The form and the furthest step of each visit, by project and visit.
+        # Form and last step, by project and visit.
         self.visits: dict[tuple[str, str], tuple[str, int]] = {}
         self._visitors: Counter[str] = Counter()
         self._senders: Counter[str] = Counter()
         self._new_keys: Counter[str] = Counter()
 
     def note(self, project_id: str, beacon: Beacon, sender: str) -> None:
-        """Count a beacon, unless its sender has sent too many in this minute."""
+        """Count a beacon, unless its sender has sent too many."""
         now = clock.now()
         day = write_day(now)
         with self._lock:
@@ -120,11 +120,11 @@ class Counts:
             if len(self.visits) >= MAX_KEYS or self._visitors[sender] >= MAX_VISITS:
                 return
             self._visitors[sender] += 1
-        _form, step = self.visits.get(key, ("", 0))
+        _, step = self.visits.get(key, ("", 0))
         self.visits[key] = beacon.form, max(step, beacon.step)
 
     def _has_room(self, key: tuple[str, str, str, str, str], sender: str) -> bool:
-        """Return whether a key may be counted; note who brought it."""
+        """Return whether a key may be counted; a new one counts for its sender."""
         if key not in self.numbers:
             if len(self.numbers) >= MAX_KEYS or self._new_keys[sender] >= MAX_NEW_KEYS:
                 return False
@@ -139,7 +139,7 @@ class Counts:
         return taken
 
     def give_back(self, taken: "Counts") -> None:
-        """Count once more what could not be written, as far as there is room."""
+        """Add what couldn't be written, if there is room."""
         with self._lock:
             if len(self.numbers) + len(taken.numbers) <= MAX_KEYS:
                 self.numbers.update(taken.numbers)
@@ -169,26 +169,23 @@ def write_insights() -> None:
 
 
 def write_counts(counts: Counts) -> None:
-    """Add what was counted to the tables, for what exists of it."""
-    projects = set(
-        db.session.scalars(
-            select(Project.id)
-            .where(
-                Project.id.in_({key[0] for key in (*counts.numbers, *counts.visits)}),
-                Project.deleted_at.is_(None),
-            )
-            .order_by(Project.id)
-            # None of them is removed before this is written.
-            .with_for_update(read=True, key_share=True)
-        )
+    """Add counts to the tables, for those projects, testimonials and forms that exist."""
+    ids = {key[0] for key in (*counts.numbers, *counts.visits)}
+    # Locked, so that none is deleted before this is written.
+    query = (
+        select(Project.id)
+        .where(Project.id.in_(ids), Project.deleted_at.is_(None))
+        .order_by(Project.id)
+        .with_for_update(read=True, key_share=True)
     )
+    projects = set(db.session.scalars(query))
     rows: dict[Key, dict[str, int]] = {}
     for (project_id, day, kind, name, column), number in counts.numbers.items():
         if project_id in projects:
             rows.setdefault((project_id, day, kind, name), {})[column] = number
     known = _find_known(rows)
     added: dict[type[Base], dict[Key, dict[str, Any]]] = {model: {} for model in NUMBERS}
-    # In one order, so that two processes don't wait for each other.
+    # In order, so that processes can't deadlock.
     for key, numbers in sorted(rows.items()):
         project_id, day, kind, name = key
         if kind == "widget":
@@ -201,22 +198,23 @@ def write_counts(counts: Counts) -> None:
         row = added[model].setdefault((project_id, day, kind, name), values)
         for column in NUMBERS[model]:
             row[column] = row.get(column, 0) + numbers.get(column, 0)
-    for model, listed in added.items():
-        if listed:
-            # Again in that order: websites may have become others.
-            _add(model, [listed[key] for key in sorted(listed)])
-    _write_visits({key: to for key, to in counts.visits.items() if key[0] in projects})
+    for model, table_rows in added.items():
+        if table_rows:
+            # Sorted again, since names of websites may have been replaced.
+            _add(model, [table_rows[key] for key in sorted(table_rows)])
+    if visits := {key: value for key, value in counts.visits.items() if key[0] in projects}:
+        _write_visits(visits)
 
 
 def _write_visits(visits: dict[tuple[str, str], tuple[str, int]]) -> None:
-    """Store how far visits came; of what is known of one already, the larger step stays."""
+    """Store the steps of visits, unless a further one is stored already."""
     model = CollectionForm
     query = select(model.project_id, model.name).where(
         model.project_id.in_({project_id for project_id, _ in visits}),
         model.name.in_({form for form, _ in visits.values()}),
     )
-    known = {tuple(row) for row in db.session.execute(query)} if visits else set()
-    full = _find_full_days(visits) if visits else set()
+    known = {tuple(row) for row in db.session.execute(query)}
+    full = _find_full_days(visits)
     rows = [
         {"project_id": project_id, "visit": visit, "form": form, "step": step}
         for (project_id, visit), (form, step) in sorted(visits.items())
@@ -224,16 +222,16 @@ def _write_visits(visits: dict[tuple[str, str], tuple[str, int]]) -> None:
     ]
     if rows:
         table, insert = InsightVisit.__table__, insert_into(db.session(), InsightVisit)
-        further = insert.excluded.step > table.c.step
-        larger = {"step": case((further, insert.excluded.step), else_=table.c.step)}
+        is_further = insert.excluded.step > table.c.step
+        step = case((is_further, insert.excluded.step), else_=table.c.step)
         keys = ["project_id", "visit"]
         db.session.connection().execute(
-            insert.on_conflict_do_update(index_elements=keys, set_=larger), rows
+            insert.on_conflict_do_update(index_elements=keys, set_={"step": step}), rows
         )
 
 
 def _find_full_days(visits: Iterable[tuple[str, str]]) -> set[tuple[str, str]]:
-    """Return projects and days of which no more visits are stored, lest bots fill the table."""
+    """Return projects and days with so many visits that no more are stored, because of bots."""
     row, day = InsightVisit, func.substr(InsightVisit.visit, 1, 10)
     query = select(row.project_id, day).where(
         row.project_id.in_({project_id for project_id, _ in visits}),
@@ -244,13 +242,13 @@ def _find_full_days(visits: Iterable[tuple[str, str]]) -> set[tuple[str, str]]:
 
 
 def _find_known(rows: dict[Key, Any]) -> dict[str, set[str]]:
-    """Return the testimonials of each project, and its websites by day."""
+    """Return the known testimonials of each project, and its websites by day."""
     known: dict[str, set[str]] = {project_id: set() for project_id, *_ in rows}
     ids = {name for _, _, kind, name in rows if kind == "testimonial"}
     days = {day for _, day, kind, _ in rows if kind == "widget"}
-    one, row = Testimonial, InsightDay
+    of, row = Testimonial, InsightDay
     for project_id, id in db.session.execute(
-        select(one.project_id, one.id).where(one.id.in_(ids), one.is_visible)
+        select(of.project_id, of.id).where(of.id.in_(ids), of.is_visible)
     ):
         known.get(project_id, set()).add(f"testimonial {id}")
     for project_id, day, website in db.session.execute(
@@ -263,7 +261,7 @@ def _find_known(rows: dict[Key, Any]) -> dict[str, set[str]]:
 
 
 def _choose_row(known: set[str], day: str, website: str) -> str:
-    """Return the website whose row of this day counts a view; note that it has one."""
+    """Return the website for whose row a view counts, and add it to `known`."""
     if f"{day} {website}" in known:
         return website
     if sum(each.startswith(f"{day} ") for each in known) >= MAX_WEBSITES:
@@ -273,7 +271,7 @@ def _choose_row(known: set[str], day: str, website: str) -> str:
 
 
 def _describe(project_id: str, day: str, kind: str, name: str) -> tuple[type[Base], dict[str, Any]]:
-    """Return the table of a row, and its key."""
+    """Return the table of a row, and its primary key."""
     key = {"project_id": project_id, "day": day}
     if kind == "testimonial":
         return InsightTestimonialDay, key | {"testimonial_id": name}
@@ -281,7 +279,7 @@ def _describe(project_id: str, day: str, kind: str, name: str) -> tuple[type[Bas
 
 
 def _add(model: type[Base], rows: list[dict[str, Any]]) -> None:
-    """Add the numbers of rows to those that are there, by one statement for all."""
+    """Insert rows, or add their numbers to existing ones."""
     table = model.__table__
     insert = insert_into(db.session(), model)
     changes: dict[str, Any] = {
@@ -295,10 +293,9 @@ def _add(model: type[Base], rows: list[dict[str, Any]]) -> None:
     )
 
 
-# Reading a beacon: which are counted, and what they may hold.
+# Reading beacons.
 
 MAX_BYTES = 16 * 1024
-# Of one page, in one beacon.
 MAX_TESTIMONIALS, MAX_CLICKS = 200, 20
 
 _HOST = re.compile(r"[a-z0-9._-]{1,255}")
@@ -306,45 +303,41 @@ _FORM = re.compile(r"[a-z0-9-]{0,60}")
 
 
 def read_beacon(request: Request, project_id: str) -> Beacon | None:
-    """Return what a beacon tells; None if it isn't counted, as on somebody's own machine."""
+    """Return a beacon; None if it isn't counted, such as on a developer's machine."""
     if not is_counted(request):
         return None
     website = read_website(request.headers.get("Origin", ""))
-    sent = _read_body(request)
-    surface = sent.get("surface")
-    # The widget on our own pages is the editor's preview.
+    body = _read_body(request)
+    surface = body.get("surface")
+    # On our own pages, the widget is the editor's preview.
     surfaces = ("widget",) if website else ("wall", "form")
     if website is None or not isinstance(surface, str) or surface not in surfaces:
         return None
     if surface == "form":
-        return _read_visit(sent, project_id)
+        return _read_visit(body, project_id)
     return Beacon(
         [
-            (surface, website, "views", int(sent.get("view") is True)),
-            (surface, website, "clicks", _read_clicks(sent.get("clicks"))),
-            *(("testimonial", each, "seen", 1) for each in _read_ids(sent.get("seen"))),
-            *(("testimonial", each, "read", 1) for each in _read_ids(sent.get("read"))),
+            (surface, website, "views", int(body.get("view") is True)),
+            (surface, website, "clicks", _read_clicks(body.get("clicks"))),
+            *(("testimonial", each, "seen", 1) for each in _read_ids(body.get("seen"))),
+            *(("testimonial", each, "read", 1) for each in _read_ids(body.get("read"))),
         ]
     )
 
 
-def _read_visit(sent: dict[str, Any], project_id: str) -> Beacon | None:
-    """Return how far a visit came; its form's token proves that there was one."""
-    form, told = sent.get("form", ""), sent.get("visit")
-    token = read_form_token(told, project_id) if isinstance(told, str) else None
-    if (
-        token is None
-        or token.visit is None
-        or not isinstance(form, str)
-        or not _FORM.fullmatch(form)
-    ):
+def _read_visit(body: dict[str, Any], project_id: str) -> Beacon | None:
+    """Return the step of a visit, which the form's token proves to have happened."""
+    form, text = body.get("form", ""), body.get("visit")
+    token = read_form_token(text, project_id) if isinstance(text, str) else None
+    is_form = isinstance(form, str) and _FORM.fullmatch(form)
+    if token is None or token.visit is None or not is_form:
         return None
-    step = STARTED if sent.get("started") is True else OPENED
+    step = STARTED if body.get("started") is True else OPENED
     return Beacon(form=form, visit=token.visit, step=step)
 
 
 def read_website(origin: str) -> str | None:
-    """Return the host of an Origin header, empty for our own; None for one that isn't counted."""
+    """Return the host of an Origin header, empty for our own; None if it isn't counted."""
     try:
         parts = urlsplit(origin)
         host = parts.hostname or ""
@@ -362,10 +355,10 @@ def _read_body(request: Request) -> dict[str, Any]:
     length = request.content_length
     if length is None or length > MAX_BYTES:
         return {}
-    sent = None
+    body = None
     with suppress(*FAULTS):
-        sent = json.loads(request.get_data(cache=False))
-    return sent if isinstance(sent, dict) else {}
+        body = json.loads(request.get_data(cache=False))
+    return body if isinstance(body, dict) else {}
 
 
 def _read_clicks(value: Any) -> int:
@@ -374,16 +367,13 @@ def _read_clicks(value: Any) -> int:
 
 
 def _read_ids(value: Any) -> list[str]:
-    listed = value[:MAX_TESTIMONIALS] if isinstance(value, list) else []
-    ids = [each for each in listed if isinstance(each, str) and is_identifier(each)]
+    values = value[:MAX_TESTIMONIALS] if isinstance(value, list) else []
+    ids = [each for each in values if isinstance(each, str) and is_identifier(each)]
     return list(dict.fromkeys(ids))
 
 
-# How long insights are kept.
-
-
 def delete_old_insights(limit: int) -> int:
-    """Delete rows of days more than `INSIGHT_DAYS` ago, at most `limit`; return how many."""
+    """Delete at most `limit` rows of more than `INSIGHT_DAYS` ago; return how many."""
     _add_up_visits(limit)
     day = write_day(clock.expired_until(current_settings().insight_days))
     count = 0
@@ -399,26 +389,23 @@ def _add_up_visits(limit: int) -> None:
     """Add visits of more than `VISIT_DAYS` ago to the sums of their days, and delete them."""
     row, until = InsightVisit, write_day(clock.expired_until(VISIT_DAYS))
     old = select(row.project_id, row.visit).where(row.visit < until).order_by(row.visit)
-    found = db.session.execute(
+    deleted = db.session.execute(
         delete(row)
         .where(tuple_(row.project_id, row.visit).in_(old.limit(limit)))
         .returning(row.project_id, row.visit, row.form, row.step)
     )
     sums: dict[tuple[str, str, str], Counter[str]] = {}
-    for project_id, visit, form, step in found:
-        came = sums.setdefault((project_id, visit[:10], form), Counter())
-        came.update(opened=1, started=step >= STARTED, sent=step >= SENT)
+    for project_id, visit, form, step in deleted:
+        steps = sums.setdefault((project_id, visit[:10], form), Counter())
+        steps.update(opened=1, started=step >= STARTED, sent=step >= SENT)
     keys = ("project_id", "day", "form")
-    if rows := [dict(zip(keys, key, strict=True)) | came for key, came in sorted(sums.items())]:
+    if rows := [dict(zip(keys, key, strict=True)) | steps for key, steps in sorted(sums.items())]:
         _add(InsightPathDay, rows)
-
-
-# Where pages tell what was seen, read and clicked; open to every origin.
 
 
 @analytics.post("/widget/<project_id>/seen")
 def note_seen(project_id: str) -> Response:
-    """Count what a page tells; the answer is the same whether it was counted or not."""
+    """Count a beacon from any origin; the answer is the same whether it was counted or not."""
     if not is_identifier(project_id):
         raise NotFound("There is no such project.")
     if (beacon := read_beacon(request, project_id)) is not None:

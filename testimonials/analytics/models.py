@@ -1,4 +1,4 @@
-"""What was seen, read, clicked and opened, by day: no addresses, no visitors."""
+"""Views, reads, clicks and visits by day, without addresses or visitors."""
 
 from datetime import datetime
 
@@ -9,14 +9,14 @@ from testimonials.core.db.engine import Base, Timestamp, child_of
 from testimonials.projects.models import Project
 from testimonials.testimonials.models import Testimonial
 
-# Instead of a host: the websites of a day beyond those that a project may have.
+# In place of a host, for the websites of a day beyond the limit of a project.
 OTHER_WEBSITES = "*"
-# How far a visit came.
+# The steps of a visit.
 OPENED, STARTED, SENT = 1, 2, 3
 
 
 class InsightDay(Base):
-    """Views and clicks of a project's widget on one website, or of its wall, on one day."""
+    """Views and clicks of a project's widget on a website, or of its wall, on a day."""
 
     __table_args__ = (Index("ix_insight_day_day", "day"),)
 
@@ -33,7 +33,7 @@ class InsightDay(Base):
 
 
 class InsightTestimonialDay(Base):
-    """How often a testimonial was seen and read on one day."""
+    """How often a testimonial was seen and read on a day."""
 
     __table_args__ = (
         Index("ix_insight_testimonial_day_day", "day"),
@@ -48,15 +48,15 @@ class InsightTestimonialDay(Base):
 
 
 class InsightVisit(Base):
-    """One visit to a collection page, and how far it came; after 35 days it is a part of a sum.
+    """A visit to a collection page, for 35 days, after which it is only part of a sum.
 
-    What it sent counts itself, by a trigger of the database: in the transaction that stores it.
+    A trigger sets the step SENT in the transaction that stores the testimonial.
     """
 
     __table_args__ = (Index("ix_insight_visit_visit", "visit"),)
 
     project_id: Mapped[str] = child_of(Project.id, primary_key=True)
-    # The day on which it opened, and a random number, as `Testimonial.visit`.
+    # The day of opening the page and a random number, as in `Testimonial.visit`.
     visit: Mapped[str] = mapped_column(String(40), primary_key=True)
     # The form's name; empty for the project's own page.
     form: Mapped[str] = mapped_column(String(60))
@@ -65,7 +65,7 @@ class InsightVisit(Base):
 
 
 class InsightPathDay(Base):
-    """How far the visits of one day came, of those that are no rows any more."""
+    """Sums of the steps of a day's visits whose rows are deleted."""
 
     __table_args__ = (Index("ix_insight_path_day_day", "day"),)
 

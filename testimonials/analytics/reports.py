@@ -38,18 +38,13 @@ from testimonials.testimonials.models import UNVISITED, VISITED, Testimonial
 
 PERIODS = (7, 30, 90, 365)
 USUAL_PERIOD = 30
-# A website is quiet that showed the widget in the last 30 days, but not in the last 3.
-QUIET_AFTER, QUIET_UNTIL = timedelta(days=3), timedelta(days=30)
-# More than people would count.
-MOST_UNVISITED = 1000
 # The first Monday after the epoch is the fifth day.
 _MONDAY = 4
 
 
 def describe_insights(project: Project, days: int, *, top: int = 5) -> dict[str, Any]:
-    """Return what happened in the last `days`, today included, in UTC; at most `top` of a kind."""
+    """Return the insights of the last `days`, including today, in UTC; at most `top` of a kind."""
     first = _days_ago(days - 1)
-    counted = count_days(project.id, first)
     return {
         "period": {"days": days, "from": write_day(first), "to": write_day(clock.now())},
         **_count_views(project, days),
@@ -58,7 +53,7 @@ def describe_insights(project: Project, days: int, *, top: int = 5) -> dict[str,
         "testimonials": list_testimonials(project, days, top),
         "websites": list_websites(project, days, top),
         "quiet": _list_quiet(project, top),
-        "ratings": _describe_ratings(counted),
+        "ratings": _describe_ratings(count_days(project.id, first)),
     }
 
 
@@ -74,10 +69,10 @@ def write_day(time: datetime) -> str:
 
 def list_days(project: Project, days: int) -> list[dict[str, Any]]:
     """Return each day of the period with the views of widget and wall, and the clicks."""
-    found: dict[str, dict[str, Any]] = {}
-    for ago in range(days - 1, -1, -1):
-        day = write_day(_days_ago(ago))
-        found[day] = {"day": day, "widget": 0, "wall": 0, "clicks": 0}
+    names = [write_day(_days_ago(ago)) for ago in range(days - 1, -1, -1)]
+    listed: dict[str, dict[str, Any]] = {
+        day: {"day": day, "widget": 0, "wall": 0, "clicks": 0} for day in names
+    }
     row = InsightDay
     query = (
         select(row.day, row.surface, func.sum(row.views), func.sum(row.clicks))
@@ -85,14 +80,14 @@ def list_days(project: Project, days: int) -> list[dict[str, Any]]:
         .group_by(row.day, row.surface)
     )
     for day, surface, views, clicks in db.session.execute(query):
-        if day in found:
-            found[day][surface] += int(views)
-            found[day]["clicks"] += int(clicks)
-    return list(found.values())
+        if day in listed:
+            listed[day][surface] += int(views)
+            listed[day]["clicks"] += int(clicks)
+    return list(listed.values())
 
 
 def list_testimonials(project: Project, days: int, top: int) -> list[dict[str, Any]]:
-    """Return the testimonials that were read and seen most."""
+    """Return the testimonials that were read or else seen most often."""
     row = InsightTestimonialDay
     seen, read = func.sum(row.seen), func.sum(row.read)
     query = (
@@ -154,11 +149,11 @@ def _count_views(project: Project, days: int) -> dict[str, Any]:
 
 
 def _count_path(project: Project, first: datetime) -> dict[str, int]:
-    """Count the visits of these days by how far they came, and what of theirs is approved now.
+    """Count the visits since `first` by step, and those whose testimonials are approved now.
 
-    A step counts those before it too, so none is larger than the one before.
+    A visit counts for all steps that it has reached, so the counts decrease.
     """
-    # What is older is deleted, or about to be.
+    # Older visits may be deleted already.
     day = write_day(max(first, clock.expired_until(current_settings().insight_days)))
     row, total = InsightVisit, InsightPathDay
     visits = select(
@@ -176,42 +171,38 @@ def _count_path(project: Project, first: datetime) -> dict[str, int]:
         Testimonial.status == "approved",
         Testimonial.deleted_at.is_(None),
     )
-    both = union_all(visits, sums).subquery().c
-    query = select(
-        func.sum(both.opened),
-        func.sum(both.started),
-        func.sum(both.sent),
-        approved.scalar_subquery(),
-    )
-    steps = ("opened", "started", "sent", "approved")
-    return dict(zip(steps, map(int, db.session.execute(query).one()), strict=True))
+    counts = union_all(visits, sums).subquery().c
+    steps = ("opened", "started", "sent")
+    query = select(*(func.sum(counts[step]) for step in steps), approved.scalar_subquery())
+    row_counts = map(int, db.session.execute(query).one())
+    return dict(zip((*steps, "approved"), row_counts, strict=True))
 
 
 def count_unvisited(project: Project, days: int) -> dict[str, int]:
-    """Count by source what came in these days without a visit, of each some hundreds at most."""
+    """Count at most 1,000 testimonials of the period that came without a visit, by source."""
     first = Testimonial.created_at >= _days_ago(days - 1)
-    some = select(Testimonial.source).where(
+    unvisited = select(Testimonial.source).where(
         Testimonial.project_id == project.id, text(UNVISITED), first
     )
-    each = some.limit(MOST_UNVISITED).subquery()
-    query = select(each.c.source, func.count()).group_by(each.c.source)
+    limited = unvisited.limit(1000).subquery()
+    query = select(limited.c.source, func.count()).group_by(limited.c.source)
     return {str(source): int(number) for source, number in db.session.execute(query)}
 
 
 def find_first_visit(project: Project) -> str | None:
-    """Return the day since which visits are counted; None if there was none yet."""
+    """Return the day of the first visit."""
     row, total = InsightVisit, InsightPathDay
-    oldest = select(func.substr(func.min(row.visit), 1, 10).label("day"))
-    summed = select(func.min(total.day))
-    both = union_all(
-        oldest.where(row.project_id == project.id), summed.where(total.project_id == project.id)
+    first = func.substr(func.min(row.visit), 1, 10).label("day")
+    days = union_all(
+        select(first).where(row.project_id == project.id),
+        select(func.min(total.day)).where(total.project_id == project.id),
     ).subquery()
-    found: str | None = db.session.scalar(select(func.min(both.c.day)))
-    return found
+    day: str | None = db.session.scalar(select(func.min(days.c.day)))
+    return day
 
 
 def _count_requests(project: Project, first: datetime) -> dict[str, int]:
-    """Count the requests of these days, and what has come of them since."""
+    """Count the requests since `first`, and those that were opened and answered."""
     row = MailedRequest
     query = select(func.count(row.sent_at), func.count(row.opened_at), func.count(row.answered_at))
     sent, opened, answered = db.session.execute(
@@ -221,17 +212,18 @@ def _count_requests(project: Project, first: datetime) -> dict[str, int]:
 
 
 def _list_quiet(project: Project, top: int) -> list[dict[str, Any]]:
+    """Return websites that showed the widget in the last 30 days, but not in the last 3."""
     last = func.max(InsightDay.last_seen_at)
     query = (
         select(InsightDay.website, last)
         .where(
             InsightDay.project_id == project.id,
-            InsightDay.day >= write_day(clock.now() - QUIET_UNTIL),
+            InsightDay.day >= write_day(clock.now() - timedelta(days=30)),
             InsightDay.surface == "widget",
             InsightDay.website != OTHER_WEBSITES,
         )
         .group_by(InsightDay.website)
-        .having(last < clock.now() - QUIET_AFTER)
+        .having(last < clock.now() - timedelta(days=3))
         .order_by(last.desc(), InsightDay.website)
         .limit(top)
     )
@@ -240,13 +232,13 @@ def _list_quiet(project: Project, top: int) -> list[dict[str, Any]]:
     ]
 
 
-def _describe_ratings(counted: list[DayNumbers]) -> dict[str, Any]:
+def _describe_ratings(days: list[DayNumbers]) -> dict[str, Any]:
     """Return the genuine ratings, by stars and by weeks that begin on Monday."""
-    rated = [each for each in counted if any(each.stars)]
+    rated = [each for each in days if any(each.stars)]
     weeks = []
-    for week, listed in groupby(rated, key=lambda each: (each.day - _MONDAY) // 7):
+    for week, in_week in groupby(rated, key=lambda each: (each.day - _MONDAY) // 7):
         monday = clock.EPOCH + timedelta(days=7 * week + _MONDAY)
-        weeks.append({"from": write_day(monday), **_average(list(listed))})
+        weeks.append({"from": write_day(monday), **_average(list(in_week))})
     stars = [sum(each.stars[number] for each in rated) for number in reversed(range(5))]
     return {**_average(rated), "stars": stars, "weeks": weeks}
 
@@ -266,14 +258,14 @@ def _days_ago(days: int) -> datetime:
     return (clock.now() - timedelta(days=days)).replace(hour=0, minute=0, second=0, microsecond=0)
 
 
-# Shapes of what the API and the command say of views, reads, forms and ratings.
+# The schemas of the API and the command.
 
-# Of testimonials and of websites.
+# The limit for testimonials and for websites.
 MOST_LISTED = 200
 
 
 class Days(RuleField, fields.Integer):
-    """One of the periods, in a query string."""
+    """One of the periods, in a query."""
 
     rule = f"Must be one of: {', '.join(map(str, PERIODS))}."
     about: ClassVar[Mapping[str, Any]] = {"enum": list(PERIODS)}
@@ -285,20 +277,16 @@ class Days(RuleField, fields.Integer):
 
 
 class InsightsQuerySchema(StrictSchema):
-    """The query of GET .../insights."""
-
     days = Days(load_default=USUAL_PERIOD)
 
 
 class Date(fields.String):
-    """A day in UTC, as YYYY-MM-DD."""
-
     def __init__(self, **options: Any) -> None:
         super().__init__(metadata={"format": "date"}, **options)
 
 
 class Average(fields.Float):
-    """Of ratings, to one decimal; null where there are none, which services say as 0."""
+    """The average of ratings, to one decimal; 0 becomes null, since there are none."""
 
     def __init__(self) -> None:
         super().__init__(allow_none=True, metadata={"description": "To one decimal; null: none."})
@@ -408,9 +396,6 @@ class InsightsSchema(WholeSchema):
     )
     quiet = List(fields.Nested(QuietWebsiteSchema))
     ratings = fields.Nested(RatingsSchema)
-
-
-# The API's door to what was counted.
 
 
 @analytics.resource(
