@@ -1,7 +1,7 @@
-"""The editor of the collection page and of the project's other pages, in every language.
+"""The editor of the collection page and of the project's further forms, in every language.
 
-``?form=`` names another page; without it the project's own is edited. A script sends what changed,
-and gets what is stored then.
+``?form=`` names a form; without it the project's own page is edited. The script sends what has
+changed, and gets what is stored.
 """
 
 import io
@@ -66,7 +66,7 @@ from testimonials.projects.page_design import ID_LENGTH, PageDesignSchema
 from testimonials.projects.settings import set_picture
 from testimonials.testimonials.fields import count_answers
 
-# How long people take for the stars, their words and their name, and for a question, in seconds.
+# The seconds that visitors take for the fields that every page has, and for each question.
 BASE_SECONDS, SECONDS = 35, {"text": 15, "choice": 5, "scale": 5, "consent": 5}
 PICTURE_BYTES = max(use.max_bytes for use in PAGE_PICTURES.values()) + MEGABYTE
 
@@ -76,7 +76,7 @@ naming = ProjectPage(collect, "collect/page/name", "page/name.html", nav="collec
 
 
 class NameForm(FormSchema):
-    """What a page is called, and its place in its address, which a new one gets by itself."""
+    """The title of a form, and its name in the URL, which a new one gets from its title."""
 
     title = OneLine(TITLE_LENGTH, required=True)
     name = OneLine(NAME_LENGTH, load_default="")
@@ -84,7 +84,7 @@ class NameForm(FormSchema):
 
 @editor.show
 def show_page_editor(access: Access) -> Values:
-    """Show the page's rows, from top to bottom; ``?open=`` names the one that is open."""
+    """Show the page's rows, from top to bottom; ``?open=`` opens one."""
     project, form = access.project, find_named(access.project)
     values = read_values(project, form)
     return {
@@ -103,21 +103,21 @@ def show_page_editor(access: Access) -> Values:
 
 
 def _list_consents(project: Project, values: Values) -> list[str]:
-    """Return what people agree to, in writing and by each kind of recording."""
+    """Return what authors agree to for text and for each kind of recording."""
     kinds = ["written", *(kind for kind in ("video", "voice") if values.get(kind))]
     return [consent_sentence(project, kind) for kind in kinds]
 
 
 def _describe_cards(project: Project, values: Values) -> Values:
-    """Return what the cards of questions and steps show beside their fields."""
+    """Return what the cards of questions and steps show besides their fields."""
     questions, steps = values["questions"], values.get("steps", [])
     return {
-        "counts": count_answers(project, [each["id"] for each in questions]),
-        "seconds": BASE_SECONDS + sum(SECONDS[each["kind"]] for each in questions),
+        "counts": count_answers(project, [question["id"] for question in questions]),
+        "seconds": BASE_SECONDS + sum(SECONDS[question["kind"]] for question in questions),
         "until": {
-            each["id"]: clock.day(datetime.fromisoformat(each["until"]))
-            for each in steps
-            if each["until"]
+            step["id"]: clock.day(datetime.fromisoformat(step["until"]))
+            for step in steps
+            if step["until"]
         },
         "new_ids": {name: new_identifier()[-ID_LENGTH:] for name in LISTS},
     }
@@ -125,11 +125,11 @@ def _describe_cards(project: Project, values: Values) -> Values:
 
 @editor.save(PageForm)
 def save_page(access: Access, before: Values | None = None, do: str = "", **sent: Any) -> Done:
-    """Change what was sent and differs from what the form showed."""
+    """Store what differs from what the form showed."""
     project, form = access.project, find_named(access.project)
-    was = project.updated_at
+    updated_at = project.updated_at
     change_page(project, form, find_changes(read_values(project, form), before or {}, sent, do))
-    if project.updated_at != was:
+    if project.updated_at != updated_at:
         note_change(project, form)
     verb, name, id = [*do.split(" "), "", ""][:3]
     here = editor_url(form, open=name)
@@ -140,7 +140,6 @@ def save_page(access: Access, before: Values | None = None, do: str = "", **sent
 
 @editor.save({"open": Switch(load_default=False)}, at="/forms/<form_name>/state")
 def set_open(access: Access, form_name: str, open: bool) -> Done:
-    """Open or close another page."""
     form = forms.find_form(access.project, form_name)
     forms.change_form(access.project, form, {"is_open": open})
     record(FORM_CHANGED, access.project, form=form.title)
@@ -188,7 +187,7 @@ def _set(project: Project, picture: str, image: Image | None) -> Done:
 
 @preview.show
 def show_page_preview(access: Access) -> Response:
-    """Show the page or its thanks by itself, for the frame in the editor."""
+    """Show the page, or its thank-you page, for the frame in the editor."""
     project, view = access.project, request.args.get("view", "")
     form = find_named(project)
     g.is_preview = True
@@ -197,14 +196,12 @@ def show_page_preview(access: Access) -> Response:
             shown = describe_thanks(project, has_steps=True) | {"is_preview": True}
             return make_response(render_template("collection/thanks.html", **shown))
         shown = describe_form(make_context(project, form), Submission())
-        # Proposals and the other views show all of it.
         shown |= {"is_preview": True, "is_first_look": view == "first"}
         return make_response(render_template("collection/page.html", **shown))
 
 
 @naming.show
 def show_name(access: Access) -> Values:
-    """Show what another page is called, or that of a new one."""
     form = find_named(access.project)
     typed = {"title": form.title, "name": form.name} if form else {}
     return {"form": form, "typed": typed}
@@ -212,7 +209,7 @@ def show_name(access: Access) -> Values:
 
 @naming.save(NameForm)
 def save_name(access: Access, title: str, name: str) -> Done:
-    """Add a page, or call it something else."""
+    """Add a form, or rename it."""
     project, form = access.project, find_named(access.project)
     if form is None:
         form = forms.create_form(project, {"title": title})
@@ -248,12 +245,12 @@ def name_in_address() -> str:
 
 
 def find_named(project: Project) -> CollectionForm | None:
-    """Return the page that the address names, None for the project's own; raise `NotFound`."""
+    """Return the form of ``?form=``, or None for the project's own; raise `NotFound`."""
     return forms.find_shown_form(project, name_in_address())
 
 
 def editor_url(form: CollectionForm | None, *, open: str = "") -> str:
-    """Return where a page is edited, and which row is open there."""
+    """Return the URL at which a form is edited, with a row to open."""
     name = form.name if form else None
     return url_for("dashboard.collect.show_page_editor", form=name, open=open or None)
 
@@ -273,10 +270,10 @@ def answer_page(
     anchor: str = "",
     sent: Values | None = None,
 ) -> Done:
-    """Lead back to the editor, or tell its script what is stored now."""
+    """Redirect to the editor, or return what is stored to its script."""
     if not is_from_script():
         return Done(_("Saved"), to=to, anchor=anchor)
-    # What a list has that wasn't sent, the form doesn't show yet.
+    # Not of lists that weren't sent, since the form may not show a colleague's cards.
     values = {
         name: value
         for name, value in read_values(project, form).items()
@@ -297,7 +294,7 @@ def describe_frame(project: Project, form: CollectionForm | None) -> Values:
 
 
 def describe_rows(project: Project, form: CollectionForm | None) -> dict[str, str]:
-    """Return the value that each row shows while it is closed."""
+    """Return the values that closed rows show."""
     values = read_values(project, form)
     design = forms.read_form_design(form) if form else project.whole_page_design
     rows = {
@@ -306,12 +303,12 @@ def describe_rows(project: Project, form: CollectionForm | None) -> dict[str, st
         "questions": _(
             "%(count)s of %(limit)s", count=len(values["questions"]), limit=LIMITS["questions"]
         ),
-        "words": _join(*_list_spoken(design)) or _("None"),
+        "words": _join(*_list_languages(design)) or _("None"),
     }
     if form is not None:
         return rows | {"tag": values["tag"] or _("None")}
-    asked = ["avatar", "role", "company", "email"]
-    agreed = [each["text"] for each in values["questions"] if each["kind"] == "consent"]
+    optional = ["avatar", "role", "company", "email"]
+    consents = [one["text"] for one in values["questions"] if one["kind"] == "consent"]
     return rows | {
         "cover": _("A picture") if project.cover_id else _("None"),
         "record": _join(
@@ -321,12 +318,12 @@ def describe_rows(project: Project, form: CollectionForm | None) -> dict[str, st
         # The name is always asked for.
         "person": _(
             "%(count)s of %(limit)s",
-            count=1 + sum(values[f"ask-{name}"] for name in asked),
-            limit=1 + len(asked),
+            count=1 + sum(values[f"ask-{name}"] for name in optional),
+            limit=1 + len(optional),
         ),
-        "agree": _join(_("Site and print"), *agreed),
+        "agree": _join(_("Site and print"), *consents),
         "thankYouMessage": values["thankYouMessage"],
-        "steps": _join(*(each["title"] for each in values["steps"])) or _("None"),
+        "steps": _join(*(step["title"] for step in values["steps"])) or _("None"),
     }
 
 
@@ -334,10 +331,15 @@ def _join(*texts: str) -> str:
     return ", ".join(filter(None, texts))
 
 
-def _list_spoken(design: Values) -> list[str]:
-    """Return the names of the languages in which a page has words of its owner."""
-    parts = [design["translations"], *(each["translations"] for each in design["questions"])]
-    return [each.name for each in LANGUAGES if any(each.code in part for part in parts)]
+def _list_languages(design: Values) -> list[str]:
+    """Return the names of the languages into which the owner has translated a page."""
+    codes = _find_translated(design)
+    return [language.name for language in LANGUAGES if language.code in codes]
+
+
+def _find_translated(design: Values) -> set[str]:
+    parts = [design["translations"], *(one["translations"] for one in design["questions"])]
+    return set().union(*parts)
 
 
 def _describe_pictures(project: Project) -> dict[str, dict[str, Any]]:
@@ -348,16 +350,16 @@ def _describe_pictures(project: Project) -> dict[str, dict[str, Any]]:
     }
 
 
-# The owner's words on a page in other languages, of which ``?lang=`` names one.
+# The owner's translations of a page; ``?lang=`` names the language.
 
 words_page = ProjectPage(collect, "collect/page/words", "page/words.html", nav="collect")
 
 
-class Spoken(Choices):
-    """All texts of the form, by the names of their lines."""
+class Translations(Choices):
+    """All texts of the form, by the names of their fields."""
 
     def collect(self, form: MultiDict[str, str], name: str) -> Any:
-        return {each: text.replace("\r\n", "\n").strip() for each, text in form.items()}
+        return {field: text.replace("\r\n", "\n").strip() for field, text in form.items()}
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **_: Any) -> Any:
         return value
@@ -365,7 +367,7 @@ class Spoken(Choices):
 
 @dataclass(frozen=True)
 class Line:
-    """A text of the owner's: of the page or a question, and where in it."""
+    """A text of the owner's, of the page or a question; `place` is its index in a list."""
 
     part: Mapping[str, Any]
     name: str
@@ -378,34 +380,33 @@ class Line:
     def field(self) -> str:
         return name_line(self.part, self.name, self.place)
 
-    def say(self, language: str) -> str:
-        """Return what it is in this language, empty if that isn't said."""
-        said: Any = self.part["translations"].get(language, {}).get(self.name, "")
+    def translate(self, language: str) -> str:
+        """Return its translation, or ""."""
+        text: Any = self.part["translations"].get(language, {}).get(self.name, "")
         if self.place is None:
-            return str(said)
-        return said[self.place] if self.place < len(said) else ""
+            return str(text)
+        return text[self.place] if self.place < len(text) else ""
 
 
 def name_line(part: Mapping[str, Any], name: str, place: object = None) -> str:
-    return "-".join(str(each) for each in (part.get("id"), name, place) if each is not None)
+    return "-".join(str(one) for one in (part.get("id"), name, place) if one is not None)
 
 
 @words_page.show
 def show_words(access: Access) -> Values:
     project, form, language = access.project, find_named(access.project), choose_language()
     design = _read_design(project, form)
-    parts = [design["translations"], *(each["translations"] for each in design["questions"])]
+    codes = _find_translated(design)
     return describe_frame(project, form) | {
         "language": language,
         "languages": [
-            {"code": each.code, "name": each.name, "has": any(each.code in part for part in parts)}
-            for each in LANGUAGES
+            {"code": one.code, "name": one.name, "has": one.code in codes} for one in LANGUAGES
         ],
         "lines": list(list_lines(design)),
     }
 
 
-@words_page.save({"words": Spoken(load_default=dict)})
+@words_page.save({"words": Translations(load_default=dict)})
 def save_words(access: Access, words: dict[str, str]) -> Done:
     project, form, language = access.project, find_named(access.project), choose_language()
     changes = put_words(_read_design(project, form), language.code, words)
@@ -420,8 +421,8 @@ def save_words(access: Access, words: dict[str, str]) -> Done:
 
 
 def choose_language() -> Language:
-    """Return the language of the address; the first that isn't English by default."""
-    others = (each for each in LANGUAGES if each != ENGLISH)
+    """Return the language of ``?lang=``, by default the first that isn't English."""
+    others = (language for language in LANGUAGES if language != ENGLISH)
     return find_language(request.args.get("lang", "")) or next(others)
 
 
@@ -433,51 +434,51 @@ def _read_design(project: Project, form: CollectionForm | None) -> Values:
 
 def list_lines(design: Values) -> Iterator[Line]:
     """Yield the texts that aren't empty, in the order of the page."""
-    named = {
+    labels = {
         "headline": _("Headline"),
         "description": _("Description"),
         "signature": _("Name beside the photo"),
     }
-    for name, label in named.items():
+    for name, label in labels.items():
         if text := design.get(name):
             yield Line(design, name, label, text, LIMITS[name])
     for place, text in enumerate(design["prompts"]):
         yield Line(design, "prompts", _("Guiding question"), text, LIMITS["prompt"], place)
-    for each in design["questions"]:
-        yield Line(each, "text", _("Question"), each["text"], LIMITS["question"])
-        for place, text in enumerate(each["choices"]):
-            yield Line(each, "choices", _("Answer"), text, LIMITS["choice"], place)
+    for question in design["questions"]:
+        yield Line(question, "text", _("Question"), question["text"], LIMITS["question"])
+        for place, text in enumerate(question["choices"]):
+            yield Line(question, "choices", _("Answer"), text, LIMITS["choice"], place)
         for end, label in (("low", _("What 0 means")), ("high", _("What 10 means"))):
-            if each[end]:
-                yield Line(each, end, label, each[end], LIMITS["end"])
+            if question[end]:
+                yield Line(question, end, label, question[end], LIMITS["end"])
 
 
 def put_words(design: Values, language: str, sent: Mapping[str, str]) -> Values:
-    """Return `translations` and `questions` with what was sent in this language."""
-    said: dict[str | None, dict[str, Any]] = {}
+    """Return `translations` and `questions` with the texts sent for this language."""
+    parts: dict[str | None, dict[str, Any]] = {}
     for line in list_lines(design):
-        words, text = said.setdefault(line.part.get("id"), {}), sent.get(line.field, "")
+        words, text = parts.setdefault(line.part.get("id"), {}), sent.get(line.field, "")
         if line.place is None:
             words[line.name] = text
         else:
             words.setdefault(line.name, []).append(text)
 
     def put(part: Values) -> Values:
-        kept = {name: text for name, text in said.get(part.get("id"), {}).items() if any(text)}
-        others = {code: each for code, each in part["translations"].items() if code != language}
-        return others | ({language: kept} if kept else {})
+        words = {name: text for name, text in parts.get(part.get("id"), {}).items() if any(text)}
+        others = {code: text for code, text in part["translations"].items() if code != language}
+        return others | ({language: words} if words else {})
 
-    questions = [each | {"translations": put(each)} for each in design["questions"]]
+    questions = [question | {"translations": put(question)} for question in design["questions"]]
     return {"translations": put(design), "questions": questions}
 
 
-def _name_errors(words: Values, errors: Mapping[str, Sequence[str]]) -> Errors:
-    """Return errors of what `put_words` returned by the names of lines."""
+def _name_errors(changes: Values, errors: Mapping[str, Sequence[str]]) -> Errors:
+    """Return errors in the result of `put_words` by field instead of by path."""
     named: Errors = {}
     for path, texts in errors.items():
-        asked = re.match(r"questions\[(\d+)\]\.", path)
-        found = re.fullmatch(r"(\w+)(?:\[(\d+)\])?", path.rpartition(".")[2])
-        name, place = found.groups() if found else (path, None)
-        part = words["questions"][int(asked[1])] if asked else {}
+        question = re.match(r"questions\[(\d+)\]\.", path)
+        match = re.fullmatch(r"(\w+)(?:\[(\d+)\])?", path.rpartition(".")[2])
+        name, place = match.groups() if match else (path, None)
+        part = changes["questions"][int(question[1])] if question else {}
         named[name_line(part, name, place)] = list(texts)
     return named

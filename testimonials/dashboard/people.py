@@ -1,4 +1,4 @@
-"""People: who is in a project, or in all of an owner's; inviting, roles, removing, leaving."""
+"""The people of a project, or of all of an owner's: inviting, roles, removing, leaving."""
 
 from collections.abc import Mapping
 
@@ -71,7 +71,6 @@ def show_people(access: Access) -> Values:
 
 
 def _count_mail(who: SignedIn | Access, email: str, **_values: object) -> None:
-    """Count a mail to this address, before anything is locked."""
     user = who.user if isinstance(who, Access) else who
     limiter.count(INVITE_PER_ACCOUNT, user.account_id)
     limiter.count(INVITE_PER_EMAIL, hash_secret(email))
@@ -114,7 +113,7 @@ def give_role(access: Access, account_id: str, role: str) -> Done:
     return Done(_("The role is changed."))
 
 
-# Removing somebody asks only where something would be lost for good.
+# Removing somebody asks first only if it can't be undone.
 
 removal = ProjectPage(people, "people/<account_id>/remove", "settings/people/removal.html")
 
@@ -131,7 +130,7 @@ def show_removal(access: Access, account_id: str) -> Values | Response:
 def remove(access: Access, account_id: str, is_sure: bool) -> Done:
     project = access.project
     team.require_over(access.role, team.find_member(project, account_id).role)
-    keeps = any(each.keeper_id == account_id for each in list_endpoints(project))
+    keeps = any(endpoint.keeper_id == account_id for endpoint in list_endpoints(project))
     if not is_sure and (keeps or team.ends_for_good(project, account_id)):
         return Done(page=removal)
     member = team.remove_member(access, account_id)
@@ -145,7 +144,7 @@ def remove(access: Access, account_id: str, is_sure: bool) -> Done:
 
 @project_people.save(UndoForm, at="/undo")
 def undo_removal(access: Access, undo: str) -> Done:
-    """Give back, once, the role of somebody whom the user removed a moment ago."""
+    """Restore the role of somebody whom the person has just removed."""
     if (removal := _find_removal(access, undo)) is None:
         raise ValidationFailed.of({"form": [_("This can no longer be undone. Invite them again.")]})
     member = team.bring_back(access, undo, removal.details["role"])
@@ -163,7 +162,7 @@ def _find_removal(access: Access, account_id: str) -> Event | None:
         Event.undone_at.is_(None),
     )
     removals = db.session.scalars(query.order_by(Event.id.desc()))
-    return next((each for each in removals if each.details["member"] == account_id), None)
+    return next((event for event in removals if event.details["member"] == account_id), None)
 
 
 leaving = ProjectPage(people, "people/leave", "settings/people/leaving.html", role=Role.READER)
@@ -180,15 +179,15 @@ def show_leaving(access: Access) -> Values | Response:
 def leave(access: Access) -> Done:
     team.leave_project(access)
     record(events.MEMBER_LEFT, access.project, email=access.user.email)
-    said = _("You left %(name)s.", name=access.project.called)
-    return Done(said, url_for("dashboard.home.show_projects"))
+    text = _("You left %(name)s.", name=access.project.called)
+    return Done(text, url_for("dashboard.home.show_projects"))
 
 
 # The people in all projects of an owner.
 
 
 class AllPeoplePage(AccountPage):
-    """The account's page of people; its buttons lead back to the project one came from."""
+    """The account's page of people; its buttons return to the project in ``?project=``."""
 
     def url(self, parts: Mapping[str, str]) -> str:
         here = request.args.get("project", "")
@@ -267,7 +266,6 @@ def show_removal_from_all(owner: SignedIn, account_id: str) -> Values:
 
 @removal_from_all.save()
 def remove_from_all(owner: SignedIn, account_id: str) -> Done:
-    """End somebody's roles in all of the owner's projects."""
     email = team.remove_colleague(owner.account_id, account_id).email
     record(events.MEMBER_REMOVED, owner.account_id, email=email, member=account_id)
     return Done(_("Removed from all of your projects."), url_for(".show_all_people"))
@@ -289,25 +287,22 @@ def show_workspace_leaving(owner: SignedIn, owner_id: str) -> Values:
 
 @leaving_workspace.save()
 def leave_workspace(owner: SignedIn, owner_id: str) -> Done:
-    """Leave all of somebody else's projects; roles in single ones stay."""
+    """Leave the workspace; roles in single projects stay."""
     left = team.find_workspace(owner.account_id, owner_id)
     team.set_role(lock_account(left.owner_id), owner.account_id, None)
     record(events.MEMBER_LEFT, left.owner_id, email=owner.email)
     return Done(_("You have left their projects."), url_for(".show_all_people"))
 
 
-# How the page describes the people of a project, or those in all projects of an owner.
-
-
 def describe_project_people(access: Access) -> Values:
     project, members = access.project, team.list_members(access.project)
     of_owner = team.list_colleagues(project.account_id) if access.role == Role.OWNER else []
-    colleagues = {each.account_id: each for each in of_owner}
+    colleagues = {colleague.account_id: colleague for colleague in of_owner}
     offer = find_offer(project)
-    shown = _describe_page(project, access.role, team.count_places(members))
-    return shown | {
+    return _describe_page(project, access.role, team.count_places(members)) | {
         "people": [
-            _describe_member(access, each, colleagues.get(each.account_id)) for each in members
+            _describe_member(access, member, colleagues.get(member.account_id))
+            for member in members
         ],
         "places": _list_places(project, is_all=False) if access.role == Role.OWNER else [],
         "back_url": url_for("dashboard.settings.show_settings"),
@@ -319,7 +314,7 @@ def describe_project_people(access: Access) -> Values:
 
 
 def describe_all_people(user: SignedIn, project: Project | None) -> Values:
-    """Describe the people in all projects; `project` is where somebody came from."""
+    """Describe the people in all projects; `project` is the one the person came from."""
     account, colleagues = get_account(user.account_id), team.list_colleagues(user.account_id)
     you = _describe_person(account.id, user.name, user.email, role=_("Owner"), is_you=True)
     here = project.id if project else None
@@ -339,7 +334,7 @@ def describe_all_people(user: SignedIn, project: Project | None) -> Values:
 
 
 def _list_places(project: Project, *, is_all: bool) -> list[tuple[str, str, bool]]:
-    """Return where an invitation counts, and whom the list shows: here, or in all projects."""
+    """Return the choice between this project's people and those of all projects."""
     return [
         (project.called, url_for(".show_people"), not is_all),
         (_("All projects"), url_for(".show_all_from_here"), is_all),
@@ -347,11 +342,11 @@ def _list_places(project: Project, *, is_all: bool) -> list[tuple[str, str, bool
 
 
 def _describe_page(place: team.Place, actor: Role, taken: int) -> Values:
-    """Return the parts that both pages have."""
+    """Return what both pages have."""
     roles = [name for name, role in ROLES.items() if team.may_manage(actor, role)]
     invitations = list_invitations(place)
     return {
-        "invitations": [_describe_invitation(each, each.role in roles) for each in invitations],
+        "invitations": [_describe_invitation(row, row.role in roles) for row in invitations],
         "roles": roles,
         "labels": {name: _(ROLE_LABELS[role]) for name, role in ROLES.items()},
         "typed": {"role": "moderator"},
@@ -374,7 +369,7 @@ def _describe_person(account_id: str, name: str, email: str, **more: object) -> 
 
 
 def _list_grants(colleague: team.Colleague) -> list[Values]:
-    """Return somebody's roles, in all projects and in each, with where they are changed."""
+    """Return somebody's roles, in all projects and in each, with the URLs to change them."""
     account_id = colleague.account_id
     grants: list[Values] = []
     if colleague.role:

@@ -1,4 +1,4 @@
-"""What pages show of proposals that wait, and what each would change, in words."""
+"""Waiting proposals as pages show them, and what each would change."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -35,12 +35,12 @@ from testimonials.testimonials.changes import name_state, read_fields
 from testimonials.testimonials.fields import COLUMNS
 from testimonials.testimonials.models import Testimonial
 
-# In the inbox; decided ones make room for others.
+# In the inbox at once.
 SHOWN = 20
 PAGE_PICTURES = ("logo", "cover", "portrait")
 COMPARED = ("page", "page.design", "form", *PAGE_PICTURES, "widget", "design", "testimonial.edit")
-LANGUAGE_NAMES = {each.code: each.name for each in LANGUAGES}
-# What a decision would do to so many testimonials.
+LANGUAGE_NAMES = {language.code: language.name for language in LANGUAGES}
+# Titles of decisions, by the number of testimonials.
 DECISIONS = {
     "approve": ngettext_noop("Approve a testimonial", "Approve %(num)s testimonials"),
     "reject": ngettext_noop("Reject a testimonial", "Reject %(num)s testimonials"),
@@ -49,11 +49,11 @@ DECISIONS = {
     ),
     "restore": ngettext_noop("Restore a testimonial", "Restore %(num)s testimonials"),
     "set-aside": ngettext_noop("Set a testimonial aside", "Set %(num)s testimonials aside"),
-    # Of before it was one of the reasons to set one aside: it can only be declined.
+    # No longer proposed; old ones can only be declined.
     "spam": ngettext_noop("Mark as spam: a testimonial", "Mark as spam: %(num)s testimonials"),
     "release": ngettext_noop("Not spam: a testimonial", "Not spam: %(num)s testimonials"),
 }
-# What the other kinds would do.
+# Titles of the other kinds.
 TITLES = {
     "page": gettext_noop("Change the collection page"),
     "logo": gettext_noop("Change the logo"),
@@ -63,7 +63,7 @@ TITLES = {
     "widget": gettext_noop("Change the widget"),
     "design": gettext_noop("Change the widget’s design"),
 }
-# The state of a testimonial that a decision is about.
+# States of the testimonials in a decision.
 STATES = {
     "pending": gettext_noop("pending"),
     "approved": gettext_noop("approved"),
@@ -77,7 +77,7 @@ STATES = {
 
 
 def list_waiting(access: Access) -> Sequence[Proposal]:
-    """Return the first that wait for somebody's decision, by who made them and kind."""
+    """Return the first proposals that the person may decide, by who made them and kind."""
     return db.session.scalars(
         select(Proposal)
         .where(Proposal.project_id == access.project.id, Proposal.status == "waiting")
@@ -112,13 +112,13 @@ def _describe(project: Project, row: Proposal, named: Mapping[str, Testimonial])
 def _read_now(
     project: Project, row: Proposal, target: Testimonial | None
 ) -> tuple[dict[str, Any], str]:
-    """Return what is there now, and what makes the proposal impossible by now."""
+    """Return the present values, and why the proposal can no longer be accepted, if so."""
     change = CHANGES[row.kind]
     if target is not None and target.status == "withdrawn":
         return row.before, _("Its author has withdrawn this testimonial, so nothing can change it.")
     try:
         values = change.schema.check(row.values)
-        # Of testimonials, all that the page needs were found at once.
+        # Testimonials were loaded in one query.
         if row.kind == "testimonial.edit" and target is not None:
             return read_fields(target), ""
         if row.kind == "testimonial.decide":
@@ -132,7 +132,7 @@ def _read_now(
 
 
 def name_proposal(row: Proposal, target: Testimonial | None = None) -> str:
-    """Return in a few words what a proposal would do."""
+    """Return the title of a proposal."""
     values = row.values
     if row.kind == "testimonial.edit":
         if target is None:
@@ -142,8 +142,8 @@ def name_proposal(row: Proposal, target: Testimonial | None = None) -> str:
         return _("Add a testimonial by %(name)s", name=values["authorName"])
     if row.kind == "testimonial.decide":
         title = DECISIONS[values["decision"]](len(values["ids"]))
-        if why := REASONS.get(values.get("reason", "")):
-            title = _("%(title)s: %(reason)s", title=title, reason=translate(why))
+        if reason := REASONS.get(values.get("reason", "")):
+            title = _("%(title)s: %(reason)s", title=title, reason=translate(reason))
         return title
     if row.kind == "form":
         if row.before:
@@ -159,7 +159,7 @@ def name_proposal(row: Proposal, target: Testimonial | None = None) -> str:
 
 def _describe_card(values: Mapping[str, Any]) -> dict[str, Any]:
     details = [values.get("authorRole", ""), values.get("authorCompany", "")]
-    given = values.get("submittedAt")
+    submitted_at = values.get("submittedAt")
     return {
         "name": values["authorName"],
         "initials": initials_of(values["authorName"]),
@@ -168,12 +168,12 @@ def _describe_card(values: Mapping[str, Any]) -> dict[str, Any]:
         "details": ", ".join(filter(None, details)),
         "rating": values.get("rating"),
         "text": values["text"],
-        "submitted_at": datetime.fromisoformat(given) if given else None,
+        "submitted_at": datetime.fromisoformat(submitted_at) if submitted_at else None,
     }
 
 
 def _describe_mail(project: Project, values: Mapping[str, Any]) -> dict[str, str]:
-    """Return the subject and the words that people would get in the owner's name."""
+    """Return the subject and text of the mail that people would get."""
     subject, message = suggest_texts(project, values["language"])
     return {
         "subject": values.get("subject", subject),
@@ -183,35 +183,37 @@ def _describe_mail(project: Project, values: Mapping[str, Any]) -> dict[str, str
 
 
 def _list_about(row: Proposal, named: Mapping[str, Testimonial]) -> list[dict[str, Any]]:
-    """Return the testimonials that a decision is about, with their states then and now."""
+    """Return the testimonials of a decision, with their states then and now."""
     if row.kind != "testimonial.decide":
         return []
-    then = row.before.get("ids", {})
+    states = row.before.get("ids", {})
     about = []
-    for each in dict.fromkeys(row.values["ids"]):
-        found = named.get(each)
-        now = name_state(found) if found else "gone"
-        was = then.get(each, "")
+    for id in dict.fromkeys(row.values["ids"]):
+        testimonial = named.get(id)
+        now = name_state(testimonial) if testimonial else "gone"
+        was = states.get(id, "")
         changed = translate(STATES.get(now, now)) if now != was else ""
-        about.append({"row": found, "was": translate(STATES.get(was, was)), "changed": changed})
+        about.append(
+            {"row": testimonial, "was": translate(STATES.get(was, was)), "changed": changed}
+        )
     return about
 
 
 def _find_testimonials(project: Project, rows: Sequence[Proposal]) -> dict[str, Testimonial]:
     ids = {row.target_id for row in rows if row.target_id}
-    ids |= {each for row in rows for each in row.values.get("ids", ())}
+    ids |= {id for row in rows for id in row.values.get("ids", ())}
     if not ids:
         return {}
-    found = db.session.scalars(
+    testimonials = db.session.scalars(
         select(Testimonial).where(Testimonial.project_id == project.id, Testimonial.id.in_(ids))
     )
-    return {each.id: each for each in found}
+    return {testimonial.id: testimonial for testimonial in testimonials}
 
 
 def _picture_urls(
     project: Project, row: Proposal, target: Testimonial | None
 ) -> dict[str, str | None]:
-    """Return the pictures before and after; what is only proposed has no public URL."""
+    """Return the URLs of the pictures before and after; a proposed one isn't public."""
     column = row.kind if row.kind in PAGE_PICTURES else PAGE_PICTURES[0]
     now = target.avatar_url if target else image_url(getattr(project, f"{column}_id"))
     url = url_for("dashboard.inbox.get_proposed_picture", project_id=project.id, proposal_id=row.id)
@@ -222,9 +224,9 @@ def name_picture(row: Proposal) -> str:
     return row.values.get("imageId") or row.values.get("avatarId") or ""
 
 
-# What the fields of a proposal are called on pages.
+# Labels of fields.
 
-LABELS = {name: each.label for name, each in COLUMNS.items() if each.label} | {
+LABELS = {name: column.label for name, column in COLUMNS.items() if column.label} | {
     "animation": gettext_noop("Animation"),
     "asksInsider": gettext_noop("Asks if they work here"),
     "avatarId": gettext_noop("Photo"),
@@ -298,7 +300,7 @@ LABELS = {name: each.label for name, each in COLUMNS.items() if each.label} | {
     "voice": gettext_noop("Voice"),
     "website": gettext_noop("Website"),
 }
-# Of what the collection page asks for.
+# The fields of `collectFields`.
 ASKED = {
     "avatar": gettext_noop("Ask for a photo"),
     "company": gettext_noop("Ask for company"),
@@ -309,18 +311,18 @@ ASKED = {
 
 
 def name_field(name: str) -> str:
-    """Return what a field is called; one of an object is `outer.inner`."""
+    """Return the label of a field; one of an object is `outer.inner`."""
     part, _dot, inner = name.partition(".")
     if part == "collectFields":
         return translate(ASKED.get(inner, f"Ask for {inner}"))
     if part == "translations":
         return _("In %(language)s", language=LANGUAGE_NAMES.get(inner, inner))
     words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", inner or name)
-    usual = words[:1].upper() + words[1:].lower()
-    return translate(LABELS.get(name) or LABELS.get(inner) or usual)
+    default = words[:1].upper() + words[1:].lower()
+    return translate(LABELS.get(name) or LABELS.get(inner) or default)
 
 
-# What a proposal would change, as pages show it: words before and after, what differs marked.
+# Differences: the values before and after, with marks where they differ.
 
 PICTURES = ("imageId", "avatarId")
 _COLOUR = re.compile(r"#[0-9A-F]{6}")
@@ -328,38 +330,35 @@ _COLOUR = re.compile(r"#[0-9A-F]{6}")
 
 @dataclass(frozen=True)
 class Difference:
-    """One field of a proposal."""
-
     name: str
     label: str
     before: Parts
     after: Parts
-    # Colours to show beside their names.
+    # Shown beside their names.
     colours: tuple[str, str] = ("", "")
     is_picture: bool = False
 
 
-# Whose parts mean nothing alone.
+# Objects that are compared as a whole.
 WHOLE = ("coverFocus",)
-# The kinds of questions, but for choices.
+# The kinds of questions, except choices.
 QUESTIONS = {
     "text": gettext_noop("text"),
     "scale": gettext_noop("scale"),
     "consent": gettext_noop("consent"),
 }
-# Words for a list of these, an item a line.
-LINES = {"questions": lambda each: _write_question(each), "steps": lambda each: _write_step(each)}
+# Lists that are written with an item a line.
+LINES = {"questions": lambda item: _write_question(item), "steps": lambda item: _write_step(item)}
 
 
 def list_differences(row: Proposal, now: dict[str, Any]) -> list[Difference]:
-    """Return the fields that a proposal would change, beside their values `now`."""
+    """Return the fields that a proposal would change, compared with the values `now`."""
     before, after = _flatten(now), _flatten(row.values)
-    # It only says which form it is.
+    # It only identifies the form.
     after.pop("name", None)
     old, new = _quote_highlights(before, before), _quote_highlights(after, before | after)
-    choices = {
-        name for name, each in CHANGES[row.kind].schema.fields.items() if isinstance(each, Choice)
-    }
+    fields = CHANGES[row.kind].schema.fields
+    choices = {name for name, field in fields.items() if isinstance(field, Choice)}
     return [
         _compare(name, old.get(name), new[name], is_choice=name in choices)
         for name, value in after.items()
@@ -368,7 +367,7 @@ def list_differences(row: Proposal, now: dict[str, Any]) -> list[Difference]:
 
 
 def list_changed(row: Proposal, now: dict[str, Any]) -> list[str]:
-    """Return the labels of what has changed since the proposal was made."""
+    """Return the labels of the fields that have changed since the proposal was made."""
     before, after = _flatten(row.before), _flatten(now)
     return [name_field(name) for name, was in before.items() if after.get(name) != was]
 
@@ -383,7 +382,7 @@ def write_value(name: str, value: Any) -> str:
     if name == "highlights" and not isinstance(value[0], str):
         return ngettext("%(num)s marked", "%(num)s marked", len(value))
     if name in LINES:
-        return "\n".join(f"{place}. {LINES[name](each)}" for place, each in enumerate(value, 1))
+        return "\n".join(f"{place}. {LINES[name](item)}" for place, item in enumerate(value, 1))
     if name == "coverFocus":
         return _(
             "%(x)s from the left, %(y)s from the top",
@@ -391,7 +390,7 @@ def write_value(name: str, value: Any) -> str:
             y=format_percent(value["y"]),
         )
     if isinstance(value, dict):
-        return "\n".join(f"{name_field(each)}: {write_value(each, value[each])}" for each in value)
+        return "\n".join(f"{name_field(k)}: {write_value(k, v)}" for k, v in value.items())
     if isinstance(value, list):
         return ("\n" if name == "prompts" else ", ").join(map(str, value))
     return f"{value:g}" if isinstance(value, float) else str(value)
@@ -424,7 +423,7 @@ def _write_step(step: dict[str, Any]) -> str:
 
 
 def _quote_highlights(values: dict[str, Any], words: dict[str, Any]) -> dict[str, Any]:
-    """Return the values with the words that are marked in a text, where that is known."""
+    """Return the values with highlights as quotes, if the text is known."""
     ranges, text = values.get("highlights"), words.get("text")
     if not ranges or text is None:
         return values
@@ -432,11 +431,11 @@ def _quote_highlights(values: dict[str, Any], words: dict[str, Any]) -> dict[str
 
 
 def _flatten(values: dict[str, Any]) -> dict[str, Any]:
-    """Return the values with those of inner objects beside them, as `outer.inner`."""
+    """Return the values with those of objects as `outer.inner`."""
     flat: dict[str, Any] = {}
     for name, value in values.items():
         if isinstance(value, dict) and name not in WHOLE:
-            flat |= {f"{name}.{inner}": each for inner, each in value.items()}
+            flat |= {f"{name}.{inner}": one for inner, one in value.items()}
         else:
             flat[name] = value
     return flat

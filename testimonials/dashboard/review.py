@@ -1,4 +1,4 @@
-"""From the mail: deciding one after the other, and by a mail's link without signing in."""
+"""Deciding from the mail: one after the other, or by a link without signing in."""
 
 from typing import Any
 
@@ -30,9 +30,9 @@ from testimonials.testimonials.moderation import ActionRefused, apply_action, fi
 from testimonials.testimonials.notifications import DecisionLinkInvalid, find_decision
 from testimonials.testimonials.undo import make_undo_token, undo_last
 
-MOST_COUNTED = 9_999
+MAX_COUNTED = 9_999
 DECISIONS = ("approve", "reject")
-# What became of it where it can't be decided here.
+# Why a testimonial can't be decided, by status.
 DECIDED = {
     "withdrawn": gettext_noop(
         "%(name)s took it back. These words were withdrawn and are shown nowhere."
@@ -50,9 +50,9 @@ page = ProjectPage(inbox, "decide/<testimonial_id>", "inbox/mail.html", role=Rig
 
 
 class DoneForm(FormSchema):
-    """How many were decided on the way here; it travels in the address."""
+    """How many were decided so far, which travels in the URL."""
 
-    done = Count(0, MOST_COUNTED, load_default=0)
+    done = Count(0, MAX_COUNTED, load_default=0)
 
 
 class ReviewForm(DoneForm):
@@ -69,18 +69,18 @@ def _url(row: Testimonial | None, done: int) -> str:
 
 @first.show
 def show_next(access: Access) -> Response:
-    """Lead to the one that has waited longest, or to the inbox, which says that all are decided."""
+    """Redirect to the testimonial that has waited longest, or to the inbox."""
     return redirect(_url(find_next_pending(access.project.id), 0), 303)
 
 
 @page.show
 def show_review(access: Access, testimonial_id: str) -> Values:
-    """Show one, whatever became of it since the mail; to open it decides nothing."""
+    """Show a testimonial, even if it was decided since the mail."""
     row = find_testimonial(access.project, testimonial_id)
     shell = build_shell(access, "inbox")
     done = DoneForm().read(request.args).values.get("done", 0)
     is_pending = row.status == "pending" and row.deleted_at is None
-    following = find_next_pending(access.project.id, row)
+    next_row = find_next_pending(access.project.id, row)
     return {
         "done": done,
         "place": done + 1,
@@ -88,33 +88,32 @@ def show_review(access: Access, testimonial_id: str) -> Values:
         "shell": shell,
         "item": describe_testimonial(row),
         "is_pending": is_pending,
-        "said": _say_decided(row),
-        "next_url": _url(following, done) if following else None,
+        "text": _describe_decided(row),
+        "next_url": _url(next_row, done) if next_row else None,
     }
 
 
 @page.save(ReviewForm)
 def decide_in_review(access: Access, testimonial_id: str, *, action: str, done: int) -> Done:
-    """Approve or reject it, and lead to the next one that waits."""
+    """Approve or reject it, and redirect to the next one that waits."""
     row = find_testimonial(access.project, testimonial_id)
     batch, count = apply_action(access.project, [row], action, access.user.email)
     if not count:
-        raise ActionRefused(_say_decided(row))
-    following = find_next_pending(access.project.id, row)
-    said = report_action(action, "", row.author_name)
-    token = make_undo_token(access.project, batch)
-    return Done(said, _url(following, done + 1), undo=token)
+        raise ActionRefused(_describe_decided(row))
+    next_row = find_next_pending(access.project.id, row)
+    text = report_action(action, "", row.author_name)
+    return Done(text, _url(next_row, done + 1), undo=make_undo_token(access.project, batch))
 
 
 @first.save(DoneForm, at="/undo")
 def undo_in_review(access: Access, *, done: int) -> Done:
-    """Undo the person's last change, and lead back to what it was about."""
+    """Undo the person's last change, and redirect to its testimonial."""
     step = undo_last(access.project, access.user.email).step
     row = find_testimonial(access.project, step.testimonial_id)
     return Done(to=_url(row, max(0, done - 1)))
 
 
-def _say_decided(row: Testimonial) -> str:
+def _describe_decided(row: Testimonial) -> str:
     if row.deleted_at is not None:
         return gettext("It is in the trash.")
     return gettext(DECIDED.get(row.status, ""), name=row.author_name)
@@ -122,8 +121,8 @@ def _say_decided(row: Testimonial) -> str:
 
 # Deciding by the link in a mail, without signing in.
 #
-# A GET changes nothing, since mail scanners open links; its buttons decide, once. The link gives no
-# other power: it edits nothing, lists nothing and replies to nobody.
+# A GET changes nothing, since mail scanners open links; the buttons work once. The link allows
+# nothing else: no editing, no lists, no replies.
 
 PER_ADDRESS = Limit("decide-ip", 60, "from one IP address")
 
@@ -134,7 +133,7 @@ class LinkForm(FormSchema):
 
 @projects.get("/decide/<token>")
 def show_decision(token: str) -> ResponseReturnValue:
-    """Show the testimonial and two buttons; whoever is signed in decides in the dashboard."""
+    """Show the testimonial and two buttons; redirect signed-in people to the dashboard."""
     access, row = find_decision(token)
     owner = find_session(read_session_cookie())
     if owner is not None and owner.account_id == access.user.account_id:
@@ -152,9 +151,8 @@ def decide_by_mail(token: str) -> ResponseReturnValue:
     with write(lambda: find_decision(token, for_update=True)) as (access, row):
         act_as(ActorKind.PERSON, access.user.account_id)
         batch, _ = apply_action(access.project, [row], action, access.user.email)
-        # Nobody signed in for this.
-        is_this = Event.batch_id == batch
-        db.session.execute(update(Event).where(is_this).values(is_by_mail=True))
+        events = update(Event).where(Event.batch_id == batch)
+        db.session.execute(events.values(is_by_mail=True))
     return _link_page(access, row, action)
 
 

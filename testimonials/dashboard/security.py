@@ -1,4 +1,4 @@
-"""Signing in: how safe it is, password, passkeys, app and codes, and what everybody needs."""
+"""Signing in: password, passkeys, app and codes, sessions, and what colleagues need."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -46,13 +46,13 @@ from testimonials.dashboard.framework import AccountPage, Done, Values, require_
 from testimonials.projects.access import is_asked_for_more
 from testimonials.projects.team import list_colleagues
 
-# Fewer recovery codes than this are soon gone.
+# Fewer recovery codes are warned about.
 FEW_CODES = 3
 
 
 @dataclass(frozen=True)
 class Lack:
-    """What keeps an account from being well protected, and whether a passkey is what it needs."""
+    """A weakness of an account, and whether a passkey would fix it."""
 
     title: str
     text: str
@@ -60,9 +60,13 @@ class Lack:
 
 
 def find_lack(ways: step_up.WaysIn, *, is_asked: bool) -> Lack | None:
-    """Return what is missing; `is_asked` if a project needs more than a password."""
+    """Return the worst weakness; `is_asked` if a project requires more than a password."""
     if ways.strong == 0:
-        return _describe_weak(is_asked=is_asked)
+        if is_asked:
+            text = _("A project you work on asks for more. Add a passkey, or connect an app.")
+            return Lack(_("A password isn’t enough"), text, needs_passkey=True)
+        text = _("A passkey takes a minute and can’t be phished.")
+        return Lack(_("Only a password protects you"), text, needs_passkey=True)
     if ways.app and ways.recovery_codes < FEW_CODES:
         text = _("They are for the day on which phone and laptop are gone. Make new ones.")
         return Lack(_describe_codes(ways.recovery_codes), text)
@@ -79,14 +83,6 @@ def find_lack(ways: step_up.WaysIn, *, is_asked: bool) -> Lack | None:
         )
         return Lack(_("The password is the weak way in"), text)
     return None
-
-
-def _describe_weak(*, is_asked: bool) -> Lack:
-    if is_asked:
-        text = _("A project you work on asks for more. Add a passkey, or connect an app.")
-        return Lack(_("A password isn’t enough"), text, needs_passkey=True)
-    text = _("A passkey takes a minute and can’t be phished.")
-    return Lack(_("Only a password protects you"), text, needs_passkey=True)
 
 
 def _describe_codes(number: int) -> str:
@@ -107,7 +103,7 @@ def _list_ways(ways: step_up.WaysIn) -> Iterator[str]:
 
 
 def describe_security(owner: SignedIn) -> Values:
-    """Return what protects the account, in a word for each, and what is missing."""
+    """Return the ways in to the account, and its worst weakness."""
     account = get_account(owner.account_id)
     ways = step_up.find_ways_in(account)
     is_asked = ways.strong == 0 and is_asked_for_more(owner.account_id)
@@ -119,8 +115,6 @@ def describe_security(owner: SignedIn) -> Values:
         "can_have_passkeys": has_passkeys(),
     }
 
-
-# Account, Signing in: the password, passkeys and the rest, and what colleagues are asked for.
 
 security = AccountPage(account, "/dashboard/account/security", "account/security.html")
 
@@ -148,7 +142,7 @@ needed = AccountPage(account, "/dashboard/account/security/needed", "account/nee
 
 @needed.show
 def show_needed(owner: SignedIn) -> Values | Response:
-    """Say what to set up, or to sign in with, before a project opens; then lead to it."""
+    """Show what a project requires; redirect to it once the person has signed in with that."""
     target = safe_target(request.args.get("next", "")) or url_for("dashboard.home.show_start")
     if owner.is_strong:
         return redirect(target, 303)
@@ -157,7 +151,6 @@ def show_needed(owner: SignedIn) -> Values | Response:
 
 @needed.save(GoOnForm, step_up="go on", changes_ways_in=True)
 def prove_needed(owner: SignedIn, next: str, **rest: Any) -> Done:
-    """Go on to the project, once the person has proved more than a password."""
     target = next or url_for("dashboard.home.show_start")
     return Done(to=target if owner.is_strong else url_for(".show_needed", next=target))
 
@@ -169,7 +162,7 @@ class PasswordForm(FormSchema):
 
 
 def _check_both(owner: SignedIn, current: str, password: str, **rest: Any) -> str:
-    """Return the hash of the new password, if both are right."""
+    """Return the hash of the new password if both are valid."""
     if errors := step_up.check_own_password(owner, current, "current"):
         raise ValidationFailed.of(errors)
     return _check_new(owner, password)
@@ -183,7 +176,7 @@ def _check_new(owner: SignedIn, password: str, **rest: Any) -> str:
 
 @security.save(PasswordForm, at="/password", prepare=_check_both)
 def set_password(owner: SignedIn, prepared: str, replace_key: str | None, **rest: Any) -> Done:
-    """Change the password and sign every other browser out."""
+    """Change the password, and sign out every other browser."""
     text = _("Your password is changed.")
     return _set_password(owner, prepared, text, with_key=replace_key is not None)
 
@@ -204,11 +197,11 @@ def add_password(owner: SignedIn, prepared: str, replace_key: str | None, **rest
 
 @security.save(at="/password/remove", step_up="do without a password", changes_ways_in=True)
 def drop_password(owner: SignedIn) -> Done:
-    changed = lock_owner(owner)
-    step_up.remove_password(changed, but=owner.session_id)
-    send_security_mail(changed.email, "Your account does without a password from now on.")
-    record(events.PASSWORD_REMOVED, changed.id)
-    return Done(_("Your password is gone."), finish=partial(know_browser, account=changed))
+    account = lock_owner(owner)
+    step_up.remove_password(account, but=owner.session_id)
+    send_security_mail(account.email, "Your account does without a password from now on.")
+    record(events.PASSWORD_REMOVED, account.id)
+    return Done(_("Your password is gone."), finish=partial(know_browser, account=account))
 
 
 @sessions.save(at="/<session_id>/end", step_up="sign a browser out")
@@ -220,11 +213,11 @@ def end_one_session(owner: SignedIn, session_id: str) -> Done:
 
 @sessions.save(at="/end/others", step_up="sign out everywhere else")
 def end_other_sessions(owner: SignedIn) -> Done:
-    changed = lock_owner(owner)
+    account = lock_owner(owner)
     end_sessions(owner.account_id, but=owner.session_id)
     record(events.SESSION_ENDED, owner.account_id, which="every other browser")
     text = _("Every other browser is signed out.")
-    return Done(text, finish=partial(know_browser, account=changed))
+    return Done(text, finish=partial(know_browser, account=account))
 
 
 @sessions.save(at="/end", step_up="sign out everywhere")
@@ -249,45 +242,45 @@ def unlink_company_here(owner: SignedIn) -> Done:
     changes_ways_in=True,
 )
 def require_strong(owner: SignedIn, strong: str) -> Done:
-    """Ask everybody who opens the owner's projects for more than a password, or no longer."""
-    changed, wanted = lock_owner(owner), strong == "on"
+    """Require more than a password of everybody in the owner's projects, or no longer."""
+    account, is_on = lock_owner(owner), strong == "on"
     if not owner.is_strong:
         raise step_up.StrongNeeded(
             _("Sign in with a passkey, your app or the company’s account first.")
         )
-    if changed.requires_strong != wanted:
-        changed.requires_strong = wanted
-        _tell_of_strong(changed)
+    if account.requires_strong != is_on:
+        account.requires_strong = is_on
+        _announce_strong(account)
     more, enough = _("Everybody needs more than a password."), _("A password is enough again.")
-    return Done(more if wanted else enough)
+    return Done(more if is_on else enough)
 
 
 def _set_password(owner: SignedIn, password_hash: str, text: str, *, with_key: bool) -> Done:
-    """Set it, and replace the API key too if wanted; the key is shown this once."""
-    changed, token = note_proof(owner)
-    change_password(changed, password_hash, but=owner.session_id)
-    new_key = replace_key(changed) if with_key else None
-    send_password_changed_mail(changed.email, with_key=with_key)
-    record(events.PASSWORD_CHANGED, changed.id)
+    """Set the password, and also replace the API key `with_key`, which is shown once."""
+    account, token = note_proof(owner)
+    change_password(account, password_hash, but=owner.session_id)
+    new_key = replace_key(account) if with_key else None
+    send_password_changed_mail(account.email, with_key=with_key)
+    record(events.PASSWORD_CHANGED, account.id)
     if new_key:
-        record(events.KEY_REPLACED, changed.id)
-        revoke_all_tokens(changed.id)
+        record(events.KEY_REPLACED, account.id)
+        revoke_all_tokens(account.id)
 
     def finish(response: Response) -> None:
         replace_session_cookie(token)
-        know_browser(response, changed)
+        know_browser(response, account)
 
     shown = {"notice": {"text": text}, "new_key": new_key}
     return Done(page=security, shown=shown, finish=finish)
 
 
-def _tell_of_strong(changed: Account) -> None:
-    if changed.requires_strong:
+def _announce_strong(account: Account) -> None:
+    if account.requires_strong:
         what, event = "needs more than a password", events.STRONG_REQUIRED
     else:
         what, event = "may sign in with a password alone", events.STRONG_NOT_REQUIRED
-    send_security_mail(changed.email, f"Everybody in your projects {what} from now on.")
-    record(event, changed.id)
+    send_security_mail(account.email, f"Everybody in your projects {what} from now on.")
+    record(event, account.id)
 
 
 # Passkeys, the authenticator app and its recovery codes.
@@ -315,17 +308,18 @@ class AppForm(FormSchema):
 @account.post("/dashboard/account/security/begin")
 @require_session
 def begin_proof(owner: SignedIn) -> ResponseReturnValue:
-    """Return a challenge for one of the person's passkeys, to prove that it's them."""
-    known = passkeys.list_credential_ids(owner.account_id)
-    return jsonify(passkeys.describe_use(passkeys.Reason.PROVE, owner.session_id, known))
+    """Return a challenge for the person's passkeys."""
+    ids = passkeys.list_credential_ids(owner.account_id)
+    return jsonify(passkeys.describe_use(passkeys.Reason.PROVE, owner.session_id, ids))
 
 
 @account.post("/dashboard/account/security/passkeys/begin")
 @require_session
 def begin_addition(owner: SignedIn) -> ResponseReturnValue:
-    """Return what the browser makes a passkey of; adding it needs a proof."""
-    who = owner.account_id, owner.email, owner.name
-    return jsonify(passkeys.offer_passkey(*who, owner.session_id))
+    """Return the options for creating a passkey; adding it requires a proof."""
+    return jsonify(
+        passkeys.offer_passkey(owner.account_id, owner.email, owner.name, owner.session_id)
+    )
 
 
 new_passkey = AccountPage(
@@ -377,7 +371,7 @@ def show_new_app(owner: SignedIn) -> Done:
 
 @new_app.save(AppForm, step_up="connect an app", changes_ways_in=True)
 def connect_one_app(owner: SignedIn, setup: str, code: str) -> Done:
-    """Connect the app whose code proves that it has the secret; show the recovery codes once."""
+    """Connect the app if its code is right; show the recovery codes once."""
     if (secret := _find_secret(owner, setup)) is None:
         raise ValidationFailed.of({"code": [_("That took too long.")]})
     account, cookie = note_proof(owner, SignInMethod.PASSWORD_AND_APP)
@@ -386,21 +380,21 @@ def connect_one_app(owner: SignedIn, setup: str, code: str) -> Done:
     except two_factor.CodeRefused as error:
         raise ValidationFailed.of({"code": [error.shown]}) from None
     _tell(owner, events.APP_CONNECTED, "An authenticator app was connected.")
-    shown = {"codes": [two_factor.show_code(each) for each in codes]}
+    shown = {"codes": list(map(two_factor.show_code, codes))}
     finish = partial(_replace_cookie, cookie)
     return Done(page=shown_codes, shown=shown, finish=finish)
 
 
 def _find_secret(owner: SignedIn, setup: str) -> str | None:
-    """Return the secret that this browser was shown lately."""
+    """Return the secret that was shown to this browser."""
     session_id, secret = setup_purpose.find(setup, 2, SETUP_SECONDS) or ("", "")
     return secret if session_id == owner.session_id else None
 
 
 def _describe_new_app(owner: SignedIn) -> Values:
-    """Return the secret to connect: after a wrong code the one that was shown before."""
-    sent = AppForm().read().values
-    secret = _find_secret(owner, sent["setup"]) or two_factor.new_secret()
+    """Return the secret to connect; after a wrong code it stays the same."""
+    setup = AppForm().read().values["setup"]
+    secret = _find_secret(owner, setup) or two_factor.new_secret()
     issuer = app_url().split("://")[1].split("/")[0]
     return {
         "key": " ".join(secret[at : at + 4] for at in range(0, len(secret), 4)),
@@ -431,7 +425,7 @@ def make_new_codes(owner: SignedIn) -> Done:
         raise NotFound
     codes = two_factor.make_recovery_codes(account)
     _tell(owner, events.RECOVERY_CODES_MADE, "New recovery codes were made.")
-    return Done(page=shown_codes, shown={"codes": [two_factor.show_code(code) for code in codes]})
+    return Done(page=shown_codes, shown={"codes": list(map(two_factor.show_code, codes))})
 
 
 def _tell(owner: SignedIn, event: EventType, text: str, passkey: str = "", **details: str) -> None:

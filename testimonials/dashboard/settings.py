@@ -1,4 +1,4 @@
-"""A project's settings: one list of rows, and the page behind each of them."""
+"""A project's settings: the list of rows, and the pages behind them."""
 
 from typing import Any
 
@@ -29,10 +29,10 @@ from testimonials.widget.drafts import change_rated, read_rated
 from testimonials.widget.settings import rate
 
 CHECKS_PER_PROJECT = Limit("domain-check-page", 60, "for one project")
-# So many faces stand in the row of people.
+# Faces in the row of people.
 FACES = 2
 
-# The list. Who only decides or reads sees what is theirs alone: their mail, and leaving.
+# Those who aren't admins see only the rows about themselves: their mail, and leaving.
 
 overview = ProjectPage(settings, "settings", "settings/settings.html", role=Role.READER)
 
@@ -69,13 +69,11 @@ def _name_people(others: list[str]) -> str:
 
 @overview.save({"live": Switch(load_default=False)}, at="/live", role=Role.ADMIN)
 def switch_live(access: Access, live: bool) -> Done:
-    """Open the page and the widget, or close both."""
+    """Open or close the page and the widget."""
     set_active(access.project, is_active=live)
     record(events.PROJECT_RESUMED if live else events.PROJECT_PAUSED, access.project)
     return Done(_("Your page is open.") if live else _("Your page is closed, the widget is empty."))
 
-
-# The address of the page.
 
 address = ProjectPage(settings, "settings/address", "settings/address.html")
 
@@ -86,7 +84,7 @@ def show_address(access: Access) -> Values:
     return {
         "typed": {"slug": slug},
         "prefix": collection_page_url(""),
-        # The address that can be changed, also where the project has its own host name.
+        # Not at the project's own host name, whose path doesn't change.
         "page_url": collection_page_url(slug),
     }
 
@@ -127,17 +125,16 @@ def show_domain(access: Access) -> Values:
 
 @domain.save(HostForm)
 def set_domain(access: Access, host: str) -> Done:
-    """Say which name it shall be; the page then shows the records."""
+    """Set the host name, for which the page then shows the DNS records."""
     domains.set_domain(access.project, host)
     return Done()
 
 
 def _look(access: Access) -> tuple[str, domains.Finding] | None:
-    """Look the name up, before a lock is taken, so that nobody waits for the DNS."""
-    if (found := domains.find_domain(access.project)) is None:
+    if (domain := domains.find_domain(access.project)) is None:
         return None
     limiter.count(CHECKS_PER_PROJECT, access.project.id)
-    return found.host, domains.look_at(found.host)
+    return domain.host, domains.look_at(domain.host)
 
 
 @domain.save(at="/check", prepare=_look)
@@ -155,7 +152,7 @@ def remove_domain(access: Access) -> Done:
     return Done(_("The host name is removed. Your links use the usual address again."))
 
 
-# What the ratings are about, for search engines; no kind switches that off.
+# What the ratings are about, in structured data for search engines.
 
 RATED_LABELS = dict(
     zip(
@@ -185,15 +182,13 @@ def show_stars(access: Access) -> Values:
 
 @stars.save(StarsForm)
 def save_stars(access: Access, kind: str | None, name: str | None) -> Done:
-    """Set what the ratings are about in structured data, or turn that off."""
+    """Set what the ratings are about; without a kind, turn them off."""
     if kind and not name:
         raise ValidationFailed.of({"name": [_("Write the name of what is rated.")]})
     change_rated(access.project, {"kind": kind, "name": name} if kind and name else None)
     record(events.PROJECT_CHANGED, access.project)
     return Done(_("Your choice is saved."))
 
-
-# Somebody's own mail about the project.
 
 mail = ProjectPage(settings, "settings/mail", "settings/mail.html", role=Right.DECIDE)
 
@@ -217,8 +212,6 @@ def save_mail(access: Access, mode: str, decides_by_mail: bool) -> Done:
     return Done(_("Your choice is saved."))
 
 
-# Deleting the project: what can't be taken back for long asks.
-
 deletion = ProjectPage(settings, "settings/delete", "settings/delete.html", role=Role.OWNER)
 
 
@@ -232,8 +225,8 @@ def delete_project(access: Access, confirm: str) -> Done:
     """Delete the project if its slug was typed; the owner can restore it for 7 days."""
     project = access.project
     if confirm != project.slug:
-        wrong = _("Type %(slug)s to delete this project.", slug=project.slug)
-        raise ValidationFailed.of({"confirm": [wrong]})
+        problem = _("Type %(slug)s to delete this project.", slug=project.slug)
+        raise ValidationFailed.of({"confirm": [problem]})
     move_to_trash(project)
     record(events.PROJECT_DELETED, project, name=project.name)
     return Done(to=url_for("dashboard.home.show_projects"))

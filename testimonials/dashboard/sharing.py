@@ -1,4 +1,4 @@
-"""Sharing the collection page: a message, its QR code, a card for the table."""
+"""Sharing the collection page: a message, a QR code, a card to print."""
 
 import re
 from typing import Any
@@ -22,9 +22,8 @@ from testimonials.projects.defaults import MESSAGE_LENGTH, SHARE_MESSAGE
 from testimonials.projects.events import PROJECT_CHANGED
 from testimonials.projects.models import Project
 
-# The placeholder for the link in a stored message, which follows the page to a new address.
+# Stands for the link in a stored message, since the page's URL may change.
 LINK = "{link}"
-
 
 message_page = ProjectPage(collect, "collect/message", "collect/message.html")
 code_page = ProjectPage(collect, "collect/code", "collect/code.html")
@@ -35,7 +34,6 @@ card_page = ProjectPage(collect, "collect/card", "collect/card.html")
 def show_message(access: Access) -> Values:
     project = access.project
     stored = project.dashboard_config.get(SHARE_MESSAGE)
-    # The link is filled in.
     message = str(stored or default_message(project)).replace(LINK, link_to(project, None))
     return {
         "typed": {"message": message},
@@ -46,7 +44,6 @@ def show_message(access: Access) -> Values:
 
 @message_page.save({"message": Text(MESSAGE_LENGTH, load_default="")})
 def save_message(access: Access, message: str) -> Done:
-    """Keep the message; it saves itself while it is written."""
     set_message(access.project, message)
     record(PROJECT_CHANGED, access.project)
     return Done(_("Saved"))
@@ -54,7 +51,6 @@ def save_message(access: Access, message: str) -> Done:
 
 @message_page.save(at="/reset")
 def reset_message(access: Access) -> Done:
-    """Go back to the suggested message."""
     set_message(access.project, "")
     record(PROJECT_CHANGED, access.project)
     return Done()
@@ -62,7 +58,7 @@ def reset_message(access: Access) -> Done:
 
 @code_page.show
 def show_code(access: Access) -> Values:
-    """Show the code of the page's address, or of a form's with ``?form=``."""
+    """Show the QR code of the page's URL, or of the form in ``?form=``."""
     return describe_card(access.project)
 
 
@@ -79,7 +75,7 @@ def get_qr_code(access: Access, kind: str) -> Response:
     response = make_response(draw_file(link_to(project, form), kind))
     response.headers["Content-Type"] = {"svg": "image/svg+xml", "png": "image/png"}[kind]
     name = f"{project.slug}{f'-{form.name}' if form else ''}-qr.{kind}"
-    # A slug has only letters, digits and dashes, so the name needs no escaping.
+    # A slug needs no escaping.
     response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
     return response
 
@@ -96,24 +92,21 @@ def describe_card(project: Project) -> Values:
     """Return the card of a page, and the other pages that have one."""
     form = find_asked_form(project)
     link = link_to(project, form)
-    forms = [(each.name, each.title) for each in list_forms(project)]
+    forms = [(one.name, one.title) for one in list_forms(project)]
     return {
         "brand": find_brand(project),
         "headline": (form and form.design.get("headline")) or project.page_config["headline"],
         "link": link,
         "link_label": link.partition("://")[2],
-        # The library draws dark and light squares; none of the link's text is in the markup.
+        # The markup has only squares, none of the link's text.
         "qr": Markup(draw_inline(link)),  # noqa: S704
         "form_name": form and form.name,
         "forms": forms and [(None, _("The project’s page")), *forms],
     }
 
 
-# The message to customers.
-
-
 def default_message(project: Project) -> str:
-    """Return the suggested message, in the language that the owner reads."""
+    """Return the suggested message, in the owner's language."""
     words = (
         _(
             "Hi! Thank you for choosing %(name)s. If you have a minute, two honest sentences about "
@@ -133,7 +126,7 @@ def set_message(project: Project, text: str) -> None:
     """Store the message in the locked project, unless it is empty or the suggested one."""
     config = dict(project.dashboard_config)
     config.pop(SHARE_MESSAGE, None)
-    # A longer address that starts the same way is another page's.
+    # Not in a longer URL, which is another page's.
     stored = re.sub(rf"{re.escape(link_to(project, None))}(?![\w/-])", LINK, text)
     if stored and stored != default_message(project):
         config[SHARE_MESSAGE] = stored

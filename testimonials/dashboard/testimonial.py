@@ -1,4 +1,4 @@
-"""One testimonial: its card, the decision, reply, thanks, highlights, a recording, its picture."""
+"""One testimonial: its card, decision, reply, thanks, highlights, recording and picture."""
 
 from typing import Any
 
@@ -52,21 +52,19 @@ from testimonials.testimonials.media.removal import remove_recording
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.tags import offer_tags
 
-# What the page sends: the card, words to highlight, a reply, a transcript.
-
 THANKS_LENGTH = 1000
-# Whose stars the owner wrote in themselves.
+# Sources of which the owner may change the rating.
 OWN_SOURCES = ("manual", "import")
 
 
 class TestimonialForm(FormSchema):
-    """The card, and what only the owner sees of it. With a recording no words are needed."""
+    """The card, and what only the owner sees. Recordings need no text."""
 
     text = fields.Words(required=False, load_default="")
     author_name = fields.AuthorName(missing=gettext_noop("Add the author’s name."))
     author_role = fields.AuthorLine(load_default="")
     author_company = fields.AuthorLine()
-    # Nothing is mailed to it, so a disposable one will do.
+    # May be disposable, since nothing is mailed to it.
     author_email = Email(
         is_lasting=False,
         error_messages={
@@ -82,11 +80,11 @@ class TestimonialForm(FormSchema):
 
 
 class HighlightForm(FormSchema):
-    """Words to highlight and, where a script saw them selected, their place; or one to remove."""
+    """Words to highlight, with their position from a script; or a highlight to remove."""
 
     words = Text(fields.TEXT_LENGTH, load_default="")
     start = QueryCount(0)
-    # The start of a highlight.
+    # The start of the highlight to remove.
     remove = QueryCount(0)
 
 
@@ -96,15 +94,13 @@ class ReplyForm(FormSchema):
 
 
 class TranscriptForm(FormSchema):
-    """What is said, and whether the card shows it."""
-
     transcript = fields.Transcript(load_default="")
     shows_transcript = Switch(load_default=False)
     remove_captions = Switch(load_default=False)
 
 
 def read_photo(_access: Access, **_sent: Any) -> uploads.Image | None:
-    """Return the picture that was chosen, decoded, but not stored."""
+    """Return the chosen picture, decoded but not stored."""
     file = request.files.get("avatar")
     if file is None or not file.filename:
         return None
@@ -115,9 +111,9 @@ def read_photo(_access: Access, **_sent: Any) -> uploads.Image | None:
 
 
 def to_columns(sent: dict[str, Any], picture: uploads.Image | None, row: Testimonial | None) -> Any:
-    """Return the columns that the form sets, of a new one or of the locked `row`.
+    """Return the columns that the form sets, of a new testimonial or the locked `row`.
 
-    What the form shows only part of is kept: the time of day, the rest of a handle.
+    The time of day and the rest of a handle, which the form doesn't show, are kept.
     """
     columns = dict(sent)
     is_removed = columns.pop("remove_avatar")
@@ -137,21 +133,21 @@ def to_columns(sent: dict[str, Any], picture: uploads.Image | None, row: Testimo
     elif is_removed:
         columns |= {"avatar_id": None, "author_avatar": None}
         if columns["twitter"]:
-            # A picture that an import brought along.
+            # The picture of an import.
             columns["twitter"] = columns["twitter"] | {"avatarUrl": ""}
     return columns
 
 
 def read_ranges(row: Testimonial, words: str, start: int | None, remove: int | None) -> Ranges:
-    """Return the highlights that the form asks for; raise `HighlightRefused`."""
+    """Return the highlights after the change; raise `HighlightRefused`."""
     ranges = row.highlights or []
     if remove is not None:
-        return [each for each in ranges if each[0] != remove]
+        return [pair for pair in ranges if pair[0] != remove]
     return add_highlight(row.text, ranges, words, start)
 
 
 def read_captions(_access: Access, *, remove_captions: bool, **_sent: Any) -> dict[str, Any]:
-    """Return the captions that were sent or are to be removed, if either."""
+    """Return the column for captions that were sent or removed, if any."""
     if remove_captions:
         return {"captions": None}
     file = request.files.get("captions")
@@ -186,8 +182,6 @@ def read_values(row: Testimonial) -> dict[str, str]:
     }
 
 
-# The page.
-
 TEMPLATE = "inbox/testimonial.html"
 new = ProjectPage(inbox, "testimonials/new", TEMPLATE, role=Right.DECIDE)
 one = ProjectPage(inbox, "testimonials/<testimonial_id>", TEMPLATE, role=Right.LOOK)
@@ -218,7 +212,7 @@ def add_by_hand(access: Access, *, prepared: uploads.Image | None, **sent: Any) 
 def show_testimonial(access: Access, testimonial_id: str) -> Values:
     row = moderation.find_testimonial(access.project, testimonial_id)
     history = list_history(row.id, most=MOST_TOLD)
-    people = find_display_names(each.actor for each in history)
+    people = find_display_names(change.actor for change in history)
     return _describe(access.project) | {
         "item": describe_testimonial(row),
         "values": read_values(row),
@@ -248,12 +242,12 @@ def _describe(project: Project) -> Values:
 def edit(
     access: Access, testimonial_id: str, *, prepared: uploads.Image | None, **sent: Any
 ) -> Done:
-    """Change a testimonial; its original text is kept, and highlights follow their words."""
+    """Edit a testimonial; the original text is kept, and highlights follow their words."""
     row = moderation.find_testimonial(access.project, testimonial_id)
     marked = len(row.highlights or [])
     columns = to_columns(sent, prepared, row)
     batch = moderation.edit_testimonial(access.project, row, columns, access.user.email)
-    return _tell(access, row, _tell_saved(marked - len(row.highlights or [])), batch)
+    return _answer(access, row, _describe_saved(marked - len(row.highlights or [])), batch)
 
 
 @one.save(ActionForm, at="/action", role=Right.DECIDE)
@@ -261,16 +255,16 @@ def decide(
     access: Access, testimonial_id: str, *, action: str, reason: str, return_to: str
 ) -> Done:
     row = moderation.find_testimonial(access.project, testimonial_id)
-    was = row.status
+    old_status = row.status
     batch, count = moderation.apply_action(
         access.project, [row], action, access.user.email, reason=reason
     )
     if not count:
         raise moderation.ActionRefused(_explain(row))
-    said = report_action(action, was, row.author_name)
+    text = report_action(action, old_status, row.author_name)
     if action == "approve":
-        said = _("%(name)s is on your site", name=row.author_name)
-    return tell(access, said, batch, to=return_target(return_to))
+        text = _("%(name)s is on your site", name=row.author_name)
+    return tell(access, text, batch, to=return_target(return_to))
 
 
 @one.save(HighlightForm, at="/highlights", role=Right.DECIDE)
@@ -280,8 +274,8 @@ def highlight(
     row = moderation.find_testimonial(access.project, testimonial_id)
     ranges = read_ranges(row, words, start, remove)
     batch = moderation.set_highlights(access.project, row, ranges, access.user.email)
-    said = _("Highlighted") if remove is None else _("Highlight removed")
-    return _tell(access, row, said, batch)
+    text = _("Highlighted") if remove is None else _("Highlight removed")
+    return _answer(access, row, text, batch)
 
 
 @one.save(ReplyForm, at="/reply", role=Right.DECIDE)
@@ -289,7 +283,7 @@ def reply(access: Access, testimonial_id: str, *, reply: str, remove: bool) -> D
     row = moderation.find_testimonial(access.project, testimonial_id)
     text = "" if remove else reply
     batch = moderation.set_reply(access.project, row, text, access.user.email)
-    return _tell(access, row, _("Reply saved") if text else _("Reply removed"), batch, "reply")
+    return _answer(access, row, _("Reply saved") if text else _("Reply removed"), batch, "reply")
 
 
 @one.save(
@@ -320,14 +314,16 @@ def save_transcript(
 
 @one.save(ReturnForm, at="/recording/remove", role=Right.DECIDE)
 def discard_recording(access: Access, testimonial_id: str, *, return_to: str) -> Done:
-    """Remove the recording for good; its words stay."""
+    """Delete the recording for good; its text stays."""
     row = moderation.find_testimonial(access.project, testimonial_id)
     remove_recording(access.project, row, access.user.email)
     return Done(_("Recording removed"))
 
 
-def _tell(access: Access, row: Testimonial, text: str, batch: str | None, anchor: str = "") -> Done:
-    """Say what was done, unless that is nothing; a script gets the card's words as they are now."""
+def _answer(
+    access: Access, row: Testimonial, text: str, batch: str | None, anchor: str = ""
+) -> Done:
+    """Return a notice, unless nothing changed; a script also gets the card."""
     done = tell(access, text if batch else "", batch)
     card = {
         "text": row.text,
@@ -339,8 +335,8 @@ def _tell(access: Access, row: Testimonial, text: str, batch: str | None, anchor
     return Done(done.notice, anchor=anchor, undo=done.undo, shown=done.shown | card)
 
 
-def _tell_saved(lost: int) -> str:
-    """Say that an edit was saved, and how many highlights it removed."""
+def _describe_saved(lost: int) -> str:
+    """Return the notice of an edit, with the number of highlights that it removed."""
     if lost <= 0:
         return _("Saved")
     if lost == 1:
@@ -353,7 +349,7 @@ def _tell_saved(lost: int) -> str:
 
 
 def _explain(row: Testimonial) -> str:
-    """Say why nothing was done to a testimonial, and what that means for what is shown."""
+    """Return why an action didn't change a testimonial."""
     name = row.author_name
     if row.deleted_at:
         return _("%(name)s is already in the trash.", name=name)
@@ -364,8 +360,7 @@ def _explain(row: Testimonial) -> str:
     return _(ALREADY.get(row.status, ALREADY["pending"]), name=name)
 
 
-# Its picture: choosing look and size, and downloading it.
-
+# The picture to share.
 
 picture = ProjectPage(
     inbox, "testimonials/<testimonial_id>/picture", "inbox/picture.html", role=Right.LOOK
@@ -375,7 +370,7 @@ _QUERY = PictureQuerySchema()
 
 @picture.show
 def show_picture(access: Access, testimonial_id: str) -> Values:
-    """Show the picture in the chosen look and size, or why it can't be drawn."""
+    """Show the picture in a look and size, or why it can't be drawn."""
     wanted, problem = _read_wanted(access, testimonial_id), ""
     try:
         pictures.fetch_picture(wanted)
@@ -395,7 +390,7 @@ def show_picture(access: Access, testimonial_id: str) -> Values:
 @inbox.get("/dashboard/projects/<project_id>/testimonials/<testimonial_id>/picture.png")
 @require_role(Right.LOOK)
 def get_picture(access: Access, testimonial_id: str) -> Response:
-    """Serve the picture; `download` in the query makes a browser save it."""
+    """Send the picture, with ``?download`` as an attachment."""
     wanted = _read_wanted(access, testimonial_id)
     response = pictures.send_picture(wanted.fingerprint, pictures.fetch_picture(wanted))
     if "download" in request.args:

@@ -1,4 +1,4 @@
-"""Webhook endpoints: the list, one with its log of deliveries, and one delivery."""
+"""Webhook endpoints: the list, an endpoint with its log, and a delivery."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -35,7 +35,7 @@ from testimonials.integrations.webhooks.models import (
 from testimonials.integrations.webhooks.schemas import URL_LENGTH
 from testimonials.projects.access import Access
 
-# What each event means, by its name.
+# The meaning of each event.
 EVENTS = {
     "testimonial.submitted": gettext_noop("Somebody sent a testimonial"),
     "testimonial.approved": gettext_noop("One was approved, or added as approved"),
@@ -69,8 +69,6 @@ class SinceForm(FormSchema):
     )
 
 
-# The list.
-
 listing = ProjectPage(settings, "settings/developers/webhooks", "settings/developers/webhooks.html")
 
 
@@ -94,26 +92,24 @@ def show_webhook_form(access: Access) -> Values:
 def add_webhook(
     access: Access, url: str, events: list[str], template: str, is_repeated: bool
 ) -> Done:
-    """Add an endpoint and show its secret, once; a build hook has none."""
+    """Add an endpoint, and show its secret once; a build hook has none."""
     user = access.user
     if is_repeated:
-        told = _("This endpoint was added already. Its secret was shown once.")
-        return Done(told, url_for(".show_webhooks"))
-    by = {"created_by": user.email, "keeper_id": user.account_id}
-    wanted = _or_all(events)
-    made = endpoints.add_endpoint(access.project, **by, url=url, events=wanted, template=template)
+        text = _("This endpoint was added already. Its secret was shown once.")
+        return Done(text, url_for(".show_webhooks"))
+    row = endpoints.add_endpoint(
+        access.project, url, _or_all(events), user.email, user.account_id, template
+    )
     if template == BUILD:
-        told = _("Added. When something changes your site, a build starts within a minute.")
-        return Done(told, url_for(".show_webhook", webhook_id=made.id))
-    return Done(page=listing, shown={"new_secret": {"url": url, "plain": made.secret}})
+        text = _("Added. When something changes your site, a build starts within a minute.")
+        return Done(text, url_for(".show_webhook", webhook_id=row.id))
+    return Done(page=listing, shown={"new_secret": {"url": url, "plain": row.secret}})
 
 
 def _or_all(events: list[str]) -> list[str]:
-    """Return what to hear of; all events are also those to come."""
+    """Return the events, or [] for all, which includes those of later versions."""
     return [] if len(events) == len(EVENTS) else events
 
-
-# One endpoint: how it fares, its log, and sending again.
 
 endpoint = ProjectPage(
     settings, "settings/developers/webhooks/<webhook_id>", "settings/developers/webhook.html"
@@ -122,12 +118,10 @@ endpoint = ProjectPage(
 
 @endpoint.show
 def show_webhook(access: Access, webhook_id: str) -> Values:
-    found = endpoints.find_endpoint(access.project, webhook_id)
-    start = found.failing_since or clock.now() - timedelta(days=1)
-    return describe_endpoint(found) | {
-        "deliveries": [
-            describe_delivery(row) for row in log.list_deliveries(found, log.KEPT).items
-        ],
+    row = endpoints.find_endpoint(access.project, webhook_id)
+    start = row.failing_since or clock.now() - timedelta(days=1)
+    return describe_endpoint(row) | {
+        "deliveries": list(map(describe_delivery, log.list_deliveries(row, log.KEPT).items)),
         "kept": log.KEPT,
         "typed": {"since": f"{start:%Y-%m-%dT%H:%M}"},
     }
@@ -149,7 +143,6 @@ def test_webhook(access: Access, webhook_id: str) -> Done:
 
 @endpoint.save(SinceForm, at="/again")
 def redeliver_since(access: Access, webhook_id: str, since: datetime) -> Done:
-    """Send again everything that has happened since a time."""
     log.redeliver(
         endpoints.find_endpoint(access.project, webhook_id), since=since.replace(tzinfo=UTC)
     )
@@ -165,15 +158,15 @@ changing = ProjectPage(
 
 @changing.show
 def show_webhook_change(access: Access, webhook_id: str) -> Values:
-    found = endpoints.find_endpoint(access.project, webhook_id)
-    typed = {"url": found.url, "events": found.events or EVENTS, "template": found.template}
+    row = endpoints.find_endpoint(access.project, webhook_id)
+    typed = {"url": row.url, "events": row.events or EVENTS, "template": row.template}
     return {"all_events": EVENTS, "typed": typed, "webhook_id": webhook_id}
 
 
 @changing.save(EndpointForm, step_up="change a webhook endpoint")
 def change_webhook(access: Access, webhook_id: str, url: str, events: list[str]) -> Done:
-    found = endpoints.find_endpoint(access.project, webhook_id)
-    endpoints.change_endpoint(access.project, found, url=url, events=_or_all(events))
+    row = endpoints.find_endpoint(access.project, webhook_id)
+    endpoints.change_endpoint(access.project, row, url=url, events=_or_all(events))
     return _lead_back(webhook_id, _("The endpoint is changed."))
 
 
@@ -191,15 +184,15 @@ def show_secret_form(access: Access, webhook_id: str) -> Values:
 
 @secret.save({"last_four": fields.String()}, step_up="replace a signing secret")
 def replace_webhook_secret(access: Access, webhook_id: str, last_four: str) -> Done:
-    """Replace the secret that the form was about, and show the new one, once."""
-    found = endpoints.find_endpoint(access.project, webhook_id)
-    if last_four != found.secret[-4:]:
-        told = _("This secret was replaced already. The new one was shown once.")
-        return _lead_back(webhook_id, told)
-    endpoints.rotate_secret(access.project, found, access.user.account_id)
-    if found.template == BUILD:
+    """Replace the secret unless that was done already, and show the new one once."""
+    row = endpoints.find_endpoint(access.project, webhook_id)
+    if last_four != row.secret[-4:]:
+        text = _("This secret was replaced already. The new one was shown once.")
+        return _lead_back(webhook_id, text)
+    endpoints.rotate_secret(access.project, row, access.user.account_id)
+    if row.template == BUILD:
         return _lead_back(webhook_id, _("It hears of what happens from now on."))
-    return Done(page=endpoint, shown={"new_secret": {"url": found.url, "plain": found.secret}})
+    return Done(page=endpoint, shown={"new_secret": {"url": row.url, "plain": row.secret}})
 
 
 def _lead_back(webhook_id: str, notice: str) -> Done:
@@ -208,21 +201,19 @@ def _lead_back(webhook_id: str, notice: str) -> Done:
 
 @endpoint.save(at="/remove")
 def remove_webhook(access: Access, webhook_id: str) -> Done:
-    found = endpoints.find_endpoint(access.project, webhook_id)
-    undo = keep_removed(access.project, "webhook", **endpoints.copy_endpoint(found))
-    endpoints.remove_endpoint(access.project, found)
+    row = endpoints.find_endpoint(access.project, webhook_id)
+    undo = keep_removed(access.project, "webhook", **endpoints.copy_endpoint(row))
+    endpoints.remove_endpoint(access.project, row)
     text, undo_url = _("The endpoint is removed, with its log."), url_for(".bring_webhook_back")
     return Done(text, url_for(".show_webhooks"), undo=undo, undo_url=undo_url)
 
 
 @listing.save(UndoForm, at="/removed/undo")
 def bring_webhook_back(access: Access, undo: str) -> Done:
-    """Bring an endpoint back with its secret, to hear of what it has missed; not its log."""
+    """Restore an endpoint with its secret but without its log; it gets what it has missed."""
     values = take_removed(access.project, "webhook", undo)
     return _lead_back(endpoints.restore_endpoint(access.project, values).id, _("It’s back"))
 
-
-# One delivery.
 
 delivery = ProjectPage(
     settings,
@@ -233,17 +224,14 @@ delivery = ProjectPage(
 
 @delivery.show
 def show_delivery(access: Access, webhook_id: str, delivery_id: str) -> Values:
-    found = endpoints.find_endpoint(access.project, webhook_id)
-    return describe_message(found, log.find_delivery(found, delivery_id))
+    row = endpoints.find_endpoint(access.project, webhook_id)
+    return describe_message(row, log.find_delivery(row, delivery_id))
 
 
 @delivery.save()
 def redeliver_one(access: Access, webhook_id: str, delivery_id: str) -> Done:
     log.redeliver(endpoints.find_endpoint(access.project, webhook_id), delivery_id)
     return _lead_back(webhook_id, _("It is on its way again."))
-
-
-# What the pages show of endpoints and deliveries.
 
 
 def describe_endpoint(endpoint: WebhookEndpoint) -> dict[str, Any]:
@@ -256,8 +244,8 @@ def describe_endpoint(endpoint: WebhookEndpoint) -> dict[str, Any]:
 
 
 def describe_delivery(row: WebhookDelivery) -> dict[str, Any]:
-    """Return what the log shows: the last answer, and what comes next."""
-    tries = [_describe_try(each) for each in row.attempts]
+    """Return what the log shows: the attempts, and when the next one is."""
+    tries = list(map(_describe_try, row.attempts))
     is_open = row.state == "due"
     dots = {"sent": "", "failed": "bad", "due": "bad" if tries else "off"}
     return {
@@ -277,20 +265,18 @@ def _describe_next(time: datetime) -> str:
 
 
 def describe_message(endpoint: WebhookEndpoint, row: WebhookDelivery) -> dict[str, Any]:
-    """Return one delivery whole: its headers and body as they were last sent."""
-    message_id = row.message_id
+    """Return a delivery with its headers and body as last sent."""
     shown = describe_delivery(row)
     lines = [f"POST {endpoint.url}", "content-type: application/json"]
-    is_signed = endpoint.template != BUILD
-    if is_signed:
-        lines.append(f"webhook-id: {message_id}")
-    if is_signed and shown["last"]:
-        lines.append(f"webhook-timestamp: {int(shown['last']['at'].timestamp())}")
-        lines.append("webhook-signature: v1,… (made anew for each try)")
+    if endpoint.template != BUILD:
+        lines.append(f"webhook-id: {row.message_id}")
+        if shown["last"]:
+            lines.append(f"webhook-timestamp: {int(shown['last']['at'].timestamp())}")
+            lines.append("webhook-signature: v1,… (made anew for each try)")
     body = json.dumps(json.loads(row.body), indent=2, ensure_ascii=False) if row.body else ""
     return shown | {
         "endpoint": endpoint,
-        "message_id": message_id,
+        "message_id": row.message_id,
         "head": "\n".join(lines),
         "body": highlight(body),
     }

@@ -1,4 +1,4 @@
-"""The widget editor's fifteen controls and those under More: their form, and what they set."""
+"""The widget editor's controls: their form, the settings behind them, and their labels."""
 
 import json
 from collections.abc import Mapping
@@ -21,8 +21,7 @@ from testimonials.widget.models import SavedWidget
 
 Values = dict[str, Any]
 
-# A person has one control where the settings have two or three fields. Everything else has its name
-# in the settings.
+# One control may stand for two or three settings. All others have the setting's name.
 STARS = {
     "gold": gettext_noop("Gold"),
     "brand": gettext_noop("Brand"),
@@ -46,7 +45,7 @@ SPACES = {
     "comfortable": gettext_noop("Normal"),
     "airy": gettext_noop("Airy"),
 }
-# As the site is, which is beyond the specified ones.
+# As the website; not one of the specified themes.
 AUTO = "auto"
 THEMES = {
     "light": gettext_noop("Light"),
@@ -58,7 +57,7 @@ SHOWN = {
     "tags": gettext_noop("With tags"),
     "chosen": gettext_noop("Only chosen by hand"),
 }
-# What is stored by the arrangement: layout, animation, rows, and the layout beyond the specified.
+# The settings of each arrangement: layout, animation, rows, and a layout that isn't specified.
 _LARGE: dict[str, tuple[str, str, int, str]] = {
     "masonry": ("masonry", "none", 2, ""),
     "carousel": ("carousel", "none", 2, ""),
@@ -119,12 +118,12 @@ _CONFIG = ("cardStyle", "initialCount", "showSource", "showCtaButton")
 _DESIGN = (
     "density", "cardWidth", "featured", "showHeader", "showHighlights", "minLength", "minRating",
 )  # fmt: skip
-# What these are when their fields are empty.
+# Values of empty fields.
 _EMPTY: Values = {"colour": "", "tags": [], **dict.fromkeys((*LABELS, *CTA), "")}
 
 
 class OwnColour(OneLine):
-    """`#RRGGBB`, also without the sign or of three digits; or a palette, by its name."""
+    """`#RRGGBB`, also without `#` or as three digits; or the name of a palette."""
 
     form_messages: ClassVar[dict[str, str]] = OneLine.form_messages | {
         "colour": gettext_noop("Write a colour such as #4F46E5.")
@@ -147,29 +146,29 @@ class OwnColour(OneLine):
 
 
 class Tags(Choices):
-    """The tags whose boxes are ticked, in any number up to 20."""
+    """The checked tags, at most 20."""
 
     def _deserialize(self, value: list[str], attr: Any, data: Any, **kwargs: Any) -> list[str]:
         if len(value) > widget_design.MAX_TAGS:
             raise ValidationError(_("Choose at most 20 tags."))
-        return [OneLine(TAG_LENGTH).deserialize(each) for each in value]
+        return [OneLine(TAG_LENGTH).deserialize(tag) for tag in value]
 
 
 class Before(RuleField):
-    """The values that the form showed, so that only what somebody changed is written."""
+    """The values that the form showed, so that only changes are written."""
 
     def __init__(self) -> None:
         super().__init__(load_default=dict)
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
-        found = None
         with suppress(*FAULTS):
-            found = json.loads(value)
-        return found if isinstance(found, dict) else {}
+            if isinstance(values := json.loads(value), dict):
+                return values
+        return {}
 
 
 class WidgetForm(FormSchema):
-    """All controls; one that is missing stays as it is."""
+    """All controls; missing ones stay as they are."""
 
     before = Before()
     publish = Text(1)
@@ -234,12 +233,12 @@ def _find_arrangement(config: Mapping[str, Any], design: Mapping[str, Any]) -> s
 
 
 def find_changes(before: Values, sent: Values) -> Values:
-    """Return what differs from what the form showed; what it didn't have is left out."""
+    """Return the values that differ from those the form showed."""
     changes = {}
     for name, value in sent.items():
-        found = _EMPTY.get(name) if value is None and name in before else value
-        if found is not None and found != before.get(name):
-            changes[name] = found
+        new = _EMPTY.get(name) if value is None and name in before else value
+        if new is not None and new != before.get(name):
+            changes[name] = new
     return changes
 
 
@@ -292,15 +291,13 @@ def _set_look(values: Values, changes: Values, config: Values, design: Values) -
             design |= {"marqueeRows": rows, "layout": layout}
 
 
-# What the pages of the widget say: the names of widgets, looks, orders and choices.
-
+# Labels of widgets, looks, orders and choices.
 
 ORDERS = {
     "newest": gettext_noop("Pinned, then newest"),
     "best": gettext_noop("Pinned, then best"),
     "hand": gettext_noop("By hand"),
 }
-RATINGS = (0, 1, 2, 3, 4, 5)
 LENGTHS = (0, 80, 160, 320)
 
 
@@ -309,11 +306,11 @@ def name_widget(widget: Widget) -> str:
 
 
 def name_look(settings: Settings) -> str:
-    """Return the name of a widget's look, or of the small thing that it is."""
+    """Return the name of a widget's look or small shape."""
     if shape := settings["design"].get("shape"):
         return translate(SMALL[shape])
-    found = find_look(settings["config"], settings["design"])
-    return translate(LOOKS[found].title) if found else _("Your own")
+    look = find_look(settings["config"], settings["design"])
+    return translate(LOOKS[look].title) if look else _("Your own")
 
 
 def name_order(design: dict[str, Any]) -> str:
@@ -321,18 +318,18 @@ def name_order(design: dict[str, Any]) -> str:
     return translate(ORDERS["newest" if is_empty else design["order"]])
 
 
-def describe_rating(least: int) -> str:
-    """Return which ratings a widget shows, 0 for all."""
-    if least < 2:
-        return _("Any rating") if least else _("All, and without")
-    if least == 5:
+def describe_rating(minimum: int) -> str:
+    """Return which ratings a widget shows; 0 includes testimonials without a rating."""
+    if minimum < 2:
+        return _("Any rating") if minimum else _("All, and without")
+    if minimum == 5:
         return _("Only 5 stars")
-    return ngettext("%(num)s star and more", "%(num)s stars and more", least)
+    return ngettext("%(num)s star and more", "%(num)s stars and more", minimum)
 
 
 def describe_choices(*, is_saved: bool) -> dict[str, Any]:
-    """Return what can be chosen by each control, as (value, words), and the limits of others."""
-    named = {
+    """Return the (value, label) pairs of each control, and the limits of others."""
+    labels = {
         "theme": THEMES,
         "cardStyle": CARDS,
         "density": SPACES,
@@ -345,16 +342,16 @@ def describe_choices(*, is_saved: bool) -> dict[str, Any]:
         "font": FONTS,
     }
     corners = [
-        ngettext("%(num)s pixel", "%(num)s pixels", each) if each else _("Square")
-        for each in CORNERS
+        ngettext("%(num)s pixel", "%(num)s pixels", radius) if radius else _("Square")
+        for radius in CORNERS
     ]
     return {
         name: [(value, translate(text)) for value, text in choices.items()]
-        for name, choices in named.items()
+        for name, choices in labels.items()
     } | {
         "corners": corners,
         "photoSize": [(size, str(size)) for size in PHOTO_SIZES],
-        "minRating": [(each, describe_rating(each)) for each in RATINGS],
+        "minRating": [(minimum, describe_rating(minimum)) for minimum in range(6)],
         "lengths": LENGTHS,
         "count_range": defaults.INITIAL_COUNT_RANGE,
     }

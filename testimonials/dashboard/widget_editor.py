@@ -1,7 +1,7 @@
-"""The widget editor: a draft of a widget's settings and order, its preview, and publishing it.
+"""The widget editor: the draft of a widget's settings and order, its preview, publishing.
 
-``?widget=`` names a saved widget; without it the project's own is edited. A script sends the whole
-form after each change, and gets what is stored and what the preview shows then.
+``?widget=`` names a saved widget; without it the project's own is edited. The script sends the form
+after each change, and gets what is stored and the preview's data.
 """
 
 from typing import Any
@@ -60,7 +60,7 @@ def show_editor(access: Access) -> Values:
 
 @editor.save(controls.WidgetForm)
 def save_widget(access: Access, before: Values, publish: str | None, **sent: Any) -> Done:
-    """Change in the draft what differs from what the form showed; publish it if that is asked."""
+    """Write the form's changes to the draft, and publish it with ``publish``."""
     project, widget = access.project, find_named(access.project)
     if changes := controls.find_changes(before, sent):
         step = "+".join(sorted(changes))[:TAG_LENGTH]
@@ -76,7 +76,6 @@ def save_widget(access: Access, before: Values, publish: str | None, **sent: Any
 
 @editor.save(at="/discard")
 def discard_changes(access: Access) -> Done:
-    """Go back to what visitors see."""
     widget = find_named(access.project)
     drafts.discard_draft(widget)
     return answer_draft(access.project, widget, _("The changes are discarded"))
@@ -92,7 +91,7 @@ def undo(access: Access) -> Done:
 @widget_pages.get("/dashboard/projects/<project_id>/widget/preview")
 @require_role(Role.ADMIN)
 def show_preview(access: Access) -> ResponseReturnValue:
-    """Show the real widget by itself, for the frame in the editor."""
+    """Show the widget alone, for the frame in the editor."""
     project, widget = access.project, find_named(access.project)
     g.is_preview = True
     return render_template(
@@ -112,14 +111,14 @@ def name_in_address() -> str:
 
 
 def find_named(project: Project) -> drafts.Widget:
-    """Return the widget that the address names; raise `NotFound`."""
+    """Return the widget in ``?widget=``; raise `NotFound`."""
     return find_widget(project, name_in_address())
 
 
 def answer_draft(
     project: Project, widget: drafts.Widget, notice: str = "", *, to: str = ""
 ) -> Done:
-    """Lead back to the editor, or `to`; or tell the editor's script what there is now."""
+    """Redirect to the editor or `to`, or return the present state to the editor's script."""
     here = to or url_for("dashboard.widget.show_editor", widget=name_in_address() or None)
     if not is_from_script():
         return Done(notice, to=here)
@@ -133,14 +132,11 @@ def answer_draft(
 
 
 def _describe_state(project: Project, widget: drafts.Widget) -> Values:
-    """Return what the head of the page says of the draft."""
-    draft = drafts.read_draft(widget)
-    now, published = (
-        controls.to_controls(draft),
-        controls.to_controls(drafts.read_published(widget)),
-    )
-    count = sum(now[name] != published[name] for name in now)
-    count += _has_other_order(widget)
+    """Return what the head of the page shows of the draft."""
+    draft, published = drafts.read_draft(widget), drafts.read_published(widget)
+    now, before = controls.to_controls(draft), controls.to_controls(published)
+    count = sum(now[name] != before[name] for name in now)
+    count += any(draft["design"][name] != published["design"][name] for name in ("order", "chosen"))
     nearest = drafts.find_nearest_look(draft["config"], draft["design"])
     return {
         "changed": ngettext(
@@ -155,11 +151,6 @@ def _describe_state(project: Project, widget: drafts.Widget) -> Values:
     }
 
 
-def _has_other_order(widget: drafts.Widget) -> bool:
-    draft, published = drafts.read_draft(widget)["design"], drafts.read_published(widget)["design"]
-    return any(draft[name] != published[name] for name in ("order", "chosen"))
-
-
 def _describe_form(project: Project, widget: drafts.Widget) -> Values:
     draft = drafts.read_draft(widget)
     values, brand = controls.to_controls(draft), find_brand(project)
@@ -171,7 +162,7 @@ def _describe_form(project: Project, widget: drafts.Widget) -> Values:
         "title": controls.name_widget(widget),
         "widgets": [
             _describe_other(project, widget),
-            *(_describe_other(each, widget) for each in list_saved(project)),
+            *(_describe_other(saved, widget) for saved in list_saved(project)),
         ],
         "values": values,
         "color": choose_brand(*in_effect(project, draft)),
@@ -179,7 +170,7 @@ def _describe_form(project: Project, widget: drafts.Widget) -> Values:
         "palettes": controls.PALETTES,
         "choices": choices,
         "tags": offer_tags(project.id, *values["tags"]),
-        # What the button has if its fields are empty, which a saved widget doesn't have.
+        # The values of empty fields, which saved widgets don't have.
         "default_cta": drafts.read_cta(project)
         if isinstance(widget, SavedWidget)
         else {
@@ -206,13 +197,13 @@ def _describe_other(widget: drafts.Widget, current: drafts.Widget) -> Values:
 
 
 def in_effect(project: Project, settings: drafts.Settings) -> tuple[Values, Values]:
-    """Return the settings with what the brand says where they have nothing of their own."""
+    """Return the settings with the brand's values as defaults."""
     shown = in_brand(project, WidgetSettings("", settings["config"], settings["design"]))
     return shown.config, shown.design
 
 
 def describe_preview(project: Project, widget: drafts.Widget, settings: drafts.Settings) -> Values:
-    """Return the widget's data with these settings, as many testimonials as any setting shows."""
+    """Return the widget's data with these settings, with as many testimonials as allowed."""
     config, design = in_effect(project, settings)
     name = widget.name if isinstance(widget, SavedWidget) else ""
     limit = None if design["shape"] else defaults.INITIAL_COUNT_RANGE[1]
@@ -220,7 +211,7 @@ def describe_preview(project: Project, widget: drafts.Widget, settings: drafts.S
     feed = describe_feed(project, None, limit=limit, settings=shown)
     header = describe_header(project)
     cta = settings["cta"]
-    # Of none, one and several made ones.
+    # For samples: of none, one and several.
     active = feed | {"project": feed["project"] | {"active": True}}
     draws = [choose_draw(active | {"total": total}) for total in range(3)]
     return (
@@ -235,15 +226,15 @@ def describe_preview(project: Project, widget: drafts.Widget, settings: drafts.S
     )
 
 
-# The sheet that orders a widget's testimonials by hand, in its draft.
+# Ordering a widget's testimonials by hand, in its draft.
 
-ON_A_PAGE = 20
+PAGE_SIZE = 20
 
 order = ProjectPage(widget_pages, "widget/order", "widget/order.html")
 
 
 class OrderForm(FormSchema):
-    """The testimonial whose button was pressed, or all as a script has arranged them."""
+    """The testimonial whose button was pressed, or all in a script's order."""
 
     up = Text(ID_LENGTH)
     down = Text(ID_LENGTH)
@@ -254,11 +245,11 @@ class OrderForm(FormSchema):
 
 @order.show
 def show_order(access: Access) -> Values:
-    """Describe those that come first, and a page of the others."""
+    """List the testimonials that come first, and a page of the others."""
     project, widget = access.project, find_named(access.project)
     after = request.args.get("after")
     first, shown = drafts.list_first(project, widget)
-    others, cursor = drafts.list_others(project, first, after, ON_A_PAGE)
+    others, cursor = drafts.list_others(project, first, after, PAGE_SIZE)
     return {
         "widget": name_in_address() or None,
         "first": [_describe_row(row, row.id in shown) for row in first],
@@ -271,7 +262,7 @@ def show_order(access: Access) -> Values:
 
 @order.save(OrderForm)
 def change_order(access: Access, ids: list[str], **pressed: str | None) -> Done:
-    """Move, add or take out one in the draft, or arrange all."""
+    """Move, add or remove one in the draft, or arrange all."""
     project, widget = access.project, find_named(access.project)
     if added := pressed["add"]:
         drafts.add_to_order(project, widget, find_testimonial(project, added))
@@ -290,6 +281,6 @@ def _describe_row(row: Testimonial, is_shown: bool = True) -> dict[str, Any]:
     hidden = ""
     if not is_shown:
         hidden = _("Left out by this widget’s selection") if row.is_visible else _("Not approved")
-    # Where it is among the others: pinned first, then by time.
+    # Sorts the others: pinned first, then by time.
     rank = f"{int(row.is_pinned)} {row.submitted_at.isoformat()}" if row.is_visible else ""
     return describe_testimonial(row) | {"hidden": hidden, "rank": rank}

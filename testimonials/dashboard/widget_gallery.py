@@ -1,4 +1,4 @@
-"""The gallery of looks, with which a widget begins; and the name and the end of a saved one."""
+"""The gallery of looks; and adding, renaming and deleting saved widgets."""
 
 from datetime import datetime
 from itertools import count
@@ -43,11 +43,11 @@ from testimonials.widget.models import SavedWidget
 from testimonials.widget.script import choose_draw
 from testimonials.widget.words import write_words
 
-# What a saved widget has beside its name.
+# The columns of a saved widget besides its name.
 SETTINGS = ("config", "design", "draft")
 SHAPES = ("badge", "people", "badge-corner", "popup", "strip", "single")
-# As many cards as a look shows here, and to how many samples fill up the owner's own words.
-CARDS, LEAST = 9, 6
+# The most cards of a look, and the fewest, for which samples are added.
+MAX_CARDS, MIN_CARDS = 9, 6
 
 gallery = ProjectPage(widget_pages, "widget/look", "widget/gallery.html")
 beginning = ProjectPage(widget_pages, "widget/new", "widget/gallery.html")
@@ -55,7 +55,7 @@ naming = ProjectPage(widget_pages, "widgets/<widget_name>", "widget/name.html")
 
 
 class LookForm(FormSchema):
-    """A look, or something small; without one it is that which the widget began with."""
+    """A look or shape; by default the one nearest to the widget."""
 
     look = Choice(*drafts.LOOKS, *SHAPES)
 
@@ -67,7 +67,7 @@ def show_looks(access: Access) -> Values:
 
 @gallery.save(LookForm)
 def put_on_look(access: Access, look: str | None) -> Done:
-    """Put a look on the draft, or the one back on with which it began."""
+    """Apply a look to the draft, or reset the draft to the nearest one."""
     widget = find_named(access.project)
     draft = drafts.read_draft(widget)
     look = look or drafts.find_nearest_look(draft["config"], draft["design"])
@@ -85,7 +85,7 @@ def show_beginning(access: Access) -> Values:
 
 @beginning.save(LookForm)
 def add_widget(access: Access, look: str | None) -> Done:
-    """Save another widget: what the one of the address shows, in this look."""
+    """Save a copy of the widget in ``?widget=``, in this look."""
     project, source = access.project, find_named(access.project)
     published = drafts.read_published(source)
     look = look or drafts.find_nearest_look(published["config"], published["design"])
@@ -93,19 +93,19 @@ def add_widget(access: Access, look: str | None) -> Done:
     config, design = drafts.apply_look(
         look, widget.config, widget.design, drafts.theme_before(source)
     )
-    # Nobody shows it yet, so there is nothing to publish.
+    # Published at once, since no website shows it yet.
     widget.config, widget.design = config, trim_design(design)
     record(WIDGET_SAVED, project, widget=widget.name)
     return Done(to=url_for(".show_editor", widget=widget.name))
 
 
 def _choose_name(project: Project, look: str) -> str:
-    """Return the name of its look; a number follows where that is taken."""
+    """Return the name of the look, with a number if it is taken."""
     title = drafts.LOOKS[look].title if look in drafts.LOOKS else SMALL[look]
-    name = make_slug(translate(title)) or look
-    taken = {each.name for each in settings.list_saved(project)}
-    names = (f"{name}-{number}" if number > 1 else name for number in count(1))
-    return next(each for each in names if each not in taken)
+    base = make_slug(translate(title)) or look
+    taken = {widget.name for widget in settings.list_saved(project)}
+    names = (f"{base}-{number}" if number > 1 else base for number in count(1))
+    return next(name for name in names if name not in taken)
 
 
 @naming.show
@@ -154,14 +154,14 @@ def _find_saved(project: Project, name: str) -> SavedWidget:
 
 
 def _describe_gallery(project: Project) -> Values:
-    """Describe each look as it would be of the widget that the address names."""
+    """Describe each look of the widget in ``?widget=``."""
     widget = find_named(project)
     draft = drafts.read_draft(widget)
     design = draft["design"] | {"shape": ""}
     shown = settings.WidgetSettings("", *in_effect(project, draft | {"design": design}))
-    feed = settings.describe_feed(project, None, limit=CARDS, settings=shown)
+    feed = settings.describe_feed(project, None, limit=MAX_CARDS, settings=shown)
     feed["items"] = _fill_up(project, feed["items"])
-    # Even where nothing is pinned, a look says what it does with the first one.
+    # Shows what a look does with pinned ones.
     feed["items"][0]["pinned"] = True
     header = feed.get("header") or settings.describe_header(project)
     if not header["count"]:
@@ -172,7 +172,7 @@ def _describe_gallery(project: Project) -> Values:
         "lang": ENGLISH.code,
         "signs": ENGLISH.signs,
         "next": None,
-        # A paused project's widget shows nothing, but can be chosen.
+        # A paused project's looks are shown too.
         "project": feed["project"] | {"active": True},
         "words": write_words(design["labels"], header, name=project.name),
     }
@@ -181,7 +181,7 @@ def _describe_gallery(project: Project) -> Values:
         "small": {name: SMALL[name] for name in SHAPES},
         "chosen": draft["design"]["shape"] or drafts.find_nearest_look(draft["config"], design),
         "feed": feed,
-        # No look has an average on top that the widget lacks; what is small is little else.
+        # Looks have a header only if the widget has; shapes are little else.
         "drawn": {
             **{name: _draw(project, widget, feed, name) for name in drafts.LOOKS},
             **{
@@ -206,27 +206,27 @@ def _draw(project: Project, widget: drafts.Widget, feed: Values, look: str) -> V
 
 def _fill_up(project: Project, items: list[Values]) -> list[Values]:
     names, brand = {item["authorName"] for item in items}, find_brand(project)
-    samples = [each for each in SAMPLES[brand.trade] if PEOPLE[each.who] not in names]
+    samples = [sample for sample in SAMPLES[brand.trade] if PEOPLE[sample.who] not in names]
     return items + [
         {
-            "id": each.who,
-            "authorName": PEOPLE[each.who],
-            "face": draw_face(PEOPLE[each.who]),
+            "id": sample.who,
+            "authorName": PEOPLE[sample.who],
+            "face": draw_face(PEOPLE[sample.who]),
             "authorRole": ROLE,
-            "authorAvatar": face_url(each.who),
-            "text": each.text.replace("{name}", brand.name),
-            "rating": each.rating,
+            "authorAvatar": face_url(sample.who),
+            "text": sample.text.replace("{name}", brand.name),
+            "rating": sample.rating,
             "submittedAt": clock.iso(clock.now()),
             "isSample": True,
         }
-        for each in samples[: max(0, LEAST - len(items))]
+        for sample in samples[: max(0, MIN_CARDS - len(items))]
     ]
 
 
 def _count(items: list[Values]) -> Values:
-    """Return what a header would say of these cards."""
+    """Return the header of these cards."""
     ratings = [item["rating"] for item in items if item.get("rating")]
-    faces = [{"face": each["face"], "avatar": each.get("authorAvatar")} for each in items]
+    faces = [{"face": item["face"], "avatar": item.get("authorAvatar")} for item in items]
     average = round(sum(ratings) / len(ratings), 1) if ratings else 0
     count = {"count": len(ratings), "people": len(items), "all": True}
     return count | {"average": average, "faces": faces[: settings.MAX_FACES]}
