@@ -21,9 +21,9 @@ from testimonials.core.db.identifiers import (
     new_credential,
     new_identifier,
 )
-from testimonials.core.db.prepared import Prepared, in_one_trip
+from testimonials.core.db.prepared import Prepared
 from testimonials.core.db.transactions import delete_rows
-from testimonials.core.extensions import db
+from testimonials.core.extensions import db, find_apart
 from testimonials.core.http.errors import CredentialsInvalid, ServiceError, require_found
 from testimonials.core.http.fields import OneLine
 from testimonials.core.http.forms import FormSchema
@@ -178,9 +178,7 @@ def check_credentials(account_id: str, api_key: str) -> str:
     """
     row = None
     if is_identifier(account_id):
-        connection = db.session().connection()
-        with in_one_trip(connection):
-            row = _FIND_CREDENTIALS.one(connection, {"account_id": account_id})
+        row = find_apart(_FIND_CREDENTIALS, {"account_id": account_id})
     email, stored, suspended_at, reason = row or ("", UNKNOWN_KEY_HASH, None, None)
     is_match = hmac.compare_digest(stored, hash_secret(api_key))
     if row is None or not is_match:

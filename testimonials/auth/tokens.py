@@ -22,8 +22,9 @@ from testimonials.core.db.identifiers import (
     new_credential,
     new_identifier,
 )
+from testimonials.core.db.prepared import Prepared
 from testimonials.core.db.transactions import delete_rows, find_row, write
-from testimonials.core.extensions import db, kept
+from testimonials.core.extensions import db, find_apart, kept
 from testimonials.core.http.errors import CredentialsInvalid, NotFound, ServiceError
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.jobs import every_process
@@ -192,21 +193,21 @@ class ListedToken:
 
 
 _MAKER = aliased(Account)
-# Built once: every call with a token executes it. Only people who claimed their account have any.
-_FIND_TOKEN = (
+# Every call with a token runs it. Only people who claimed their account have any.
+_FIND_TOKEN = Prepared(
     select(
         AccessToken.id,
         AccessToken.account_id,
         AccessToken.project_id,
         AccessToken.name,
         AccessToken.scopes,
+        AccessToken.made_by_id,
         AccessToken.expires_at,
         AccessToken.revoked_at,
-        AccessToken.made_by_id,
         Account.email,
         Account.suspended_at,
         Account.suspended_reason,
-        _MAKER.suspended_at.label("maker_suspended_at"),
+        _MAKER.suspended_at,
     )
     .join(Account, Account.id == AccessToken.account_id)
     .join(_MAKER, _MAKER.id == AccessToken.made_by_id)
@@ -225,37 +226,37 @@ def check_token(token: str) -> Caller:
     """
     row = None
     if is_credential(token, TOKEN_PREFIX):
-        values = {"token_hash": hash_secret(token)}
-        row = db.session.connection().execute(_FIND_TOKEN, values).one_or_none()
+        row = find_apart(_FIND_TOKEN, {"token_hash": hash_secret(token)})
     if row is None:
         raise TokenRefused
-    if row.revoked_at is not None:
+    id, account_id, project_id, name, scopes, made_by_id, expires_at, revoked_at, *account = row
+    email, suspended_at, reason, maker_suspended_at = account
+    if revoked_at is not None:
         raise TokenRefused(
-            f"The access token “{row.name}” was revoked on {clock.day(row.revoked_at)}. Ask the "
-            "owner for another."
+            f"The access token “{name}” was revoked on {clock.day(revoked_at)}. Ask the owner for "
+            "another."
         )
-    if row.expires_at is not None and row.expires_at <= clock.now():
+    if expires_at is not None and expires_at <= clock.now():
         raise TokenRefused(
-            f"The access token “{row.name}” expired on {clock.day(row.expires_at)}. Ask the owner "
-            "for another."
+            f"The access token “{name}” expired on {clock.day(expires_at)}. Ask the owner for "
+            "another."
         )
-    require_unsuspended(row.suspended_at, row.suspended_reason)
-    if row.maker_suspended_at is not None:
+    require_unsuspended(suspended_at, reason)
+    if maker_suspended_at is not None:
         # A colleague of the owner, whose other tokens go on.
         raise TokenRefused(
-            f"The account of who made the access token “{row.name}” is suspended. Ask the owner "
-            "for another."
+            f"The account of who made the access token “{name}” is suspended. Ask the owner for "
+            "another."
         )
-    scopes = tuple(map(Scope, row.scopes))
     return Caller(
-        row.account_id,
-        row.email,
-        row.name,
-        row.id,
-        scopes,
-        row.project_id,
-        row.expires_at,
-        made_by_id=row.made_by_id,
+        account_id,
+        email,
+        name,
+        id,
+        tuple(map(Scope, scopes)),
+        project_id,
+        expires_at,
+        made_by_id=made_by_id,
     )
 
 

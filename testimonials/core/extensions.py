@@ -3,7 +3,8 @@
 import sqlite3
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote
@@ -14,17 +15,20 @@ from sqlalchemy import Connection, Engine, event, text
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from testimonials.core.db.engine import Base
-from testimonials.core.db.prepared import Prepared
-from testimonials.core.db.sqlite import require_log
+from testimonials.core.db.prepared import Prepared, in_one_trip
+from testimonials.core.db.sqlite import Reader, require_log
 from testimonials.core.http.rate_limits import RateLimiter
 
 T = TypeVar("T")
 
 BUSY_TIMEOUT_MS = 5000
+LOG_BYTES = 16 * 1024 * 1024
 # Whoever waits for SQLite's lock looks again after 100 ms at most, so nobody misses a pause.
 PAUSE_SECONDS = 0.11
 # An option of the connection on which a request's reads began the transaction that writes.
 _MAY_WRITE = "may_write"
+# The name under which an application with an SQLite file keeps what reads it apart.
+READER = "testimonials_reader"
 
 db = SQLAlchemy(model_class=Base, session_options={"expire_on_commit": False})
 limiter = RateLimiter()
@@ -35,7 +39,10 @@ def init_extensions(app: Flask) -> None:
     db.init_app(app)
     limiter.init_app(app)
     with app.app_context():
-        prepare_engine(db.engine)
+        engine = db.engine
+    prepare_engine(engine)
+    if engine.dialect.name == "sqlite":
+        app.extensions[READER] = Reader(engine)
 
 
 def kept(name: str, make: Callable[[], T]) -> T:
@@ -58,8 +65,7 @@ def prepare_engine(engine: Engine) -> None:
     event.listen(engine, "connect", lambda *_: require_log(file))
     event.listen(engine, "connect", _set_up_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
-    turn = threading.Lock()
-    event.listen(engine, "connect", lambda _, record: record.info.update({_TURN: turn}))
+    engine.update_execution_options(**{_LOCK_OF_TURNS: threading.Lock()})
     event.listen(engine, "checkin", _end_turn)
 
 
@@ -74,35 +80,50 @@ def begin_write() -> None:
     lock_for_writing()
 
 
-def read_apart(*, is_long: bool) -> None:
-    """Let what is read now be no transaction: the one that writes begins later.
+def find_apart(statement: Prepared, values: Mapping[str, Any]) -> tuple[Any, ...] | None:
+    """Return the row that a statement finds, in no transaction unless there is one already."""
+    session, reader = db.session(), current_app.extensions.get(READER)
+    if reader and not session.in_transaction():
+        # The usual way tells what an error means.
+        with suppress(sqlite3.Error):
+            return statement.one_by(reader.driver, reader.engine, values)
+    connection = session.connection()
+    with in_one_trip(connection):
+        return statement.one(connection, values)
 
-    To begin and end another takes as long as a statement each. PostgreSQL begins the one that
-    writes at once, since it sees what others commit meanwhile, unless it would be open long.
+
+def read_apart(*, is_long: bool) -> None:
+    """Let what is read now on PostgreSQL be no transaction of its own.
+
+    To begin and end one takes as long as a statement each. The transaction that writes begins at
+    once, since it sees what others commit meanwhile, unless it would be open long.
     """
-    session = db.session()
-    if session.get_bind().dialect.name == "sqlite":
-        options: dict[str, Any] = {"sqlite_begin": ""}
-    else:
+    if READER not in current_app.extensions:
         options = {"isolation_level": "AUTOCOMMIT"} if is_long else {_MAY_WRITE: True}
-    session.connection(execution_options=options)
+        db.session().connection(execution_options=options)
 
 
 def lock_for_writing() -> None:
     """Take SQLite's write lock, on the connection that the request has read by, if it has one.
 
-    To give that back for another would take as long as two statements.
+    To give that back for another would take as long as two statements. Who has none gets the one
+    that has just written, as the turn comes first: SQLite reads anew what another has changed.
     """
     session = db.session()
     connection = session.connection() if session.in_transaction() else None
-    if session.get_bind().dialect.name != "sqlite":
+    if READER not in current_app.extensions:
         if connection is None or _MAY_WRITE not in connection.get_execution_options():
             session.rollback()
     elif connection is not None:
         connection.connection.rollback()
         _lock_sqlite(connection)
     else:
-        session.connection(execution_options={"sqlite_begin": "IMMEDIATE"})
+        turn = _Turn(session.get_bind())
+        try:
+            session.connection(execution_options={"sqlite_begin": "IMMEDIATE", _TURN: turn})
+        except BaseException:
+            turn.end()
+            raise
 
 
 def let_others_write() -> None:
@@ -120,12 +141,16 @@ def _set_up_sqlite(connection: Any, _record: Any) -> None:
     cursor = connection.cursor()
     # First, since the other PRAGMAs may have to wait for a lock too.
     cursor.execute(f"PRAGMA busy_timeout={BUSY_TIMEOUT_MS}")
+    # Of a new file: a write changes the ends of twenty indexes, and each of their pages is written
+    # whole.
+    cursor.execute("PRAGMA page_size=2048")
     _switch_to_wal(cursor)
     # An acknowledged testimonial survives a power cut.
     cursor.execute("PRAGMA synchronous=FULL")
-    # In pages. To copy the log into the database waits for the disk twice, and most of what one
-    # write changes (the same ends of the same indexes) is changed again by the next.
-    cursor.execute("PRAGMA wal_autocheckpoint=4000")
+    # To copy the log into the database waits for the disk twice, and most of what one write changes
+    # (the same ends of the same indexes) is changed again by the next.
+    (page_bytes,) = cursor.execute("PRAGMA page_size").fetchone()
+    cursor.execute(f"PRAGMA wal_autocheckpoint={LOG_BYTES // page_bytes}")
     cursor.execute("PRAGMA foreign_keys=ON")
     cursor.close()
 
@@ -159,10 +184,25 @@ def _begin_sqlite(connection: Connection) -> None:
 # The threads of a process write in turns, by a lock of its own in front of SQLite's. Whoever waits
 # for that one looks again after naps of up to 100 ms, in which nobody may be writing; and while one
 # thread waits for the disk, the next is ready to begin.
-_TURN, _HAS_TURN = "turn", "has_turn"
+_TURN, _LOCK_OF_TURNS = "turn", "lock_of_turns"
 # Too short a wait to matter.
 SHORT_MS = 100
 _LOCK = Prepared(text("BEGIN IMMEDIATE"))
+
+
+class _Turn:
+    """The turn of whoever made this, who has waited for it; or for too long, and goes without."""
+
+    def __init__(self, bind: Any) -> None:
+        self._lock: threading.Lock = bind.get_execution_options()[_LOCK_OF_TURNS]
+        begun = time.monotonic()
+        self._is_held = self._lock.acquire(timeout=BUSY_TIMEOUT_MS / 1000)
+        self.waited_ms = int((time.monotonic() - begun) * 1000)
+
+    def end(self) -> None:
+        if self._is_held:
+            self._is_held = False
+            self._lock.release()
 
 
 def _lock_sqlite(connection: Connection) -> None:
@@ -170,10 +210,10 @@ def _lock_sqlite(connection: Connection) -> None:
 
     As long as by SQLite alone: what was spent on the turn is taken off the time for other programs.
     """
-    info, begun = connection.info, time.monotonic()
-    if not info.get(_HAS_TURN):
-        info[_HAS_TURN] = info[_TURN].acquire(timeout=BUSY_TIMEOUT_MS / 1000)
-    waited = int((time.monotonic() - begun) * 1000)
+    info, waited = connection.info, 0
+    if _TURN not in info:
+        turn = connection.get_execution_options().get(_TURN) or _Turn(connection)
+        info[_TURN], waited = turn, turn.waited_ms
     if waited < SHORT_MS:
         _LOCK.run(connection, {})
         return
@@ -186,5 +226,5 @@ def _lock_sqlite(connection: Connection) -> None:
 
 
 def _end_turn(_driver: object, record: ConnectionPoolEntry) -> None:
-    if record.info.pop(_HAS_TURN, False):
-        record.info[_TURN].release()
+    if turn := record.info.pop(_TURN, None):
+        turn.end()

@@ -12,11 +12,11 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from flask import Flask, request
-from sqlalchemy import make_url
 
 from testimonials.core import clock
 from testimonials.core.db.cache import LIST_PAGES, Answer, Body, VersionedCache, make_body
 from testimonials.core.db.identifiers import KEY_PREFIX, hash_secret, is_credential
+from testimonials.core.extensions import READER
 from testimonials.core.http.hosts import OwnHost
 from testimonials.core.http.i18n import PARAMETER, match_language
 from testimonials.core.http.security import DATA_POLICY
@@ -235,9 +235,8 @@ def init_feed(app: Flask) -> None:
     app.extensions[EXTENSION] = bodies = VersionedCache(64 * 1024 * 1024)
     app.extensions[SIGHTINGS] = sightings = Sightings()
     settings = current_settings(app)
-    url = make_url(settings.database_url)
-    is_sqlite = url.get_backend_name() == "sqlite"
-    versions = SqliteVersions(url.database or "") if is_sqlite else make_versions(app)
+    reader = app.extensions.get(READER)
+    versions = SqliteVersions(reader) if reader else make_versions(app)
     app.extensions[TICKER] = ticker = Ticker()
     # The headers of proxies aren't read here, so the settings decide whether clients use https.
     policy = settings.hsts if settings.base_url.startswith("https://") else ""

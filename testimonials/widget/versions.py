@@ -7,13 +7,13 @@ import sqlite3
 import threading
 import time
 from typing import Any
-from urllib.parse import quote
 
 from flask import Flask
 from sqlalchemy import Engine, event, text
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from testimonials.core.db.prepared import Prepared
+from testimonials.core.db.sqlite import Reader
 from testimonials.core.extensions import db
 from testimonials.core.settings.current import current_settings
 
@@ -39,11 +39,10 @@ AND (account.claimed_at IS NOT NULL OR account.claim_expires_at > :now)
 
 
 class SqliteVersions:
-    """Reads each version from the file, with a connection for each thread."""
+    """Reads each version from the file."""
 
-    def __init__(self, database: str) -> None:
-        self._database = f"file:{quote(database)}?mode=ro"
-        self._local = threading.local()
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
 
     def find(self, project_id: str) -> int | None:
         """Return the version of a public project; None leaves the request to the view."""
@@ -59,12 +58,7 @@ class SqliteVersions:
 
     def _read(self, query: str, values: Any) -> Any:
         try:
-            connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
-            if connection is None:
-                connection = sqlite3.connect(self._database, uri=True, isolation_level=None)
-                connection.execute("PRAGMA busy_timeout=5000")
-                self._local.connection = connection
-            return connection.execute(query, values).fetchone()
+            return self._reader.driver.execute(query, values).fetchone()
         except sqlite3.Error:
             # The view queries again, and its error is handled as usual.
             return None

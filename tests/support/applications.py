@@ -7,11 +7,9 @@ that asks for the same settings; one that asks twice gets two.
 
 import contextlib
 import dataclasses
-import inspect
 import itertools
 import os
 import shutil
-import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -24,13 +22,12 @@ from sqlalchemy import Engine, QueuePool, text
 from testimonials import create_app
 from testimonials.core.db.cache import VersionedCache
 from testimonials.core.db.engine import Base
-from testimonials.core.extensions import db
+from testimonials.core.extensions import READER, db
 from testimonials.core.settings import instance
 from testimonials.core.settings.current import EXTENSION, current_settings
 from testimonials.core.settings.table import load_settings
 from testimonials.operations.metrics import end_metrics
-from testimonials.widget.cache import SIGHTINGS, FastFeed
-from testimonials.widget.versions import SqliteVersions
+from testimonials.widget.cache import SIGHTINGS
 
 # With these an application has more of its own (threads, counters, a reporter of the whole process)
 # than can be put back, or is on something that only its test knows.
@@ -139,16 +136,9 @@ def _put_back(one: Lent, *, empties: bool, keeps_connections: bool) -> None:
 
 
 def let_go_of_file(app: Flask) -> None:
-    """Close what answers before Flask has open of an SQLite file that is about to be replaced."""
-    feed: Any = app.wsgi_app
-    # What reads addresses is around it.
-    while not isinstance(feed, FastFeed):
-        feed = inspect.getclosurevars(feed).nonlocals["inner"]
-    # Python would close it some time later, as it refers to itself.
-    if isinstance(feed.versions, SqliteVersions):
-        if connection := getattr(feed.versions._local, "connection", None):
-            connection.close()
-        feed.versions._local = threading.local()
+    """Close what reads an SQLite file apart before the file is replaced."""
+    if READER in app.extensions:
+        app.extensions[READER].close()
 
 
 def _is_idle(engine: Engine) -> bool:

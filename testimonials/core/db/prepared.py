@@ -6,11 +6,12 @@ waited longer for that than for the database. So what almost every call asks is 
 rest goes the usual way, which can do more.
 """
 
+import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from sqlalchemy import BindParameter, Connection, Dialect
+from sqlalchemy import BindParameter, Connection, Dialect, Engine
 from sqlalchemy.sql.elements import ClauseElement
 
 Values = Mapping[str, Any]
@@ -61,14 +62,25 @@ class Prepared:
         finally:
             cursor.close()
 
+    def one_by(
+        self, driver: sqlite3.Connection, engine: Engine, given: Values
+    ) -> tuple[Any, ...] | None:
+        """Return the row as `one` does, by SQLite's driver alone, whose errors are raised."""
+        plan = self._plan(engine)
+        values = plan.bind(given)
+        for listen in engine.dispatch.before_cursor_execute if engine._has_events else ():
+            listen(None, None, plan.text, values, None, False)
+        row = driver.execute(plan.text, values).fetchone()
+        return None if row is None else plan.read(row)
+
     def run(self, connection: Connection, *rows: Values) -> None:
         """Run it for each of the rows; there is nothing to read."""
         plan = self._plan(connection)
         for row in rows:
             _execute(connection, plan.text, plan.bind(row)).close()
 
-    def _plan(self, connection: Connection) -> _Plan:
-        dialect = connection.dialect
+    def _plan(self, database: Connection | Engine) -> _Plan:
+        dialect = database.dialect
         found = self._plans.get(dialect.name)
         if found is None:
             found = self._plans[dialect.name] = _make_plan(self._statement, dialect)

@@ -7,6 +7,7 @@ import re
 import shutil
 import sqlite3
 import tempfile
+import threading
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 from flask import has_app_context
+from sqlalchemy import Engine
 
 from testimonials.core.settings.current import current_settings
 from testimonials.core.settings.table import Settings, load_settings
@@ -34,6 +36,31 @@ def open_file(path: Path, *, wait: float = WAIT_SECONDS) -> Iterator[sqlite3.Con
     )
     with contextlib.closing(connection):
         yield connection
+
+
+class Reader:
+    """Reads of a file that are no transaction; each thread has a connection of its own for them."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self._address = f"file:{quote(engine.url.database or '')}?mode=ro"
+        self._local = threading.local()
+
+    @property
+    def driver(self) -> sqlite3.Connection:
+        """This thread's connection; raises `sqlite3.Error`."""
+        found: sqlite3.Connection | None = getattr(self._local, "driver", None)
+        if found is None:
+            found = sqlite3.connect(self._address, uri=True, isolation_level=None)
+            found.execute("PRAGMA busy_timeout=5000")
+            self._local.driver = found
+        return found
+
+    def close(self) -> None:
+        """Close this thread's connection, and forget those of others."""
+        if found := getattr(self._local, "driver", None):
+            found.close()
+        self._local = threading.local()
 
 
 def require_log(path: Path) -> None:
