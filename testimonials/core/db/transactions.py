@@ -37,19 +37,20 @@ def write(
     longer, change it. Its result is what the block gets. `end_batch` takes the place of the commit
     before each `next_batch`.
     """
-    info = db.session().info
+    session = db.session()
+    info = session.info
     if _WRITING in info:
         raise RuntimeError("This is within a writing transaction already.")
-    db.session.expunge_all()
+    session.expunge_all()
     info[_WRITING] = end_batch, lock
     try:
         yield _begin(lock)
-        db.session.commit()
+        session.commit()
     except keep:
-        db.session.commit()
+        session.commit()
         raise
     except BaseException:
-        db.session.rollback()
+        session.rollback()
         raise
     finally:
         info.pop(_WRITING, None)

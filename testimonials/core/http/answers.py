@@ -5,16 +5,20 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from flask import Response, request
 from marshmallow import fields
 from sqlalchemy import Select, literal, tuple_
+from werkzeug.datastructures import Headers
 
 from testimonials.core import clock
 from testimonials.core.extensions import db
 from testimonials.core.http.fields import QueryCount, RuleField, StrictSchema
 from testimonials.core.http.urls import call_url
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import WSGIEnvironment
 
 DRY_RUN = "dryRun"
 # Not part of ETags: reading the owner's website may change it, which must not fail an If-Match.
@@ -76,16 +80,22 @@ def answer(message: str, data: object, *, is_secret: bool = False) -> Response:
     return answer_bytes(wrap(message, content), etag=etag, is_secret=is_secret)
 
 
+class _JsonResponse(Response):
+    default_mimetype = "application/json"
+
+    def get_wsgi_headers(self, environ: "WSGIEnvironment") -> Headers:
+        # Werkzeug would copy them one by one, in search of addresses to complete.
+        return self.headers if self.status_code == 200 else super().get_wsgi_headers(environ)
+
+
 def answer_bytes(envelope: bytes, *, etag: str = "", is_secret: bool = False) -> Response:
     """Return a response with an envelope of `wrap`, or 304 if the caller has the same."""
     known = request.headers.get("If-None-Match", "")
-    if etag and known and not is_write() and is_among(etag, known):
-        response = Response(status=304)
-    else:
-        response = Response(envelope, mimetype="application/json")
-    response.headers["Cache-Control"] = "no-store" if is_secret else "private, no-cache"
+    is_known = etag and known and not is_write() and is_among(etag, known)
+    response = Response(status=304) if is_known else _JsonResponse(envelope)
+    response.headers.add("Cache-Control", "no-store" if is_secret else "private, no-cache")
     if etag:
-        response.headers["ETag"] = etag
+        response.headers.add("ETag", etag)
     return response
 
 

@@ -144,21 +144,28 @@ def _assign_request_id() -> None:
 
 
 def _add_headers(response: Response) -> Response:
-    headers = response.headers
-    headers["X-Request-Id"] = g.request_id
-    headers.setdefault("X-Content-Type-Options", "nosniff")
-    headers.setdefault("Referrer-Policy", "strict-origin-when-cross-origin")
     is_page = response.mimetype == "text/html"
-    headers.setdefault("Content-Security-Policy", _write_page_policy() if is_page else DATA_POLICY)
+    headers = {
+        "X-Request-Id": g.request_id,
+        "X-Content-Type-Options": "nosniff",
+        "Referrer-Policy": "strict-origin-when-cross-origin",
+        "Content-Security-Policy": _write_page_policy() if is_page else DATA_POLICY,
+    }
     if is_page:
         records = g.get("takes_recordings")
-        headers.setdefault("Permissions-Policy", DEVICES if records else NO_DEVICES)
-    if response.status_code >= 400 and wants_json(request.path):
-        headers.setdefault("Cache-Control", "no-store")
-        if request.path.startswith("/v1/") and response.mimetype == "application/json":
-            late("core.http.openapi:use_problem_details")(response)
+        headers["Permissions-Policy"] = DEVICES if records else NO_DEVICES
+    is_error = response.status_code >= 400 and wants_json(request.path)
+    if is_error:
+        headers["Cache-Control"] = "no-store"
     if request.is_secure and (policy := current_settings().hsts):
-        headers.setdefault("Strict-Transport-Security", policy)
+        headers["Strict-Transport-Security"] = policy
+    # `setdefault` would go through all of them for each.
+    present = {name.lower() for name, _ in response.headers}
+    for name, value in headers.items():
+        if name.lower() not in present:
+            response.headers.add(name, value)
+    if is_error and request.path.startswith("/v1/") and response.mimetype == "application/json":
+        late("core.http.openapi:use_problem_details")(response)
     return response
 
 
