@@ -126,8 +126,12 @@ def _write_in_threads(app: Flask, count: int) -> list[BaseException | None]:
 
 
 def test_threads_write_in_turns(app):
-    """None asks SQLite for its lock while another has it, since SQLite would let it nap."""
+    """None asks SQLite for its lock while another has it, since SQLite would let it nap.
+
+    Each writes on the connection of the one before, which has read the pages that it changes.
+    """
     asking: list[int] = []
+    used: set[int] = set()
     most = 0
 
     def note(_connection: object, _cursor: object, statement: str, *_: object) -> None:
@@ -136,7 +140,8 @@ def test_threads_write_in_turns(app):
             asking.append(1)
             most = max(most, len(asking))
 
-    def forget(*_: object) -> None:
+    def forget(driver: object, _record: object) -> None:
+        used.add(id(driver))
         asking.clear()
 
     with app.app_context():
@@ -152,6 +157,13 @@ def test_threads_write_in_turns(app):
     with app.app_context():
         assert len(_stored()) == 20
     assert most == 1
+    assert len(used) == 1
+
+
+def test_a_new_file_has_small_pages(app, instance):
+    """Each page that a write changes is written whole."""
+    with closing(sqlite3.connect(instance / "testimonials.db")) as file:
+        assert file.execute("PRAGMA page_size").fetchone() == (2048,)
 
 
 def test_whoever_waited_for_another_program_in_vain_gives_the_turn_back(app, instance, monkeypatch):
