@@ -40,7 +40,7 @@ from testimonials.core.http.i18n import (
 from testimonials.core.http.security import answer_privately
 from testimonials.core.http.static import compress
 from testimonials.core.http.urls import policy_url
-from testimonials.core.images.colors import derive_colours
+from testimonials.core.images.colors import derive_colors
 from testimonials.core.mail.outbox import FONTS
 from testimonials.projects.brand import find_brand, find_button, page_color
 from testimonials.projects.models import Project, Suspension
@@ -61,9 +61,9 @@ from testimonials.widget.words import write_dates
 
 
 def write_theme(project: Project) -> str:
-    """Return the colours and the font, as the page's own or the brand's, and the cover's focus."""
+    """Return the colors and the font, as the page's own or the brand's, and the cover's focus."""
     focus, button = project.whole_page_design["coverFocus"], find_button(project)
-    both = derive_colours(page_color(project))
+    both = derive_colors(page_color(project))
     names = {
         "accent": "accent",
         "solid": "solid",
@@ -167,7 +167,7 @@ def get_recorder(slug: str) -> str:
 
 @collection.get("/<slug>/theme.css")
 def get_theme(slug: str) -> Response:
-    """Serve the colours of the project's pages, which allow no inline style."""
+    """Serve the colors of the project's pages, which allow no inline style."""
     return _send_styles(write_theme(find_public_project(slug=slug)))
 
 

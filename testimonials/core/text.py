@@ -64,7 +64,7 @@ _SCHEME = "[Hh][Tt][Tt][Pp][Ss]?://"
 # For the OpenAPI document. A website may be empty or lack the scheme.
 URL_PATTERN = f"^[{_SPACE}]*{_SCHEME}{_ADDRESS}[{_SPACE}]*$"
 WEBSITE_PATTERN = f"^[{_SPACE}]*(?:(?:{_SCHEME})?{_ADDRESS})?[{_SPACE}]*$"
-COLOUR_PATTERN = f"^[{_SPACE}]*#[0-9A-Fa-f]{{6}}[{_SPACE}]*$"
+COLOR_PATTERN = f"^[{_SPACE}]*#[0-9A-Fa-f]{{6}}[{_SPACE}]*$"
 
 _URL = re.compile(_SCHEME + _ADDRESS)
 

@@ -9,14 +9,14 @@ from testimonials.core.audit import record
 from testimonials.core.extensions import db, limiter
 from testimonials.core.http.blueprints import settings
 from testimonials.core.http.errors import ValidationFailed
-from testimonials.core.http.fields import Choice, Colour, OneLine
+from testimonials.core.http.fields import Choice, Color, OneLine
 from testimonials.core.http.forms import FormSchema
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.http.static import compress
 from testimonials.core.http.urls import collection_page_url, face_url, wall_url
 from testimonials.core.images import uploads
-from testimonials.core.images.colors import TEXTS, derive_colours, find_text, from_hex
+from testimonials.core.images.colors import TEXTS, derive_colors, find_text, from_hex
 from testimonials.core.mail.outbox import FONTS, PLAIN
 from testimonials.dashboard.framework import (
     Done,
@@ -63,8 +63,8 @@ ANOTHER = "another"
 
 
 class TrialForm(FormSchema):
-    color = Colour()
-    ground = Colour()
+    color = Color()
+    ground = Color()
     font = Choice(*brands.TYPEFACES)
 
 
@@ -73,7 +73,7 @@ def write_owner_styles(color: str, font: str, ground: str | None = None) -> str:
 
     `ground` is the background of the website, the same in both themes.
     """
-    both = derive_colours(color)
+    both = derive_colors(color)
     lines = [
         f"--{own}:light-dark({both.light[name]},{both.dark[name]})" for own, name in NAMES.items()
     ]
@@ -111,7 +111,7 @@ def _send_styles(color: str, font: str, ground: str | None) -> Response:
 screen = ProjectPage(settings, "settings/brand", "settings/brand.html")
 
 
-class Swatch(Colour):
+class Swatch(Color):
     """A color, or `ANOTHER` for the one in the field beside it."""
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **options: Any) -> Any:
@@ -122,7 +122,7 @@ class BrandForm(FormSchema):
     businessName = OneLine(BUSINESS_NAME_LENGTH, attribute="name", load_default="")
     website = Website(WEBSITE_LENGTH, load_default="")
     color = Swatch()
-    another = Colour()
+    another = Color()
     trade = Choice(*brands.TRADES)
     font = Choice(*brands.FONTS)
 
@@ -153,7 +153,7 @@ def describe_screen(brand: Brand, stored: Values) -> Values:
         "trades": brands.TRADE_NAMES,
         "trade_colors": brands.TRADES,
         "fonts": FONT_NAMES,
-        "is_darker": derive_colours(brand.color).light["solid"] != brand.color,
+        "is_darker": derive_colors(brand.color).light["solid"] != brand.color,
         "cards": {trade: _list_cards(trade) for trade in brands.TRADES},
     }
 

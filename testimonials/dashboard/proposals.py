@@ -325,7 +325,7 @@ def name_field(name: str) -> str:
 # Differences: the values before and after, with marks where they differ.
 
 PICTURES = ("imageId", "avatarId")
-_COLOUR = re.compile(r"#[0-9A-F]{6}")
+_COLOR = re.compile(r"#[0-9A-F]{6}")
 
 
 @dataclass(frozen=True)
@@ -445,6 +445,6 @@ def _compare(name: str, before: Any, after: Any, *, is_choice: bool) -> Differen
     old, new = write_value(name, before), write_value(name, after)
     if is_choice:
         old, new = (translate(text[:1].upper() + text[1:]) for text in (old, new))
-    colours = tuple(text if _COLOUR.fullmatch(text) else "" for text in (old, new))
+    colours = tuple(text if _COLOR.fullmatch(text) else "" for text in (old, new))
     parts = compare_texts(old, new) if len(new) > len("#000000") else ([(old, True)], [(new, True)])
     return Difference(name, name_field(name), *parts, (colours[0], colours[1]), name in PICTURES)

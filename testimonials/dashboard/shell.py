@@ -13,7 +13,7 @@ from testimonials.auth.sessions import SignedIn
 from testimonials.core.db.identifiers import is_identifier
 from testimonials.core.db.transactions import write
 from testimonials.core.http.i18n import gettext_noop, translate
-from testimonials.core.images.colors import derive_colours
+from testimonials.core.images.colors import derive_colors
 from testimonials.projects.access import Access, Role, list_last_shared
 from testimonials.projects.brand import find_brand
 from testimonials.projects.changes import kinds_of
@@ -158,5 +158,5 @@ def describe_project(project: Project) -> dict[str, Any]:
         "initial": project.called[:1].upper(),
         "url": url_for("dashboard.inbox.show_inbox", project_id=project.id),
         "logo_url": brand.logo_url,
-        "colours": derive_colours(brand.color).light,
+        "colours": derive_colors(brand.color).light,
     }

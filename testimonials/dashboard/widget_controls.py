@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from marshmallow import ValidationError
 
 from testimonials.core.faults import FAULTS
-from testimonials.core.http.fields import Choice, Colour, Count, OneLine, RuleField, Switch, Text
+from testimonials.core.http.fields import Choice, Color, Count, OneLine, RuleField, Switch, Text
 from testimonials.core.http.forms import Choices, FormSchema
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.i18n import gettext_noop, ngettext, translate
@@ -122,7 +122,7 @@ _DESIGN = (
 _EMPTY: Values = {"colour": "", "tags": [], **dict.fromkeys((*LABELS, *CTA), "")}
 
 
-class OwnColour(OneLine):
+class OwnColor(OneLine):
     """`#RRGGBB`, also without `#` or as three digits; or the name of a palette."""
 
     form_messages: ClassVar[dict[str, str]] = OneLine.form_messages | {
@@ -140,7 +140,7 @@ class OwnColour(OneLine):
         if len(digits) == 3:
             digits = "".join(digit * 2 for digit in digits)
         try:
-            return Colour().deserialize(f"#{digits}")
+            return Color().deserialize(f"#{digits}")
         except ValidationError:
             raise self.make_error("colour") from None
 
@@ -172,7 +172,7 @@ class WidgetForm(FormSchema):
 
     before = Before()
     publish = Text(1)
-    colour = OwnColour()
+    colour = OwnColor()
     theme = Choice(*THEMES)
     cardStyle = Choice(*CARDS)
     corners = Count(0, len(CORNERS) - 1)

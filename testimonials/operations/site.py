@@ -11,12 +11,12 @@ from testimonials import __version__
 from testimonials.core.http.blueprints import site
 from testimonials.core.http.i18n import ENGLISH
 from testimonials.core.http.urls import app_url, base_path, base_url
-from testimonials.core.images.colors import colour_of, derive_colours, initials_of
+from testimonials.core.images.colors import colour_of, derive_colors, initials_of
 from testimonials.core.settings.current import current_settings
 from testimonials.operations.database import instance_mark
 from testimonials.projects.defaults import PALETTES, WIDGET_CONFIG
 from testimonials.projects.widget_design import PALETTES as BRANDS
-from testimonials.projects.widget_design import read_look, write_colours
+from testimonials.projects.widget_design import read_look, write_colors
 from testimonials.widget.words import write_words
 
 # What the front page shows: the widget with samples of an invented bakery, and the first call.
@@ -45,7 +45,7 @@ def describe_front_page() -> dict[str, Any]:
         ],
         "widget": {
             "feed": _describe_feed(),
-            "colours": {name: write_colours(derive_colours(BRANDS[name])) for name in PALETTES},
+            "colours": {name: write_colors(derive_colors(BRANDS[name])) for name in PALETTES},
         },
         "palettes": PALETTES,
         "layouts": LAYOUTS,

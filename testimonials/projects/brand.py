@@ -12,10 +12,10 @@ from marshmallow import fields
 
 from testimonials.auth.tokens import Scope
 from testimonials.core.extensions import db
-from testimonials.core.http.fields import Choice, Colour, StrictSchema
+from testimonials.core.http.fields import Choice, Color, StrictSchema
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.http.urls import image_url
-from testimonials.core.images.colors import TEXTS, derive_colours, find_text
+from testimonials.core.images.colors import TEXTS, derive_colors, find_text
 from testimonials.core.images.uploads import Image
 from testimonials.core.late import Signal
 from testimonials.core.text import normalize
@@ -43,10 +43,10 @@ TYPEFACES = ("plain", "rounded", "classic")
 class FoundSchema(StrictSchema):
     """What was read on the owner's website."""
 
-    color = Colour()
+    color = Color()
     trade = Choice(*TRADES)
-    colors = fields.List(Colour())
-    ground = Colour()
+    colors = fields.List(Color())
+    ground = Color()
     typeface = Choice(*TYPEFACES)
     madeWith = Choice(*SITES)
 
@@ -54,7 +54,7 @@ class FoundSchema(StrictSchema):
 class BrandUpdateSchema(StrictSchema):
     """The fields of the brand that the owner or an agent sets; null unsets one."""
 
-    color = Colour(allow_none=True, description="All others follow from it.")
+    color = Color(allow_none=True, description="All others follow from it.")
     font = Choice(
         *FONTS, allow_none=True, description="`site`: as the owner's website; null: that too."
     )
@@ -64,7 +64,7 @@ class BrandUpdateSchema(StrictSchema):
 class StoredBrandSchema(StrictSchema):
     """The brand as it is stored: only the fields that were set, and what was read."""
 
-    color = Colour()
+    color = Color()
     trade = Choice(*TRADES)
     font = Choice(*FONTS)
     read = fields.Nested(FoundSchema)
@@ -128,7 +128,7 @@ def find_button(project: Project) -> Button:
     """
     own, text = (project.page_config[name] for name in ("buttonColor", "buttonTextColor"))
     if own is None:
-        derived = derive_colours(find_brand(project).color)
+        derived = derive_colors(find_brand(project).color)
         return Button(*((theme["solid"], theme["on"]) for theme in (derived.light, derived.dark)))
     colors = own, find_text(own, text or TEXTS[0])
     return Button(colors, colors)

@@ -7,7 +7,7 @@ from marshmallow import fields
 from testimonials.core.http.answers import After
 from testimonials.core.http.fields import (
     Choice,
-    Colour,
+    Color,
     Count,
     List,
     OneLine,
@@ -98,8 +98,8 @@ class PageConfigUpdateSchema(StrictSchema):
     description = Text(defaults.DESCRIPTION_LENGTH)
     thankYouMessage = Text(defaults.THANK_YOU_LENGTH)
     theme = Choice(*defaults.THEMES)
-    buttonColor = Colour()
-    buttonTextColor = Colour()
+    buttonColor = Color()
+    buttonTextColor = Color()
     showConfetti = Switch()
     collectFields = fields.Nested(CollectFieldsUpdateSchema)
 

@@ -11,7 +11,7 @@ from marshmallow import fields, validate
 from testimonials.core.db.identifiers import is_identifier
 from testimonials.core.http.fields import (
     Choice,
-    Colour,
+    Color,
     Count,
     OneLine,
     Parts,
@@ -33,7 +33,7 @@ RADII = (16, 0, 6, 12, 24)
 DENSITIES = ("comfortable", "compact", "airy")
 PHOTO_SIZES = (48, 0, 40, 64)
 CARD_WIDTHS = ("medium", "narrow", "wide")
-STAR_COLOURS = ("gold", "brand")
+STAR_COLORS = ("gold", "brand")
 DATE_STYLES = ("relative", "month", "absolute")
 FEATURED = ("soft", "solid", "off")
 LAYOUTS = ("", "spotlight")
@@ -59,7 +59,7 @@ LOOK: dict[str, Any] = {
     "density": DENSITIES[0],
     "photoSize": PHOTO_SIZES[0],
     "cardWidth": CARD_WIDTHS[0],
-    "starColor": STAR_COLOURS[0],
+    "starColor": STAR_COLORS[0],
     "dateStyle": DATE_STYLES[0],
     "featured": FEATURED[0],
     "showHeader": False,
@@ -138,7 +138,7 @@ class WidgetLabelsSchema(StrictSchema):
 class WidgetDesignSchema(StrictSchema):
     """The widget's design; missing fields have their defaults."""
 
-    brandColor = Colour(
+    brandColor = Color(
         allow_none=True,
         description="Everything is derived from it; null: the palette's, or the brand's.",
     )
@@ -151,7 +151,7 @@ class WidgetDesignSchema(StrictSchema):
     density = Choice(*DENSITIES, description="Space inside and between cards.")
     photoSize = NumberChoice(*PHOTO_SIZES, description="Size of authors' photos, in px; 0: none.")
     cardWidth = Choice(*CARD_WIDTHS, description="How wide cards are.")
-    starColor = Choice(*STAR_COLOURS, description="Gold, or the brand's.")
+    starColor = Choice(*STAR_COLORS, description="Gold, or the brand's.")
     dateStyle = Choice(*DATE_STYLES, description="How dates are written.")
     featured = Choice(*FEATURED, description="How the first pinned testimonial stands out.")
     showHeader = Switch(description="Average, stars and faces above the cards.")
@@ -195,7 +195,7 @@ def trim_design(design: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in design.items() if value != DEFAULTS[name]}
 
 
-# A palette is a named brand colour.
+# A palette is a named brand color.
 PALETTES = {
     "neutral": "#27272A",
     "indigo": "#4F46E5",
@@ -207,13 +207,13 @@ PALETTES = {
 
 
 def choose_brand(config: Mapping[str, Any], design: Mapping[str, Any]) -> str:
-    """Return the brand's colour: the design's own, or that of the configured palette."""
+    """Return the brand's color: the design's own, or that of the configured palette."""
     return str(design.get("brandColor") or PALETTES[config["palette"]])
 
 
-def read_colours(config: Mapping[str, Any], design: Mapping[str, Any]) -> colors.Derived:
+def read_colors(config: Mapping[str, Any], design: Mapping[str, Any]) -> colors.Derived:
     brand = choose_brand(config, design)
-    derived = colors.derive_colours(brand)
+    derived = colors.derive_colors(brand)
     if design.get("starColor") != "brand":
         return derived
     # Stars need less contrast than text, so the stars of a light brand needn't become muddy.
@@ -224,16 +224,16 @@ def read_colours(config: Mapping[str, Any], design: Mapping[str, Any]) -> colors
     return colors.Derived({**derived.light, "star": star}, dark)
 
 
-def write_colours(colours: colors.Derived) -> dict[str, str]:
-    """Return the colours as they are in the feed: those of `list_colours` without `#`."""
+def write_colors(colours: colors.Derived) -> dict[str, str]:
+    """Return the colors as they are in the feed: those of `list_colors` without `#`."""
     return {
         theme: " ".join(each[1:].lower() for each in listed)
-        for theme, listed in list_colours(colours).items()
+        for theme, listed in list_colors(colours).items()
     }
 
 
-def list_colours(colours: colors.Derived) -> dict[str, list[str]]:
-    """Return the colours of `NAMES` for each theme, and the cards' shadow and quotation mark."""
+def list_colors(colours: colors.Derived) -> dict[str, list[str]]:
+    """Return the colors of `NAMES` for each theme, and the cards' shadow and quotation mark."""
     light, dark = ([each[name] for name in colors.NAMES] for each in (colours.light, colours.dark))
     return {
         "light": [*light, colours.light["text"] + "12", colours.light["mark"]],

@@ -159,7 +159,7 @@ def update_widget_config(body: Values) -> Values:
 def update_widget_design(body: Values) -> Values:
     """Change the widget’s design.
 
-    What the specified settings of ``widget-config`` don’t say: colours, fonts, sizes, and which
+    What the specified settings of ``widget-config`` don’t say: colors, fonts, sizes, and which
     testimonials show in which order. Only the fields sent are changed; ``labels`` is replaced as a
     whole. Gives the full project.
     """

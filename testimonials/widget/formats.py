@@ -11,7 +11,7 @@ from testimonials.core.http.urls import json_feed_url, record_url, testimonial_u
 from testimonials.core.text import is_right_to_left, split_text
 from testimonials.projects.brand import find_brand
 from testimonials.projects.models import Project
-from testimonials.projects.widget_design import read_colours
+from testimonials.projects.widget_design import read_colors
 from testimonials.testimonials.highlights import Ranges
 from testimonials.widget.container import add_query, read_limit, read_selection
 from testimonials.widget.render import describe_face, weigh
@@ -142,7 +142,7 @@ def render_newsletter(chosen: Chosen) -> str:
     if not chosen.items:
         return ""
     config, design = chosen.settings.config, chosen.settings.design
-    derived = read_colours(config, design)
+    derived = read_colors(config, design)
     colours = derived.dark if chosen.theme == "dark" else derived.light
     words = write_words({}, name=chosen.project.name)
     page = render_template(

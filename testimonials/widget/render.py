@@ -17,7 +17,7 @@ from testimonials.core.images.colors import NAMES, draw_face
 from testimonials.core.text import split_text
 from testimonials.projects.brand import find_brand
 from testimonials.projects.models import Project
-from testimonials.projects.widget_design import list_colours, read_colours
+from testimonials.projects.widget_design import list_colors, read_colors
 from testimonials.widget.container import BADGES, SELECTING, Selection, add_query
 from testimonials.widget.drafts import read_cta
 from testimonials.widget.script import FOLDER, read_styles, squeeze
@@ -92,7 +92,7 @@ def describe_stars(rating: float, words: Mapping[str, str]) -> dict[str, Any]:
 
 
 def describe_face(name: str, *pictures: str | None) -> dict[str, Any]:
-    """Return somebody's initials, their colour, and the first URL among `pictures`."""
+    """Return somebody's initials, their color, and the first URL among `pictures`."""
     initials, colour = draw_face(name)
     return {
         "initials": initials,
@@ -335,7 +335,7 @@ def shadow_styles(
 def page_styles(
     settings: WidgetSettings, theme: str, kind: str, total: int, *, has_extras: bool = False
 ) -> str:
-    """Return the same style sheet for our pages, limited to `PAGE` except for the colours."""
+    """Return the same style sheet for our pages, limited to `PAGE` except for the colors."""
     columns = _column_rules(settings.design["cardWidth"], total, PAGE)
     return _read_scoped_styles(kind, has_extras) + columns + _value_rules(settings, theme, ":root")
 
@@ -343,14 +343,14 @@ def page_styles(
 def _value_rules(settings: WidgetSettings, theme: str, root: str) -> str:
     """Return the rule that sets a design's variables for the element `root`.
 
-    The embedding page may override each colour with ``--testimonials-<name>``.
+    The embedding page may override each color with ``--testimonials-<name>``.
     """
     theme, design = theme or settings.config["theme"], settings.design
-    themes = list_colours(read_colours(settings.config, design))
+    themes = list_colors(read_colors(settings.config, design))
     columns = list(themes.values()) if theme == "auto" else [themes[theme]]
     names = (*NAMES, "shade", "glyph")
     values = [
-        f"--tm-{name}:var(--testimonials-{name.rstrip('012')},{_write_colour(pair)})"
+        f"--tm-{name}:var(--testimonials-{name.rstrip('012')},{_write_color(pair)})"
         for name, *pair in zip(names, *columns, strict=True)
     ]
     radius, photo = design["radius"], design["photoSize"]
@@ -366,7 +366,7 @@ def _value_rules(settings: WidgetSettings, theme: str, root: str) -> str:
     return f"{root}{{{';'.join(values)}}}" + (size if photo not in (0, 48) else "")
 
 
-def _write_colour(pair: list[str]) -> str:
+def _write_color(pair: list[str]) -> str:
     return "light-dark({},{})".format(*pair) if len(pair) > 1 else pair[0]
 
 

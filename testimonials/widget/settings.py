@@ -21,11 +21,11 @@ from testimonials.projects.projects import is_shown, make_slug, mark_changed, ma
 from testimonials.projects.widget_design import (
     BRAND_FONTS,
     PALETTES,
-    read_colours,
+    read_colors,
     read_design,
     read_look,
     trim_design,
-    write_colours,
+    write_colors,
 )
 from testimonials.testimonials.counts import read_numbers
 from testimonials.testimonials.media.playback import load_recordings
@@ -336,7 +336,7 @@ def describe_look(config: Mapping[str, Any], design: Mapping[str, Any]) -> dict[
     return {
         "config": config,
         "design": read_look(design),
-        "colours": write_colours(read_colours(config, design)),
+        "colours": write_colors(read_colors(config, design)),
         "font": FONTS.get(design["font"], ""),
     }
 

@@ -13,7 +13,7 @@ from flask.testing import FlaskClient
 from marshmallow import fields
 from selectolax.lexbor import LexborHTMLParser
 
-from testimonials.core.http.fields import Choice, Colour
+from testimonials.core.http.fields import Choice, Color
 from testimonials.core.http.openapi import operations
 from testimonials.widget.sightings import write_sightings
 from tests.attacks.forms import FREE, Field, Form, read_forms
@@ -89,9 +89,7 @@ def _call_api(app: Flask, client: FlaskClient, world: World, text: str) -> Itera
         for schema, where in ((operation.body, "json"), (operation.query, "query_string")):
             example = (operation.example or {}) if where == "json" else {}
             for name, field in (schema().fields if schema else {}).items():
-                is_free = isinstance(field, fields.String) and not isinstance(
-                    field, Choice | Colour
-                )
+                is_free = isinstance(field, fields.String) and not isinstance(field, Choice | Color)
                 # No browser or program can write half a character in an address.
                 value = text if where == "json" else text.replace("\ud800", "\ufffd")
                 body = {where: example | {name: value}}

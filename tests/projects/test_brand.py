@@ -11,13 +11,13 @@ from PIL import Image, ImageDraw
 
 from testimonials.auth.tokens import Scope
 from testimonials.core.extensions import db
-from testimonials.core.images.colors import contrast, derive_colours
+from testimonials.core.images.colors import contrast, derive_colors
 from testimonials.dashboard.brand import name_color
 from testimonials.migrations.versions.rev_0010_brand import _choose_color
 from testimonials.projects.brand import TRADES, guess_trade
 from testimonials.projects.models import Project
 from testimonials.projects.notifications import project_look
-from testimonials.projects.widget_design import PALETTES, write_colours
+from testimonials.projects.widget_design import PALETTES, write_colors
 from tests.auth.tokens import give_token
 from tests.conftest import Caller
 from tests.support.colours import PAIRS
@@ -87,7 +87,7 @@ def show(owner: Caller, project: dict[str, Any]) -> dict[str, Any]:
 
 
 def derive(color: str) -> dict[str, str]:
-    return write_colours(derive_colours(color))
+    return write_colors(derive_colors(color))
 
 
 def test_a_new_project_has_its_trades_color_while_specified_fields_answer_defaults(owner):
@@ -236,7 +236,7 @@ def test_every_surface_has_the_brand_and_nothing_of_ours(app, browser, owner):
             browser.post(f"{path}/logo", data={"logo": (file, "logo.png")})
         form = {"businessName": "Oat", "color": "another", "another": color}
         assert browser.post(path, data=form).status_code == 303
-        both = derive_colours(color)
+        both = derive_colors(color)
         for theme in (both.light, both.dark):
             for name, (grounds, least) in PAIRS.items():
                 worst = min(contrast(theme[name], theme[ground]) for ground in grounds)

@@ -9,8 +9,8 @@ from flask.testing import FlaskClient
 
 from testimonials.core import clock
 from testimonials.core.http.urls import log_url, policy_url, record_url
-from testimonials.core.images.colors import derive_colours
-from testimonials.projects.widget_design import LOOK, write_colours
+from testimonials.core.images.colors import derive_colors
+from testimonials.projects.widget_design import LOOK, write_colors
 from tests.conftest import Caller
 from tests.support.rows import add_testimonial, change_testimonial, expire_account
 from tests.widget.conftest import read_feed
@@ -46,7 +46,7 @@ def test_settings_items_and_totals(app, client, owner, project):
         "config": made["widgetConfig"],
         "font": "",
         "design": LOOK,
-        "colours": write_colours(derive_colours("#0F766E")),
+        "colours": write_colors(derive_colors("#0F766E")),
         "cta": {"label": "Share your experience", "url": "https://testimonials.example.com/kiln"},
         "total": 1,
         "items": [

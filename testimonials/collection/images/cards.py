@@ -37,7 +37,7 @@ WIDTH, HEIGHT = 1200, 630
 # Increase these when the drawing changes.
 STYLE, TESTIMONIAL_STYLE = 3, 1
 MARGIN = 84
-# Where the card lies on the picture, and its bar in the button's colour.
+# Where the card lies on the picture, and its bar in the button's color.
 EDGE, RADIUS, BAR = 36, 32, 14
 TILE = 104
 NAME_SIZES = range(42, 26, -2)
@@ -115,7 +115,7 @@ def _draw_page(shown: dict[str, Any]) -> bytes:
 
 
 def _draw_ground(picture: "Pictures.Image", shown: dict[str, Any], colours: dict[str, str]) -> None:
-    """Draw a card with a line around it, and its bar in the button's colour."""
+    """Draw a card with a line around it, and its bar in the button's color."""
     # A line's where the button's wouldn't show on the card.
     is_seen = contrast(shown["button"], colours["card"]) > 1.3
     outer = (EDGE, EDGE, WIDTH - EDGE, HEIGHT - EDGE)

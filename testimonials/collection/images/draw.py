@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 # Pillow doesn't smooth edges, so each is drawn larger as a mask and then reduced.
 
 FINER_SHAPES = 4
-# A star in a cell of 20, with a round stroke of its own colour around it.
+# A star in a cell of 20, with a round stroke of its own color around it.
 _CELL, _STAR_GAP = 20, 2
 _STAR_STROKE = 1.7
 _STAR = tuple(
@@ -158,7 +158,7 @@ def _bend(*points: tuple[float, float]) -> list[tuple[float, float]]:
 
 # The looks and sizes of a testimonial's picture.
 
-Colours = Mapping[str, str]
+Colors = Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -207,7 +207,7 @@ LOOKS = ("paper", "solid", "night", "card")
 
 @dataclass(frozen=True)
 class Paint:
-    """The colours of one look, and its letters."""
+    """The colors of one look, and its letters."""
 
     family: str
     ground: str
@@ -227,8 +227,8 @@ class Paint:
     is_card: bool = False
 
 
-def paint_look(look: str, light: Colours, dark: Colours, person: int) -> Paint:
-    """Return a look in the brand's colours; `person` chooses between those of initials."""
+def paint_look(look: str, light: Colors, dark: Colors, person: int) -> Paint:
+    """Return a look in the brand's colors; `person` chooses between those of initials."""
     on = dark if look == "night" else light
     people = (on[f"back{person}"], on[f"fore{person}"])
     if look == "solid":
@@ -251,7 +251,7 @@ def paint_look(look: str, light: Colours, dark: Colours, person: int) -> Paint:
 
 
 def make_ground(
-    look: str, size: Size, paint: Paint, light: Colours, dark: Colours
+    look: str, size: Size, paint: Paint, light: Colors, dark: Colors
 ) -> "Pictures.Image":
     """Return the empty picture: plain, or with the look's gradient."""
     from PIL import Image as Pictures

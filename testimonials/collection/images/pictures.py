@@ -32,7 +32,7 @@ from testimonials.core.images.worker import DecoderBusy, LimitsExceeded, Work, d
 from testimonials.projects.brand import brand_logo_id, find_button, page_logo_id
 from testimonials.projects.models import Project
 from testimonials.projects.projects import lock_project
-from testimonials.projects.widget_design import read_colours
+from testimonials.projects.widget_design import read_colors
 from testimonials.testimonials.models import Testimonial
 from testimonials.widget.selection import find_marks
 from testimonials.widget.settings import describe_proof, find_settings
@@ -152,7 +152,7 @@ def describe_picture(
     if not row.is_visible:
         raise NotFound("There are pictures of approved testimonials only.")
     settings = find_settings(project)
-    colours = read_colours(settings.config, settings.design)
+    colours = read_colors(settings.config, settings.design)
     with speaking(project.whole_page_design["language"]):
         words = write_words({}, name=project.name)
         told = words["sample"] if row.status == "demo" else ""

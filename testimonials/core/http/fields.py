@@ -17,7 +17,7 @@ from testimonials.core.clock import iso
 from testimonials.core.db.identifiers import is_identifier
 from testimonials.core.http.i18n import format_number, gettext_noop, translate
 from testimonials.core.text import (
-    COLOUR_PATTERN,
+    COLOR_PATTERN,
     LINE_BREAK,
     TEXT_PATTERNS,
     UNUSABLE,
@@ -255,11 +255,11 @@ class Choice(RuleField, fields.String):
         return value
 
 
-class Colour(RuleField, fields.String):
-    """A colour as `#RRGGBB`, which is converted to upper case."""
+class Color(RuleField, fields.String):
+    """A color as `#RRGGBB`, which is converted to upper case."""
 
     rule = "Must be a colour such as #4F46E5."
-    about: ClassVar[Mapping[str, Any]] = {"pattern": COLOUR_PATTERN}
+    about: ClassVar[Mapping[str, Any]] = {"pattern": COLOR_PATTERN}
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
         if not isinstance(value, str) or not re.fullmatch("#[0-9A-Fa-f]{6}", value.strip()):

@@ -108,24 +108,24 @@ STEP = 0.005
 # How the hues of authors' initials differ from the brand's.
 _TURNS = (0, 30, -20)
 
-Colours = dict[str, str]
+Colors = dict[str, str]
 
 
 @dataclass(frozen=True)
 class Derived:
     """The colors of both themes by name, as `#RRGGBB`."""
 
-    light: Colours
-    dark: Colours
+    light: Colors
+    dark: Colors
 
 
 @lru_cache(maxsize=1000)
-def derive_colours(brand: str) -> Derived:
+def derive_colors(brand: str) -> Derived:
     """Return all colors for a brand's `#RRGGBB`; this takes about half a millisecond."""
     return Derived(_derive_light(brand), _derive_dark(brand))
 
 
-def _derive_light(brand: str) -> Colours:
+def _derive_light(brand: str) -> Colors:
     lightness, chroma, hue = from_hex(brand)
     leaning = _lean(hue)
     trace = _trace(chroma)
@@ -148,7 +148,7 @@ def _derive_light(brand: str) -> Colours:
     return colors | _initials(chroma, leaning, back=(0.92, 0.05), fore=(0.38, 0.1))
 
 
-def _derive_dark(brand: str) -> Colours:
+def _derive_dark(brand: str) -> Colors:
     lightness, chroma, hue = from_hex(brand)
     trace = _trace(chroma)
     colors = {
@@ -172,7 +172,7 @@ def _derive_dark(brand: str) -> Colours:
     return colors | _initials(chroma, _lean(hue), back=(0.36, 0.07), fore=(0.92, 0.05))
 
 
-def _fill(solid: str) -> Colours:
+def _fill(solid: str) -> Colors:
     """Return the color of a filled area, of text on it, and of highlights in that text.
 
     A light color gets dark text instead of being darkened itself. Only if neither text is readable,
@@ -191,7 +191,7 @@ def _fill(solid: str) -> Colours:
 
 def _initials(
     chroma: float, hue: float, *, back: tuple[float, float], fore: tuple[float, float]
-) -> Colours:
+) -> Colors:
     """Return the colors of initials; `back` and `fore` are a lightness and the highest chroma."""
     colors = {}
     for number, turn in enumerate(_TURNS):
@@ -221,7 +221,7 @@ def _lean(hue: float) -> float:
 
 # People without a picture get their initials, on a color that depends on the name.
 
-COLOURS = 8
+COLORS = 8
 
 # A word begins with a letter or a digit and ends at white space, as browsers define it.
 _WORD = re.compile(r"[^\W_](?:[^\s\ufeff]|\u0085)*")
@@ -241,7 +241,7 @@ def colour_of(name: str) -> int:
     """Return the number of the color behind a name's initials."""
     number = 0
     for letter in name:
-        number = (number * 3 + ord(letter)) % COLOURS
+        number = (number * 3 + ord(letter)) % COLORS
     return number
 
 

@@ -34,7 +34,7 @@ from testimonials.core.db.transactions import delete_rows
 from testimonials.core.extensions import db
 from testimonials.core.http.i18n import ENGLISH, speaking
 from testimonials.core.http.urls import app_url
-from testimonials.core.images.colors import Colours, derive_colours
+from testimonials.core.images.colors import Colors, derive_colors
 from testimonials.core.jobs import Job, enqueue, enqueue_anew
 
 # System fonts for the font styles of brands.
@@ -54,20 +54,20 @@ class Look:
     name: str
     logo_url: str | None
     font: str
-    light: Colours
-    dark: Colours
+    light: Colors
+    dark: Colors
     is_own: bool = False
 
 
 def brand_look(name: str, color: str, logo_url: str | None = None, font: str = "plain") -> Look:
     """Return the look of a business's mails, whose colors derive from its `#RRGGBB`."""
-    derived = derive_colours(color)
+    derived = derive_colors(color)
     return Look(name, logo_url, FONTS.get(font, PLAIN), derived.light, derived.dark)
 
 
 def own_look() -> Look:
     """Return the look of mails about links, security and the server."""
-    ink = derive_colours(OWN_INK["solid"])
+    ink = derive_colors(OWN_INK["solid"])
     light, dark = ink.light | OWN_INK, ink.dark | OWN_INK_DARK
     return Look("Testimonials", None, PLAIN, light, dark, is_own=True)
 

@@ -16,7 +16,7 @@ from testimonials.collection.schemas import FormDesignSchema
 from testimonials.core import clock
 from testimonials.core.audit import Event
 from testimonials.core.db.engine import Base, Timestamp, to_name, write_columns
-from testimonials.core.http.fields import Choice, Colour, Count, OneLine, StrictSchema, Switch, Text
+from testimonials.core.http.fields import Choice, Color, Count, OneLine, StrictSchema, Switch, Text
 from testimonials.core.images.uploads import LARGEST_SIDE, Image
 from testimonials.core.text import TAG_LENGTH, is_web_url
 from testimonials.projects.brand import StoredBrandSchema
@@ -162,8 +162,8 @@ class StoredCollectFieldsSchema(CollectFieldsUpdateSchema):
 
 class StoredPageConfigSchema(PageConfigUpdateSchema):
     website = _optional_url(WEBSITE_LENGTH + len("https://"))
-    buttonColor = Colour(allow_none=True)
-    buttonTextColor = Colour(allow_none=True)
+    buttonColor = Color(allow_none=True)
+    buttonTextColor = Color(allow_none=True)
     logo = fields.Raw(allow_none=True, validate=validate.Equal(None))
     collectFields = Settings(StoredCollectFieldsSchema, PAGE_CONFIG["collectFields"])
 

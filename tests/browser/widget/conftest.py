@@ -17,7 +17,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page
 
 from testimonials.core.images.colors import draw_face
-from testimonials.projects.widget_design import read_colours, read_look, write_colours
+from testimonials.projects.widget_design import read_colors, read_look, write_colors
 from testimonials.widget.script import (
     PIECES,
     WALL,
@@ -214,7 +214,7 @@ def feed(
         "project": {"id": "p1", "name": "Fern & Fable", "active": True},
         "config": settings,
         "design": read_look(chosen),
-        "colours": write_colours(read_colours(settings, chosen)),
+        "colours": write_colors(read_colors(settings, chosen)),
         "lang": "en",
         "font": FONTS.get(chosen.get("font"), ""),
         "signs": ".,",

@@ -16,7 +16,7 @@ from testimonials.collection.images.typesetting import Text, measure
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import begin_write, db
 from testimonials.core.http.rate_limits import Limit
-from testimonials.core.images.colors import derive_colours
+from testimonials.core.images.colors import derive_colors
 from testimonials.core.images.uploads import AVATAR, LOGO
 from testimonials.testimonials import models as rows_of
 from tests.auth.browsers import open_browser
@@ -186,7 +186,7 @@ def rgb(colour: str) -> tuple[int, ...]:
 
 
 def test_each_look_has_the_brands_colours(app, owner, project):
-    light, dark = (derive_colours("#C2410C").light, derive_colours("#C2410C").dark)
+    light, dark = (derive_colors("#C2410C").light, derive_colors("#C2410C").dark)
     row = add_testimonial(
         app, project, text=WORDS, rating=4, author_name="Jonas", highlights=[[39, 53]]
     )

@@ -5,7 +5,7 @@ from typing import Any
 
 from flask.testing import FlaskClient
 
-from testimonials.core.images.colors import NAMES, contrast, derive_colours
+from testimonials.core.images.colors import NAMES, contrast, derive_colors
 from testimonials.projects.widget_design import PALETTES
 from tests.support.colours import PAIRS
 from tests.support.rows import change_project
@@ -19,7 +19,7 @@ BRANDS = {
 }
 
 
-def read_colours(client: FlaskClient, project: str) -> dict[str, dict[str, str]]:
+def read_colors(client: FlaskClient, project: str) -> dict[str, dict[str, str]]:
     answer: Any = client.get(f"/widget/{project}/feed").json
     return {
         theme: dict(zip((*NAMES, "shade", "glyph"), written.split(" "), strict=True))
@@ -30,7 +30,7 @@ def read_colours(client: FlaskClient, project: str) -> dict[str, dict[str, str]]
 def test_the_feed_has_the_brands_colours(app, client, project):
     for brand, expected in BRANDS.items():
         change_project(app, project, widget_design={"brandColor": brand})
-        found = read_colours(client, project)
+        found = read_colors(client, project)
         light, dark = found["light"], found["dark"]
         assert [light["accent"], dark["accent"], *(light[n] for n in ("on", "soft", "tint"))] == (
             expected.split()
@@ -43,9 +43,9 @@ def test_palettes_name_brands(app, client, owner, project):
     path = f"/v1/projects/{project}/widget-config"
     for palette, brand in sample(PALETTES.items(), 3):
         assert owner.patch(path, {"palette": palette}).status_code == 200
-        named = read_colours(client, project)
+        named = read_colors(client, project)
         change_project(app, project, widget_design={"brandColor": brand})
-        assert read_colours(client, project) == named
+        assert read_colors(client, project) == named
         change_project(app, project, widget_design={})
     # The brand's own colour goes before the palette, and stars may take it: as it is where they
     # can be seen, and otherwise no darker than they must be.
@@ -53,7 +53,7 @@ def test_palettes_name_brands(app, client, owner, project):
     for brand, expected in stars.items():
         design = {"brandColor": brand, "starColor": "brand"}
         change_project(app, project, widget_design=design)
-        found = read_colours(client, project)
+        found = read_colors(client, project)
         assert [each["star"] for each in found.values()] == expected.split()
         light = {name: f"#{each}" for name, each in found["light"].items()}
         assert min(contrast(light["star"], light[name]) for name in ("card", "soft", "tint")) >= 3
@@ -63,7 +63,7 @@ def test_words_can_be_read_in_the_colours_of_any_brand():
     chance = random.Random(13)
     brands = [f"#{chance.randrange(1 << 24):06X}" for _ in range(rounds(100, 2_000))]
     for brand in [*brands, *PALETTES.values(), "#000000", "#FFFFFF"]:
-        derived = derive_colours(brand)
+        derived = derive_colors(brand)
         for colours in (derived.light, derived.dark):
             assert colours.keys() == set(NAMES)
             for name, (grounds, least) in PAIRS.items():
