@@ -1,1 +1,1 @@
-"""Accounts, API keys and claiming."""
+"""Accounts, signing in, and who calls the API."""

@@ -1,4 +1,4 @@
-"""Accounts: starting and claiming one, its API key, names, a suspension."""
+"""Accounts: starting, claiming and deleting them, their API keys, names and suspension."""
 
 import hmac
 import secrets
@@ -30,13 +30,11 @@ from testimonials.core.http.forms import FormSchema
 from testimonials.core.http.i18n import gettext, gettext_noop
 from testimonials.core.settings.current import current_settings
 
-# How people are called where others read of them: by their chosen name, else their address.
-
 DISPLAY_NAME_LENGTH = 80
 
 
 class DisplayName(OneLine):
-    """A person's name; without an @, so that nobody passes for a colleague's address."""
+    """A person's name, without an @, so that it can't look like a colleague's address."""
 
     form_messages: ClassVar[dict[str, str]] = OneLine.form_messages | {
         "address": gettext_noop("Write a name, not an email address.")
@@ -56,34 +54,33 @@ class DisplayNameForm(FormSchema):
     display_name = DisplayName()
 
 
-def called() -> ColumnElement[str]:
-    """Return the expression for how an account's person is called."""
+def shown_name() -> ColumnElement[str]:
+    """Return the expression for a person's name: the chosen one, or else the address."""
     return func.coalesce(Account.display_name, Account.email)
 
 
 def find_display_names(emails: Iterable[str]) -> dict[str, str]:
-    """Return the names of those of these people who have one, by address."""
-    if not (wanted := set(emails)):
+    """Return the chosen names of those who have one, by address."""
+    if not (addresses := set(emails)):
         return {}
     query = select(Account.email, Account.display_name).where(
-        Account.email.in_(wanted), Account.display_name.is_not(None)
+        Account.email.in_(addresses), Account.display_name.is_not(None)
     )
     return {email: name or "" for email, name in db.session.execute(query)}
 
 
 def set_display_name(account: Account, name: str | None) -> bool:
-    """Set the locked account's name, or remove it; tell whether it changed."""
-    was, account.display_name = account.display_name, name or None
-    return was != account.display_name
-
-
-# What a suspended account is refused, and whom to ask.
-#
-# A suspended account keeps everything that it has. Nobody signs in to it, its keys and tokens are
-# refused, its pages take nothing, and its mail and webhooks wait.
+    """Set or remove the locked account's name; return whether it changed."""
+    old, account.display_name = account.display_name, name or None
+    return old != account.display_name
 
 
 class AccountSuspended(ServiceError):
+    """A suspended account keeps its data, but nobody can sign in, call the API or send forms.
+
+    Its mail and webhooks wait.
+    """
+
     status = 403
     title = gettext_noop("This account is suspended")
     meaning = "The operator of the service has suspended the account. Nothing was deleted."
@@ -95,13 +92,13 @@ class AccountSuspended(ServiceError):
 
 
 def operator_address() -> str:
-    """Return whom people ask who can't sign in: the first operator, or who sends the mail."""
+    """Return the contact for people who can't sign in: the first operator, or mail's sender."""
     settings = current_settings()
     return settings.operators[0] if settings.operators else parseaddr(settings.mail_from)[1]
 
 
 def require_unsuspended(suspended_at: datetime | None, reason: str | None) -> None:
-    """Raise `AccountSuspended` to the owner of a suspended account, with the reason."""
+    """Raise `AccountSuspended`, with the reason, if the account is suspended."""
     if suspended_at is not None:
         raise AccountSuspended(
             gettext_noop(
@@ -120,7 +117,7 @@ UNKNOWN_KEY_HASH = hash_secret(new_credential(KEY_PREFIX))
 
 
 class PasswordsOff(ServiceError):
-    """The operator lets people in by the company's sign-in, not by passwords."""
+    """The operator has turned passwords off in favor of single sign-on."""
 
     status = 403
 
@@ -135,7 +132,7 @@ class PasswordsOff(ServiceError):
 
 @dataclass(frozen=True)
 class NewAccess:
-    """An account with its new key and claim nonce, of which only hashes are stored."""
+    """An account with its new key and claim nonce, which are only stored as hashes."""
 
     account: Account
     api_key: str
@@ -148,21 +145,21 @@ def require_passwords() -> None:
 
 
 def is_live() -> ColumnElement[bool]:
-    """Return the condition that an account is claimed or has not expired yet."""
-    # The clock is read at each execution, also of a statement that was built once.
+    """Return the condition that an account is claimed or hasn't expired yet."""
+    # A callable, so that prepared statements read the clock at each execution.
     now = bindparam("now", callable_=lambda: clock.now(), type_=Timestamp)
     return or_(Account.claimed_at.is_not(None), Account.claim_expires_at > now)
 
 
 def may_act() -> ColumnElement[bool]:
-    """Return the condition that a person has the account, and the operator has not suspended it.
+    """Return the condition that an account is claimed and not suspended.
 
-    For whatever acts for them or is mailed to them without a session, too.
+    It also applies to whatever acts for people, or mails them, without a session.
     """
     return and_(Account.claimed_at.is_not(None), Account.suspended_at.is_(None))
 
 
-# Every call of the API with a key runs it.
+# Executed by every API call with a key.
 _FIND_CREDENTIALS = Prepared(
     select(Account.email, Account.key_hash, Account.suspended_at, Account.suspended_reason).where(
         Account.id == bindparam("account_id"), is_live()
@@ -173,8 +170,8 @@ _FIND_CREDENTIALS = Prepared(
 def check_credentials(account_id: str, api_key: str) -> str:
     """Return the address of the account with this id and key (spec, "Authentication").
 
-    An unknown account takes as long as a known one. Raises `CredentialsInvalid`, and
-    `AccountSuspended` to who has the key.
+    An unknown account takes as long as a known one. Raises `CredentialsInvalid` or, if the key is
+    right, `AccountSuspended`.
     """
     row = None
     if is_identifier(account_id):
@@ -195,8 +192,8 @@ def is_known_email(email: str) -> bool:
 def start_signup(email: str) -> tuple[Account, str] | None:
     """Start an account for a person who signs up without an agent, and renew its magic link.
 
-    No key is issued; one that an agent holds is kept. Returns the account and the link's nonce, or
-    None if the account is claimed.
+    This issues no key, but keeps one that an agent has. Returns the account and the link's nonce,
+    or None if the account is claimed.
     """
     account = _open_account(email)
     return None if account is None else (account, renew_own_nonce(account))
@@ -205,9 +202,9 @@ def start_signup(email: str) -> tuple[Account, str] | None:
 def start_account(email: str) -> NewAccess | None:
     """Start an account for `email`, or renew the deadline, key and link of an unclaimed one.
 
-    A link that the person asked for keeps working, so that no stranger can stop them from signing
-    up. Returns None if the account is claimed. An expired account is deleted first, with all it
-    had (spec, "POST /v1/auth/agent-init").
+    A link that the person requested keeps working, so that strangers can't stop them from signing
+    up. Returns None if the account is claimed. An expired account is deleted first, with its data
+    (spec, "POST /v1/auth/agent-init").
     """
     account = _open_account(email)
     if account is None:
@@ -216,7 +213,7 @@ def start_account(email: str) -> NewAccess | None:
 
 
 def replace_key(account: Account) -> str:
-    """Give the account a new key and return it; the old one stops working."""
+    """Replace the account's key; return the new one."""
     api_key = new_credential(KEY_PREFIX)
     account.key_hash = hash_secret(api_key)
     account.key_last_four = api_key[-4:]
@@ -225,20 +222,20 @@ def replace_key(account: Account) -> str:
 
 
 def drop_key(account: Account) -> None:
-    """Revoke the account's key; it has none until a new one is made."""
+    """Revoke the account's key without a new one."""
     account.key_hash = ""
     account.key_last_four = ""
 
 
 def renew_agent_nonce(account: Account) -> str:
-    """Return the nonce of a new magic link for an agent to send; its earlier one stops working."""
+    """Return the nonce of a new magic link for an agent, whose earlier link stops working."""
     nonce = secrets.token_urlsafe(18)
     account.claim_nonce_hash = hash_secret(nonce)
     return nonce
 
 
 def renew_own_nonce(account: Account) -> str:
-    """Return the nonce of a new magic link for the person; every earlier link stops working."""
+    """Return the nonce of a new magic link for the person; all earlier links stop working."""
     nonce = secrets.token_urlsafe(18)
     account.own_nonce_hash = hash_secret(nonce)
     account.claim_nonce_hash = None
@@ -246,9 +243,9 @@ def renew_own_nonce(account: Account) -> str:
 
 
 def find_key_problem(account: Account, choice: str, other: str, seen: str) -> str | None:
-    """Return what is wrong with a person's choice about the agent's key: `keep` or `other`.
+    """Return the problem with a choice about the agent's key, which is `keep` or `other`.
 
-    `seen` is the end of the key they were shown; they can't have meant to keep a newer one.
+    `seen` is the end of the key that the page showed: nobody chose to keep a newer one.
     """
     if not account.has_key:
         return None
@@ -270,9 +267,9 @@ def find_claimable_account(email: str) -> Account | None:
 
 
 def claim_account(account: Account, password_hash: str | None) -> None:
-    """Claim the account: it no longer expires, and its links stop working.
+    """Claim the account, so that it no longer expires and its links stop working.
 
-    None for the password of somebody who signs in another way. Raises `PasswordsOff`.
+    The password is None for somebody who signs in another way. Raises `PasswordsOff`.
     """
     if password_hash is not None:
         require_passwords()
@@ -292,7 +289,7 @@ def delete_expired_accounts() -> int:
 
 
 def select_expired_accounts() -> Select[str]:
-    """Return a query for the ids of what `delete_expired_accounts` deletes."""
+    """Return a query for the ids of the accounts that `delete_expired_accounts` deletes."""
     return select(Account.id).where(_is_expired())
 
 
@@ -301,10 +298,10 @@ def _is_expired() -> ColumnElement[bool]:
 
 
 def get_account(reference: str) -> Account:
-    """Return the live account with this id or email address, locked; raise `NotFound`."""
-    is_it = or_(Account.id == reference, Account.email == reference.lower())
-    words = f"There is no account with the id or e-mail address {reference}."
-    return require_found(lock_where(is_it, is_live()), words)
+    """Lock and return the live account with this id or e-mail address. Raises `NotFound`."""
+    matches = or_(Account.id == reference, Account.email == reference.lower())
+    message = f"There is no account with the id or e-mail address {reference}."
+    return require_found(lock_where(matches, is_live()), message)
 
 
 def list_accounts() -> Sequence[Account]:
@@ -314,10 +311,7 @@ def list_accounts() -> Sequence[Account]:
 
 
 def _open_account(email: str) -> Account | None:
-    """Return the unclaimed account of `email`, created if needed, with a new deadline.
-
-    Return None if it is claimed.
-    """
+    """Find or create the account of `email` and extend its deadline; None if it is claimed."""
     db.session.execute(
         delete(Account).where(Account.email == email, ~is_live()),
         execution_options={"synchronize_session": False},
@@ -325,7 +319,7 @@ def _open_account(email: str) -> Account | None:
     deadline = clock.now() + timedelta(days=current_settings().claim_days)
     values = {"email": email, "key_hash": "", "key_last_four": "", "claim_expires_at": deadline}
     account = None
-    # None if it was deleted between the two statements; then there is room for ours.
+    # It may be deleted between the two statements; then try again.
     while account is None:
         insert_if_missing(db.session(), Account, id=new_identifier(), **values)
         account = lock_where(Account.email == email)

@@ -1,4 +1,4 @@
-"""The API's endpoints for accounts."""
+"""The API's resources for accounts."""
 
 from typing import Any
 
@@ -70,14 +70,18 @@ def agent_init(prepared: str) -> dict[str, Any] | Response:
     act_as(ActorKind.AGENT, account.key_last_four)
     record(KEY_ISSUED, account.id, browser=program)
     days = current_settings().claim_days
-    told = {"accountId": account.id, "apiKey": access.api_key, "claimRequired": True}
-    return told | {"expiresInDays": int(days) if days.is_integer() else days}
+    return {
+        "accountId": account.id,
+        "apiKey": access.api_key,
+        "claimRequired": True,
+        "expiresInDays": int(days) if days.is_integer() else days,
+    }
 
 
 @auth.resource("GET /v1/me", by_key=True, data=AccountSchema)
 def get_me(caller: Caller) -> Caller:
     """Check the credentials.
 
-    Gives the account they belong to and, of an access token, what it may do.
+    Returns the account they belong to and, for an access token, what it may do.
     """
     return caller

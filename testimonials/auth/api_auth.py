@@ -1,4 +1,4 @@
-"""The guard of the API's views: who calls, and what their credential allows."""
+"""Authentication and authorization of API calls."""
 
 import dataclasses
 
@@ -13,7 +13,7 @@ from testimonials.core.http.resource import Operation
 
 ACCOUNT_HEADER = "x-service-account-id"
 KEY_HEADER = "x-api-key"
-# In the environment of a call: which door it came in by, if not by the API itself.
+# Set in the WSGI environment of a call that comes through MCP.
 CALLED_BY = "testimonials.called_by"
 API = "api"
 
@@ -43,12 +43,12 @@ class OneProjectOnly(ServiceError):
 
 
 def admit(operation: Operation) -> Caller:
-    """Return who calls. Raises `CredentialsInvalid` (401) and `MissingScope` (403)."""
-    return _judge(recognise(operation.name), operation)
+    """Return the caller of an operation. Raises `CredentialsInvalid` and `MissingScope`."""
+    return _authorize(authenticate(operation.name), operation)
 
 
-def recognise(name: str) -> Caller:
-    """Return who calls, and note that it was they, for `name`."""
+def authenticate(name: str) -> Caller:
+    """Return the caller, and note the use of the token for the operation `name`."""
     caller = find_caller()
     act_as(ActorKind.AGENT if caller.is_key else ActorKind.TOKEN, caller.token_id or caller.name)
     if caller.token_id is not None:
@@ -57,9 +57,9 @@ def recognise(name: str) -> Caller:
 
 
 def may_pass(caller: Caller, operation: Operation) -> bool:
-    """Return whether an operation lets a caller in, if only to propose."""
+    """Return whether a caller may call an operation, at least to propose changes."""
     try:
-        _judge(caller, operation)
+        _authorize(caller, operation)
     except MissingScope:
         return False
     return True
@@ -71,10 +71,10 @@ def require_all_projects(caller: Caller) -> None:
 
 
 def find_caller() -> Caller:
-    """Return who calls: by the account's two headers, or by a token there or as Bearer.
+    """Return the caller by the account's two headers, or by a token there or as Bearer.
 
-    A proxy may add a Bearer credential of its own, so only one that looks like ours counts beside
-    the two headers. Raises `CredentialsInvalid` (401).
+    A proxy may add its own Bearer credential, so beside the two headers only one with our prefix
+    counts. Raises `CredentialsInvalid`.
     """
     account_id, key = request.headers.get(ACCOUNT_HEADER, ""), request.headers.get(KEY_HEADER, "")
     scheme, _, bearer = request.headers.get("Authorization", "").strip().partition(" ")
@@ -94,14 +94,14 @@ def find_caller() -> Caller:
     return Caller(account_id, check_credentials(account_id, key), key[-4:])
 
 
-def _judge(caller: Caller, rule: Operation) -> Caller:
-    if rule.by_key and caller.is_key:
+def _authorize(caller: Caller, operation: Operation) -> Caller:
+    if operation.by_key and caller.is_key:
         return caller
-    if not caller.is_key and (rule.scope is None or rule.scope in caller.scopes):
+    if not caller.is_key and (operation.scope is None or operation.scope in caller.scopes):
         return caller
-    if rule.drafts and (caller.is_key or Scope.DRAFT in caller.scopes):
+    if operation.drafts and (caller.is_key or Scope.DRAFT in caller.scopes):
         return dataclasses.replace(caller, drafts_only=True)
-    needed = f"the scope {rule.scope}" + (" or draft" if rule.drafts else "")
+    needed = f"the scope {operation.scope}" + (" or draft" if operation.drafts else "")
     if caller.is_key:
         raise MissingScope(
             f"The account’s key doesn’t reach this: it needs an access token with {needed}. The "

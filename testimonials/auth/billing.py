@@ -1,4 +1,4 @@
-"""Plans by Stripe's events, whose signatures are checked."""
+"""Plans of accounts, as Stripe's webhook reports them."""
 
 import hashlib
 import hmac
@@ -27,22 +27,20 @@ from testimonials.core.http.errors import NotFound, ServiceError
 from testimonials.core.settings.current import current_settings
 from testimonials.core.settings.parsers import Plan
 
-# Plans and payments: the payment provider's events, and the plan that follows from them.
-#
-# Events arrive in any order, late and more than once. Each one only records what it says (whose
-# customer it is; whether a subscription runs, and for which plan), then the plan is recalculated.
+# Events arrive in any order, late and more than once. So each one only stores what it says (whose
+# customer it is; whether a subscription runs, and for which plan); then the plan is recalculated.
 
 logger = logging.getLogger("testimonials.billing")
 
-# The provider retries a late payment; the plan stays until it gives up.
+# The plan stays while Stripe retries a late payment.
 RUNNING = frozenset({"active", "trialing", "past_due"})
 ENDED = frozenset({"canceled", "unpaid", "incomplete_expired", "paused"})
 SUBSCRIPTION_EVENT = re.compile(r"customer\.subscription\.(created|updated|deleted)")
 PROVIDERS_ID = re.compile("[!-~]{1,255}")
 CHECKOUT_EVENT = "checkout.session.completed"
-# How long a subscription may wait for the checkout that says whose it is.
+# How long a subscription is kept without the checkout that names its account.
 UNLINKED_KEPT = timedelta(days=90)
-# An arbitrary number, the same in every process.
+# Any number, but the same in every process.
 LOCK = 7_264_551
 
 
@@ -51,8 +49,8 @@ class PlanUnknown(ServiceError):
 
 
 def find_plan(name: str | None) -> Plan | None:
-    wanted = (name or "").lower()
-    return next((plan for plan in current_settings().plans if plan.name.lower() == wanted), None)
+    lowered = (name or "").lower()
+    return next((plan for plan in current_settings().plans if plan.name.lower() == lowered), None)
 
 
 def set_plan(account: Account, name: str | None) -> None:
@@ -65,14 +63,14 @@ def set_plan(account: Account, name: str | None) -> None:
 
 
 def apply_event(event: dict[str, Any]) -> None:
-    """Apply one verified Stripe event; those about anything but subscriptions are ignored.
+    """Apply a verified event, unless it isn't about subscriptions.
 
-    The caller has begun a write, and refuses an event of an unexpected shape, whatever that raises.
+    The caller has begun a write, and handles any exception from an event of an unexpected form.
     """
     kind, subject = event["type"], event["data"]["object"]
     time = clock.from_milliseconds(int(event["created"]) * 1000)
-    # One event at a time: two that complete each other must see each other. SQLite has only
-    # one writer anyway.
+    # One event at a time, so that two that belong together see each other. SQLite has only one
+    # writer anyway.
     if db.engine.dialect.name == "postgresql":
         db.session.execute(select(func.pg_advisory_xact_lock(LOCK)))
     if kind == CHECKOUT_EVENT:
@@ -82,16 +80,16 @@ def apply_event(event: dict[str, Any]) -> None:
 
 
 def _read_id(value: Any) -> str:
-    """Return one of the provider's ids, as it is stored; raise `ValueError`."""
+    """Check one of Stripe's ids and return it. Raises `ValueError`."""
     if not isinstance(value, str) or not PROVIDERS_ID.fullmatch(value):
         raise ValueError("an id of another form")
     return value
 
 
 def delete_unlinked_subscriptions() -> int:
-    """Delete the subscriptions that no checkout linked to an account; return how many.
+    """Delete old subscriptions without an account; return how many.
 
-    One that still runs is reported again with its next payment.
+    Stripe reports a running one again with its next payment.
     """
     row = BillingSubscription
     is_old = row.told_at <= clock.now() - UNLINKED_KEPT
@@ -99,7 +97,7 @@ def delete_unlinked_subscriptions() -> int:
 
 
 def _apply_checkout(session: dict[str, Any], time: datetime) -> None:
-    """Record which account a customer belongs to."""
+    """Store the account of a customer."""
     customer, reference = session["customer"], session.get("client_reference_id")
     if session.get("mode") != "subscription" or not customer:
         return
@@ -121,7 +119,7 @@ def _apply_checkout(session: dict[str, Any], time: datetime) -> None:
 
 
 def _apply_subscription(kind: str, subject: dict[str, Any], time: datetime) -> None:
-    """Record whether a subscription runs, and for which plan."""
+    """Store whether a subscription runs, and for which plan."""
     is_running = subject["status"] in RUNNING and not kind.endswith(".deleted")
     is_ended = subject["status"] in ENDED or kind.endswith(".deleted")
     subscription, customer = _read_id(subject["id"]), _read_id(subject["customer"])
@@ -141,7 +139,7 @@ def _apply_subscription(kind: str, subject: dict[str, Any], time: datetime) -> N
         return
     if known is None:
         if plan is None:
-            # The end of a subscription that never was a plan here.
+            # A subscription ended that never was for a plan here.
             return
         known = BillingSubscription(id=subscription, customer=customer)
         db.session.add(known)
@@ -160,12 +158,12 @@ def _apply_subscription(kind: str, subject: dict[str, Any], time: datetime) -> N
 
 
 def _is_older(known: BillingSubscription, time: datetime, is_ended: bool) -> bool:
-    # Times are whole seconds. Of two events in the same second, the end counts as the later.
+    # Times are whole seconds. Within the same second, the end counts as later.
     return time < known.told_at or (time == known.told_at and not known.is_running and not is_ended)
 
 
 def _update_plan(account: Account, time: datetime) -> None:
-    """Put the account on the largest plan among its running subscriptions."""
+    """Set the account's plan to the largest one of its running subscriptions."""
     db.session.flush()
     names = db.session.scalars(
         select(BillingSubscription.plan).where(
@@ -186,7 +184,7 @@ def _update_plan(account: Account, time: datetime) -> None:
 def _find_owner(
     subject: dict[str, Any], customer: str, known: BillingSubscription | None
 ) -> Account | None:
-    """Return the account of a subscription: the one it names, the one known, or its customer's."""
+    """Return the account of a subscription: the one in the event, the stored, or its customer's."""
     named = _find_account((subject.get("metadata") or {}).get("account"))
     if named is not None:
         return named
@@ -210,25 +208,22 @@ def _largest(plans: Iterable[Plan]) -> Plan | None:
 
 
 def _describe_reference(reference: object) -> str:
-    # For the log: anything that isn't an id of ours could be somebody's address.
+    # Keep the log free of anything that isn't one of our ids, such as somebody's address.
     is_ours = isinstance(reference, str) and is_identifier(reference)
     return str(reference) if is_ours else "of another form" if reference else "missing"
 
 
-# The webhook for the payment provider's events; it exists only where its secret is set.
-
-
-# Stripe's own: an event that is older was recorded by somebody else, or the clocks differ.
+# Stripe's own tolerance: an older event is a replay, or the clocks differ.
 TOLERANCE_SECONDS = 300
 
 
 class EventRefused(ServiceError):
-    """The event has no valid, recent signature, or is not an event."""
+    """The event has no valid, recent signature, or can't be read."""
 
 
 @auth.post("/webhooks/stripe")
 def take_stripe_event() -> Response:
-    """Apply an event from Stripe once its signature was checked."""
+    """Verify and apply an event from Stripe."""
     secret = current_settings().stripe_webhook_secret
     if not secret:
         raise NotFound("There is nothing at this address.")
@@ -244,9 +239,10 @@ def take_stripe_event() -> Response:
 
 
 def is_signed(raw: bytes, header: str, secret: str) -> bool:
-    """Return whether Stripe signed a body: HMAC with SHA-256 over a recent time, dot and body.
+    """Return whether Stripe signed a body recently, by the header `t=TIME,v1=SIGNATURE`.
 
-    The header is `t=TIME,v1=SIGNATURE`, with a signature for each secret while one is replaced.
+    The signature is an HMAC-SHA-256 of the time, a dot and the body. There may be several, for an
+    old and a new secret.
     """
     parts = [each.partition("=")[::2] for each in header.split(",")]
     times = [value for name, value in parts if name == "t"]
@@ -255,9 +251,9 @@ def is_signed(raw: bytes, header: str, secret: str) -> bool:
     if int(times[0][:20]) < time.time() - TOLERANCE_SECONDS:
         return False
     signed = times[0].encode() + b"." + raw
-    right = hmac.new(secret.encode(), signed, hashlib.sha256).hexdigest().encode()
+    expected = hmac.new(secret.encode(), signed, hashlib.sha256).hexdigest().encode()
     return any(
-        hmac.compare_digest(value.encode("utf-8", "replace"), right)
+        hmac.compare_digest(value.encode("utf-8", "replace"), expected)
         for name, value in parts
         if name == "v1"
     )

@@ -1,4 +1,4 @@
-"""The cookies of sessions, known browsers and the theme."""
+"""The cookies: of sessions, known and trusted browsers, and single sign-on."""
 
 from flask import after_this_request, g, request
 from werkzeug import Response
@@ -15,15 +15,14 @@ from testimonials.core.http.i18n import use_language
 from testimonials.core.http.rate_limits import client_key
 from testimonials.core.http.urls import app_url, base_path
 
-# What marks the browser as the one that went to the company's sign-in, and who came from there and
-# has an account to claim.
+# The browser that was sent to the SSO provider, and the person from there with an account to claim.
 VISIT, ARRIVAL = "-visit", "-arrival"
 KNOWN, TRUSTED, THEME, OPENED = "-known-", "-trusted-", "-theme", "-opened"
 
 
 def name_cookie(ending: str = "") -> str:
-    """Return the name of one of our cookies; without an ending that of the session's."""
-    # Browsers accept a __Host- cookie only over https, for this host alone and all of its paths.
+    """Return the name of one of our cookies, by default that of the session."""
+    # Browsers only accept a __Host- cookie over https, for exactly this host and the path /.
     prefix = "__Secure-" if base_path() else "__Host-"
     return f"{prefix if is_https() else ''}testimonials{ending}"
 
@@ -37,9 +36,9 @@ def read_session_cookie() -> str:
 
 
 def use_persons_language() -> None:
-    """Answer in the language of who is signed in, or the browser's; doors call it before a view.
+    """Answer this request in the signed-in person's or the browser's language, unless for programs.
 
-    What a door has for programs stays in English.
+    Blueprints call this before each view.
     """
     if not speaks_english(request.path):
         token = read_session_cookie()
@@ -51,7 +50,7 @@ def sign_browser_in(
 ) -> str:
     """Start a session for this request's browser and record it; return its token.
 
-    `means` is what the record says, if not `how`; see `start_session` for `is_proved`. Raises
+    The event names `means` instead of `how`, if given. See `start_session` for `is_proved`. Raises
     `AccountSuspended`.
     """
     require_unsuspended(account.suspended_at, account.suspended_reason)
@@ -59,25 +58,24 @@ def sign_browser_in(
     replaced = read_session_cookie()
     token = start_session(account, browser, how, replaces=replaced, is_proved=is_proved)
     act_as(ActorKind.PERSON, account.id)
-    details = {"browser": describe_browser(browser), "means": means or how}
-    record(SESSION_STARTED, account.id, **details)
+    record(SESSION_STARTED, account.id, browser=describe_browser(browser), means=means or how)
     return token
 
 
 def set_session_cookie(response: Response, account: Account, token: str) -> None:
-    """Set the session's cookie, and the one by which the browser is known from now on."""
+    """Set the session's cookie, and the one that marks the browser as known."""
     set_cookie(response, "", token, int(LIFETIME.total_seconds()))
     know_browser(response, account)
 
 
 def know_browser(response: Response, account: Account) -> None:
-    """Let the browser sign in however often others fail to, until all browsers are signed out."""
-    # One cookie per account: a person may have several.
+    """Mark the browser as known to the account, until all browsers are signed out."""
+    # A cookie per account, since a person may have several accounts.
     set_cookie(response, f"{KNOWN}{account.id}", make_known_token(account), KNOWN_SECONDS)
 
 
 def describe_visitor(email: str) -> Visitor:
-    """Return who sent the request; its browser, if it is known to the account of `email`."""
+    """Return the request's origin, with its browser if that is known to the account of `email`."""
     known = name_cookie(KNOWN)
     tokens = (value for name, value in request.cookies.items() if name.startswith(known))
     address = client_key(ipv6_bits=48)
@@ -85,7 +83,7 @@ def describe_visitor(email: str) -> Visitor:
 
 
 def replace_session_cookie(token: str) -> None:
-    """Give the browser a new token for its session, whatever this request's response is."""
+    """Set a new session token with the response to this request."""
     g.session_token = token
     after_this_request(renew_session_cookie)
 
@@ -109,7 +107,7 @@ def is_https() -> bool:
 
 
 def set_cookie(response: Response, ending: str, value: str, seconds: int) -> None:
-    """Set a cookie that neither scripts nor other sites' forms can use."""
+    """Set a cookie that scripts can't read and other sites' forms don't send."""
     response.set_cookie(
         name_cookie(ending),
         value,

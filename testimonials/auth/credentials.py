@@ -1,4 +1,4 @@
-"""Passwords: which are good enough and how they are stored; checking one, choosing a new one."""
+"""Passwords: rating, hashing, checking and replacing them."""
 
 import io
 import json
@@ -26,27 +26,27 @@ from testimonials.core.late import Signal
 from testimonials.core.text import normalize
 
 MIN_LENGTH = 10
-# Of UTF-8, counted before anything else is done with a password: what normalizes text takes time
-# that grows with the square of its length, and whoever sends a password is still a stranger.
+# In UTF-8, and checked before anything else, since strangers send passwords and normalizing takes
+# quadratic time.
 MAX_BYTES = 1024
 METHOD = "scrypt:32768:8:3"
-# zxcvbn's time grows so steeply with length that 72 odd characters keep a core busy for seconds;
-# 24 take a fraction of one, and no common password is longer.
+# zxcvbn takes seconds for 72 unusual characters and a fraction of a second for 24. No common
+# password is longer.
 JUDGED_LENGTH = 24
 
-# Of zxcvbn's scores from 0 to 4: more than a hundred million guesses.
+# Of zxcvbn's scores from 0 to 4; this means more than a hundred million guesses.
 LEAST_SCORE = 3
-# Characters added to a word to satisfy a rule, such as 2024!!, are what guessers try first.
+# Guessers first try characters that are added to a word to satisfy a rule, such as 2024!!.
 MOST_DECORATION = 8
 
-# Each hash takes 32 MiB for a moment.
+# A hash takes 32 MiB for a moment, so few are computed at once.
 _slots = threading.BoundedSemaphore(2)
 
 
 def find_password_problem(password: str, email: str, names: Iterable[str] = ()) -> str | None:
-    """Return what is wrong with a new password, or None.
+    """Return the problem with a new password, or None.
 
-    `names` are what somebody who knows the owner would try: of businesses, pages, the service.
+    `names` are what somebody who knows the owner would try, such as those of projects.
     """
     if _is_too_long(password):
         return gettext(
@@ -62,13 +62,13 @@ def find_password_problem(password: str, email: str, names: Iterable[str] = ()) 
     if lowered in email.casefold() or email.casefold() in lowered:
         return gettext("Use something that is not your e-mail address.")
     file = io.BytesIO(json.dumps([password, _list_words([email, *names])]).encode())
-    if decoder.run(judge, file, waits=True)[0]["is_guessable"]:
+    if decoder.run(rate, file, waits=True)[0]["is_guessable"]:
         return gettext("This one is easy to guess. Use a few unrelated words, or a longer phrase.")
     return None
 
 
-def judge(file: bytes) -> tuple[dict[str, Any], bytes]:
-    """Be the work of a process of its own: the word lists take 14 MB, which end with it."""
+def rate(file: bytes) -> tuple[dict[str, Any], bytes]:
+    """Rate a password in a process of its own, with which the 14 MB of word lists are freed."""
     return {"is_guessable": is_guessable(*json.loads(file))}, b""
 
 
@@ -79,19 +79,19 @@ def is_guessable(password: str, words: list[str]) -> bool:
     is_decorated = 0 < len(core) >= len(password) - MOST_DECORATION
     if zxcvbn(password[:JUDGED_LENGTH], words)["score"] < LEAST_SCORE:
         return True
-    # Without punctuation, names that were strung together with dashes are found too.
+    # Without punctuation, to recognize names that are joined with dashes.
     core = re.sub(r"[\W_]+", "", core)[:JUDGED_LENGTH]
-    judged = zxcvbn(core, words) if core and is_decorated else None
-    if judged is None or judged["score"] > 1:
+    rating = zxcvbn(core, words) if core and is_decorated else None
+    if rating is None or rating["score"] > 1:
         return False
-    return all(part["pattern"] == "dictionary" for part in judged["sequence"])
+    return all(part["pattern"] == "dictionary" for part in rating["sequence"])
 
 
 def _list_words(names: Iterable[str]) -> list[str]:
     """Return the words in names and addresses, and each name as one word."""
-    found = [re.findall(r"[^\W_]+", name.lower()) for name in names]
+    split = [re.findall(r"[^\W_]+", name.lower()) for name in names]
     return [
-        word[:JUDGED_LENGTH] for words in found for word in (*words, "".join(words)) if word[2:]
+        word[:JUDGED_LENGTH] for words in split for word in (*words, "".join(words)) if word[2:]
     ]
 
 
@@ -101,7 +101,7 @@ def hash_password(password: str) -> str:
 
 
 def is_password(stored: str, password: str) -> bool:
-    """Tell whether this is the password; one over `MAX_BYTES` is nobody's."""
+    """Return whether a password matches the stored hash; one over `MAX_BYTES` never does."""
     if _is_too_long(password):
         return False
     with _slots:
@@ -113,7 +113,7 @@ def _is_too_long(password: str) -> bool:
 
 
 def _normalize(password: str) -> str:
-    # The same password typed on two keyboards may come composed or decomposed.
+    # Keyboards differ in whether they send composed or decomposed characters.
     return normalize("NFKC", password)
 
 
@@ -145,7 +145,7 @@ def check_password(email: str, password: str) -> Account:
     require_passwords()
     account = find_claimed_account(email)
     stored = account.password_hash if account is not None else None
-    # Unknown addresses are checked too, so that they take as long as known ones.
+    # A hash is computed for unknown addresses too, so that they take as long as known ones.
     is_match = is_password(stored or _unknown_hash(), password)
     if account is None or stored is None or not is_match:
         raise SignInRefused
@@ -153,9 +153,9 @@ def check_password(email: str, password: str) -> Account:
 
 
 def lock_checked(account: Account) -> Account:
-    """Return the account, locked; raise `SignInRefused` if its password changed since the check.
+    """Lock and return the account. Raises `SignInRefused` if its password was changed meanwhile.
 
-    Checking takes a moment, in which the owner may have replaced a password that others know.
+    Checking takes a moment, in which the owner may have replaced a stolen password.
     """
     locked = lock_claimed(account.id)
     if locked is None or locked.password_hash != account.password_hash:
@@ -174,15 +174,15 @@ def make_reset_link(account: Account) -> str:
 
 
 def find_account_to_reset(token: str) -> Account:
-    """Return the account, locked, whose password the link may change; raise `ResetLinkInvalid`."""
+    """Lock and return the account whose password a link may change. Raises `ResetLinkInvalid`."""
     require_passwords()
-    if (found := open_link(reset_purpose, token, 2)) is None:
+    if (opened := open_link(reset_purpose, token, 2)) is None:
         raise ResetLinkInvalid
-    return found[0]
+    return opened[0]
 
 
 def change_password(account: Account, password_hash: str, *, but: str | None = None) -> None:
-    """Set a new password and sign every browser out except the session `but`.
+    """Set a new password and sign out all browsers except the session `but`.
 
     Raises `PasswordsOff`.
     """
@@ -193,9 +193,9 @@ def change_password(account: Account, password_hash: str, *, but: str | None = N
 
 
 def open_link(purpose: TokenPurpose, token: str, length: int) -> tuple[Account, str] | None:
-    """Return the account, locked, of a link that works for an hour, and the link's last part.
+    """Return the locked account of a link that works for an hour, and the link's last value.
 
-    The link has the account's fingerprint, so a new password or address makes it invalid.
+    The link contains the account's fingerprint, so a new password or address invalidates it.
     """
     account_id, mark, *rest = purpose.find(token, length, LINK_SECONDS) or ("", "")
     account = lock_claimed(account_id)
@@ -208,7 +208,7 @@ def lock_claimed(account_id: str) -> Account | None:
     return lock_where(Account.id == account_id, Account.claimed_at.is_not(None))
 
 
-# Sent with an address: whoever knows names that others would try for its owner answers with them.
+# Sent with an address; receivers return names that guessers would try for its owner.
 known_names = Signal()
 
 
@@ -220,7 +220,7 @@ def judge_password(password: str, email: str) -> str | None:
 
 
 def fingerprint(account: Account) -> str:
-    """Return a mark for links, which a new address or password makes invalid."""
+    """Return a hash for links that a new address or password changes."""
     return hash_secret(f"{account.email} {account.password_hash}")[:16]
 
 

@@ -1,4 +1,4 @@
-"""Email addresses: which are accepted, and who may sign up."""
+"""Email addresses: validating and normalizing them, and who may sign up."""
 
 import sys
 from functools import cache, lru_cache
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from email_validator import ValidatedEmail
 
 EMAIL_LENGTH = 254
-# Longer than any address may be.
+# No valid address is longer.
 LONGEST = 1000
 
 
@@ -38,42 +38,42 @@ class SignupClosed(ServiceError):
 
 
 def normalize_email(text: str) -> str:
-    """Return the address in the form in which accounts store it: normalized and in lower case.
+    """Return the address as accounts store it: normalized and in lower case.
 
-    Raises `EmailMalformed`, or `EmailDisposable` for domains on the maintained list or the
-    operator's, and their subdomains (spec, "POST /v1/auth/agent-init").
+    Raises `EmailMalformed`, or `EmailDisposable` for domains on the public list or the operator's,
+    and their subdomains (spec, "POST /v1/auth/agent-init").
     """
-    checked = _validate(text)
-    if _is_disposable(checked.ascii_domain.lower()):
+    valid = _validate(text)
+    if _is_disposable(valid.ascii_domain.lower()):
         message = (
-            f"Disposable e-mail addresses such as those at {checked.domain} are not accepted. "
+            f"Disposable e-mail addresses such as those at {valid.domain} are not accepted. "
             "Use the owner's permanent address."
         )
         raise EmailDisposable(f"email: {message}", errors={"email": [message]})
-    return checked.normalized.lower()
+    return valid.normalized.lower()
 
 
 def parse_email(text: str) -> str:
-    """Like `normalize_email`, but accept disposable addresses; raise `EmailMalformed`.
+    """Normalize an address, even a disposable one. Raises `EmailMalformed`.
 
-    People keep their accounts when their domain is listed later.
+    People keep their accounts if their domain is listed later.
     """
     return _validate(text).normalized.lower()
 
 
 def read_email(text: str) -> str:
-    """Return a typed address as it would be stored, to look it up; malformed ones unchanged."""
+    """Normalize an address to look it up; a malformed one only becomes lower case."""
     try:
         return parse_email(text)
     except EmailMalformed:
-        # PostgreSQL refuses queries with this character.
+        # PostgreSQL doesn't accept this character.
         return "" if "\0" in text else text.lower()
 
 
 def hash_mailbox(email: str) -> str:
-    """Return the key under which requests for mail to this mailbox are counted.
+    """Return a key for a mailbox, which its spellings share.
 
-    It ignores a plus and what follows, as providers do, and dots at Gmail.
+    It ignores the part from a plus on, as providers do, and dots at Gmail.
     """
     name, _, domain = email.rpartition("@")
     name = name.partition("+")[0] or name
@@ -83,7 +83,7 @@ def hash_mailbox(email: str) -> str:
 
 
 class Email(OneLine):
-    """A field for an address, normalized; disposable ones only if not `is_lasting`."""
+    """A field for an address, which may be disposable only if not `is_lasting`."""
 
     messages: ClassVar[dict[str, str]] = OneLine.messages | {
         "malformed": gettext_noop("Write the address like name@example.com."),
@@ -107,7 +107,7 @@ class Email(OneLine):
 
 
 def require_open_signup(email: str) -> None:
-    """Raise `SignupClosed` if the settings don't let `email` start an account."""
+    """Raise `SignupClosed` if the settings don't allow `email` to sign up."""
     settings = current_settings()
     if settings.signup == "closed":
         message = gettext("Sign-up is closed on this service. Ask its operator for an account.")
@@ -122,18 +122,16 @@ def require_open_signup(email: str) -> None:
             raise SignupClosed(f"email: {message}", errors={"email": [message]})
 
 
-# The library takes most of the time of reading a table, which is read again for every choice in
-# its preview.
+# Cached, since it takes most of the time of reading a table, whose preview reads it repeatedly.
 @lru_cache(maxsize=1024)
 def _validate(text: str) -> "ValidatedEmail":
-    # Slow to import, and most processes never see an address.
     from email_validator import EmailNotValidError, validate_email
 
-    # The library looks at each letter before it counts them.
+    # The library checks all characters before the length.
     text = text[:LONGEST]
     try:
         if ENCODED in text:
-            # Mail readers would decode it, and show or write to another address.
+            # Mail programs would decode it to another address.
             raise EmailNotValidError("It must not contain =?, which stands for an encoded word.")
         return validate_email(text, check_deliverability=False)
     except EmailNotValidError as error:
@@ -143,9 +141,9 @@ def _validate(text: str) -> "ValidatedEmail":
 
 @cache
 def _list_disposable() -> str:
-    """Return the domains of disposable addresses, each between line ends.
+    """Return the domains of disposable addresses, each between newlines.
 
-    As a set, and as the constants of the library's module, they take ten times the memory.
+    A set, or the library's module, would take ten times the memory.
     """
     from disposable_email_domains import blocklist
 
@@ -169,7 +167,7 @@ def _is_disposable(domain: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def _to_ascii(domain: str) -> str:
-    """Return the xn-- form of a domain such as bücher.example; any other unchanged."""
+    """Return the ASCII (xn--) form of a domain such as bücher.example."""
     try:
         return _validate(f"postmaster@{domain}").ascii_domain.lower()
     except EmailMalformed:

@@ -30,7 +30,7 @@ change_purpose = TokenPurpose("email-change")
 
 
 class AddressLinkInvalid(ResetLinkInvalid):
-    """The same of a link to a new address, which has a page of its own."""
+    """The link to confirm a new address is invalid; this has its own page."""
 
 
 class AddressTaken(ServiceError):
@@ -43,42 +43,39 @@ def make_change_link(account: Account, new_email: str) -> str:
 
 
 def find_change(token: str) -> tuple[Account, str]:
-    """Return the account, locked, and its new address that a link confirms.
+    """Return the locked account of a link, and the new address that it confirms.
 
-    Not after a new password, which may have locked out an intruder who asked. Raises
+    A new password invalidates the link, which an intruder may have requested. Raises
     `AddressLinkInvalid`.
     """
-    if (found := open_link(change_purpose, token, 3)) is None:
+    if (change := open_link(change_purpose, token, 3)) is None:
         raise AddressLinkInvalid
-    return found
+    return change
 
 
 def change_address(owner: SignedIn, email: str) -> str:
-    """Give the account of the person signed in its new address; return the one it left.
+    """Change the address of the signed-in person's account; return the old one.
 
     Raises `AddressTaken` and `SessionEnded`.
     """
     account = lock_owner(owner)
-    left = account.email
-    # An expired account no longer holds its address.
+    old = account.email
+    # An expired account no longer reserves its address.
     delete_expired_accounts()
     try:
         with db.session.begin_nested():
             account.email = email
     except IntegrityError:
         raise AddressTaken from None
-    return left
+    return old
 
 
-# The page that changes an account's address.
-#
-# A GET changes nothing, since mail scanners open links. Opening the mail to the new address doesn't
-# prove who somebody is, so confirming requires a session of the account.
+# A GET changes nothing, since mail scanners open links. Reading mail to the new address doesn't
+# prove that it's the owner, so confirming requires a session of the account.
 
 
 @auth.get("/email/<token>")
 def show_email_change(token: str) -> ResponseReturnValue:
-    """Ask the person signed in to the account to confirm the new address."""
     (account, email), owner = find_change(token), find_session(read_session_cookie())
     if owner is None:
         return redirect(url_for("auth.show_login", next=current_path(), notice="address"), 303)
@@ -95,16 +92,16 @@ def show_email_change(token: str) -> ResponseReturnValue:
 @auth.post("/email/<token>")
 @limiter.per_address(SIGN_IN_PER_ADDRESS)
 def confirm_email_change(token: str) -> ResponseReturnValue:
-    """Change the account's address, and tell the old one."""
+    """Change the account's address, and notify the old one."""
     owner = find_session(read_session_cookie())
     with write(partial(find_change, token)) as (account, email):
         if owner is None or owner.account_id != account.id:
-            # The page says why not.
+            # The page explains it.
             return redirect(current_path(), 303)
-        left = change_address(owner, email)
-        send_address_changed_mail(left, email)
+        old = change_address(owner, email)
+        send_address_changed_mail(old, email)
         act_as(ActorKind.PERSON, owner.account_id)
-        record(ADDRESS_CHANGED, owner.account_id, old=left, email=email)
+        record(ADDRESS_CHANGED, owner.account_id, old=old, email=email)
     return redirect(
         add_notice(url_for("dashboard.account.show_account"), _("Your address is changed.")), 303
     )

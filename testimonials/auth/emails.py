@@ -12,15 +12,15 @@ from testimonials.core.http.urls import app_url, forgot_url, login_url
 from testimonials.core.late import Signal
 from testimonials.core.mail.outbox import send_mail
 
-# The words of mails, in English, by what they are for.
+# The English texts of mails, by purpose.
 MAILS = json.loads(Path(__file__).with_name("emails.json").read_text(encoding="utf-8"))
-# Sent with the id of an account: who knows its projects answers with what mails show of each.
+# Sent with the id of an account; receivers return what mails show of its projects.
 summarizing = Signal()
 
 
 def send_claim_mail(account: Account, link: str, *, is_resend: bool, issued_to: str = "") -> None:
-    """Mail a magic link; of a key that was `issued_to` somebody, say so where there is data."""
-    projects = [each for _, found in summarizing.send(account.id) for each in found]
+    """Mail a magic link. If there are projects, name the program that a key was `issued_to`."""
+    projects = [each for _, answer in summarizing.send(account.id) for each in answer]
     deadline = account.claim_expires_at
     send_mail(
         account.email,
@@ -47,33 +47,33 @@ def send_signup_mail(account: Account, link: str) -> None:
         ": somebody, perhaps you, gave it your address. The page behind the link shows what it "
         "added, and you decide whether to keep that and the key."
     )
-    left, words = describe_days_left(account), agent if account.has_key else ""
-    _send_written(account.email, "signup", link, agent=words, left=left)
+    left, text = describe_days_left(account), agent if account.has_key else ""
+    _send(account.email, "signup", link, agent=text, left=left)
 
 
 def send_account_exists_mail(email: str) -> None:
-    _send_written(email, "account-exists", login_url())
+    _send(email, "account-exists", login_url())
 
 
 def send_reset_mail(email: str, link: str) -> None:
-    _send_written(email, "reset", link)
+    _send(email, "reset", link)
 
 
 def send_proof_mail(email: str, link: str, minutes: int) -> None:
-    _send_written(email, "proof", link, minutes=minutes)
+    _send(email, "proof", link, minutes=minutes)
 
 
 def send_email_change_mail(new_email: str, old_email: str, link: str) -> None:
-    _send_written(new_email, "email-change", link, old=old_email)
+    _send(new_email, "email-change", link, old=old_email)
 
 
 def send_address_changed_mail(old_email: str, new_email: str) -> None:
-    day, whom = clock.day(clock.now()), {"service": app_url(), "operator": operator_address()}
-    _send_written(old_email, "address-changed", day=day, email=new_email, **whom)
+    values = {"service": app_url(), "operator": operator_address(), "day": clock.day(clock.now())}
+    _send(old_email, "address-changed", email=new_email, **values)
 
 
 def send_security_mail(email: str, what: str) -> None:
-    _send_written(email, "security", forgot_url(), what=what)
+    _send(email, "security", forgot_url(), what=what)
 
 
 def send_password_changed_mail(email: str, *, with_key: bool) -> None:
@@ -92,9 +92,9 @@ def send_plain_mail(
     button: str = "",
     list_unsubscribe: str | None = None,
 ) -> None:
-    """Put a mail of a few sentences and an optional button into the outbox, in English.
+    """Queue an English mail with a few sentences and an optional button.
 
-    `list_unsubscribe` is the URL that ends mails which the reader did not ask for.
+    `list_unsubscribe` is the URL for unsubscribing from mail that wasn't requested.
     """
     values = {"lines": lines, "link_url": link, "button_label": button, "footnote": footnote}
     send_mail(recipient, purpose, title, "notice", values, list_unsubscribe=list_unsubscribe)
@@ -102,16 +102,16 @@ def send_plain_mail(
 
 def _describe_beginning(account: Account) -> str:
     """Say when the account was created, and since when an agent has held its key."""
-    begun, key_since = clock.day(account.created_at), clock.day(account.key_created_at)
+    created, key_since = clock.day(account.created_at), clock.day(account.key_created_at)
     if account.was_asked_for:
-        return f"The account was created on {begun}. An agent has held a key since {key_since}."
-    key = "" if key_since == begun else f" Its current key is from {key_since}."
-    return f"The agent created the account on {begun}.{key}"
+        return f"The account was created on {created}. An agent has held a key since {key_since}."
+    key = "" if key_since == created else f" Its current key is from {key_since}."
+    return f"The agent created the account on {created}.{key}"
 
 
 def describe_days_left(account: Account) -> str:
-    """Return how long an unclaimed account has left, such as "7 days"."""
-    # Half a minute's grace: the time since the deadline was set must not turn 7 days into 6.
+    """Return the time until an unclaimed account expires, such as "7 days"."""
+    # Half a minute of grace, so that 7 days don't become 6 right after the deadline was set.
     seconds = (account.claim_expires_at - clock.now()).total_seconds() + 30
     units = (("day", 86400), ("hour", 3600))
     unit, length = next((each for each in units if seconds >= each[1]), ("minute", 60))
@@ -120,22 +120,21 @@ def describe_days_left(account: Account) -> str:
 
 
 def send_suspended_mail(account: Account) -> None:
-    """Say why, what stopped, and whom to ask."""
     widgets = (
         "Your widgets and walls are empty meanwhile."
         if account.hides_widgets
         else "What your widgets and walls show stays there."
     )
     values = {"reason": account.suspended_reason or "", "operator": operator_address()}
-    _send_written(account.email, "suspended", widgets=widgets, **values)
+    _send(account.email, "suspended", widgets=widgets, **values)
 
 
 def send_restored_mail(account: Account) -> None:
-    _send_written(account.email, "restored", login_url())
+    _send(account.email, "restored", login_url())
 
 
-def _send_written(recipient: str, purpose: str, link: str = "", /, **values: object) -> None:
-    """Send a mail of the file, with `values` in its %(name)s placeholders."""
+def _send(recipient: str, purpose: str, link: str = "", /, **values: object) -> None:
+    """Queue a mail of MAILS, with `values` in its %(name)s placeholders."""
     mail = MAILS[purpose]
     lines = [text for line in mail["lines"] if (text := line % values)]
     footnote, button = mail["footnote"] % values, mail["button"]

@@ -1,4 +1,4 @@
-"""The events of accounts: signing in, keys, tokens and plans."""
+"""The types of events about accounts: signing in, keys, tokens and plans."""
 
 from testimonials.core.audit import EventType
 

@@ -1,4 +1,4 @@
-"""Limits on what concerns accounts, and on wrong passwords."""
+"""Rate limits for accounts and for wrong passwords, which never lock an owner out."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,13 +14,12 @@ from testimonials.core.http.errors import RateLimited
 from testimonials.core.http.rate_limits import Limit
 from testimonials.core.http.signing import TokenPurpose
 
-# The limits of accounts (spec, "Limits"; decisions, "Accounts, keys, claiming").
-
+# From the spec ("Limits") and the decisions ("Accounts, keys, claiming").
 AGENT_INIT_PER_ADDRESS = Limit("agent-init-ip", 5, "from one IP address")
 AGENT_INIT_PER_EMAIL = Limit("agent-init-email", 3, "for one e-mail address")
 LINK_PER_ADDRESS = Limit("claim-link-ip", 10, "from one IP address")
 LINK_PER_EMAIL = Limit("claim-link-email", 3, "for one e-mail address")
-# Past these no mail is sent, silently: the owner of the mailbox has links that work.
+# Beyond these no mail is sent, but the answer is the same: the mailbox has links that work.
 LINK_PER_NETWORK = Limit("link-network", 3, "for one mailbox from one network")
 LINK_PER_MAILBOX = Limit("link-mailbox", 6, "for one mailbox")
 LINK_PER_BROWSER = Limit("link-browser", 3, "from one browser")
@@ -28,23 +27,21 @@ CLAIM_PER_ADDRESS = Limit("claim-ip", 60, "from one IP address")
 COMPANY_PER_ADDRESS = Limit("company-ip", 120, "from one IP address")
 SIGN_IN_PER_ADDRESS = Limit("sign-in-ip", 60, "from one IP address")
 
-# Wrong passwords. A known browser has its own budget, so strangers can't lock it out; a new browser
-# shares one with its network. Once that is used up, each address in it that has guessed nothing
-# wrong for a day still has one attempt: a person who knows the password needs no more.
+# Wrong passwords. A known browser has its own limit, so strangers can't lock it out; an unknown one
+# shares a limit with its network. Once that is reached, each address without a wrong guess within a
+# day still has one attempt, which is enough for a person who knows the password.
 SIGN_IN_PER_BROWSER = Limit("sign-in-browser", 20, "from one browser")
 SIGN_IN_PER_NETWORK = Limit("sign-in-network", 20, "for one account from one network")
 SIGN_IN_UNGUESSED = Limit("sign-in-unguessed", 1, "for one account from one address", hours=24)
-# Past this many within a day, somebody is guessing from many networks. Each network then gets only
-# a few tries a day, which slows thousands of them down and still lets the owner in.
+# More than this within a day means that somebody is guessing from many networks. Then each network
+# only gets a few attempts a day, which stops thousands of them and still lets the owner in.
 SIGN_IN_PER_ACCOUNT = Limit("sign-in-account", 100, "for one account", hours=24)
 SIGN_IN_GUESSED_AT = Limit("sign-in-guessed-at", 3, "for one account from one network", hours=24)
-# Wrong codes of the authenticator app, by somebody who knows the password: of a million codes three
+# Wrong codes of the authenticator app, by somebody who knows the password: three of a million codes
 # are right at any time.
 CODES_PER_BROWSER = Limit("codes-browser", 10, "from one browser")
 CODES_PER_ACCOUNT = Limit("codes-account", 10, "for one account")
 CONFIRM_PER_SESSION = Limit("confirm-session", 20, "from one browser")
-
-# Guessing passwords is slow, and strangers can't lock an owner out.
 
 KNOWN_SECONDS = 365 * 86_400
 
@@ -53,10 +50,7 @@ known_purpose = TokenPurpose("known-browser")
 
 @dataclass(frozen=True)
 class Visitor:
-    """Who sent a request, as limits see it.
-
-    `browser` is the id of a browser that has signed in to the account before, None for others.
-    """
+    """The origin of a request; `browser` is the id of one that has signed in to the account."""
 
     address: str
     network: str
@@ -68,11 +62,11 @@ def make_known_token(account: Account) -> str:
 
 
 def find_known_browser(tokens: Iterable[str], email: str) -> str | None:
-    """Return the browser's id if one of its tokens marks it as known to the account of `email`."""
+    """Return the browser's id if one of its tokens says that it has signed in to this account."""
     for token in tokens:
-        if (found := known_purpose.find(token, 3, KNOWN_SECONDS)) is None:
+        if (payload := known_purpose.find(token, 3, KNOWN_SECONDS)) is None:
             continue
-        account_id, generation, browser = found
+        account_id, generation, browser = payload
         is_known = select(Account.id).where(
             Account.id == account_id,
             Account.email == email,
@@ -84,7 +78,10 @@ def find_known_browser(tokens: Iterable[str], email: str) -> str | None:
 
 
 def try_password(email: str, password: str, visitor: Visitor) -> Account:
-    """Return the account with this address and password; raise `SignInRefused` or `RateLimited`."""
+    """Return the account with this address and password.
+
+    Raises `SignInRefused`, `RateLimited` and `PasswordsOff`.
+    """
     require_passwords()
     account_key = hash_secret(email)
     address_key = f"{account_key} {visitor.address}"
@@ -95,7 +92,7 @@ def try_password(email: str, password: str, visitor: Visitor) -> Account:
         is_quiet = limiter.has_room(SIGN_IN_PER_ACCOUNT, account_key)
         limit = SIGN_IN_PER_NETWORK if is_quiet else SIGN_IN_GUESSED_AT
         key = f"{account_key} {visitor.network}"
-    # Counted before the check, so that simultaneous attempts can't get past the limit.
+    # Counted before the check, so that simultaneous attempts can't exceed the limit.
     try:
         limiter.count(limit, key)
     except RateLimited:

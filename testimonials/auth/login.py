@@ -1,4 +1,4 @@
-"""The pages of signing in by each way, signing out, and a new password."""
+"""The pages for signing in, signing out, signing up, and resetting a password."""
 
 from functools import partial
 
@@ -29,11 +29,9 @@ from testimonials.core.http.security import answer_privately, safe_target
 from testimonials.core.http.signing import TokenPurpose
 from testimonials.core.settings.current import current_settings
 
-# The sign-in page, with which every page that needs a session may answer.
-#
-# When a session ended before its form was sent, the page carries what was typed, signed, so that
-# the server needn't store it. After signing in, the person has to confirm before anything is sent:
-# somebody else may have signed in, or hours may have passed.
+# If a session ended before a form was sent, the sign-in page carries what was typed as a signed
+# draft. After signing in, the person confirms before it is sent, since it may be somebody else, or
+# hours later.
 
 DRAFT_SECONDS = 60 * 60
 NOTICES = {
@@ -50,7 +48,7 @@ draft_purpose = TokenPurpose("draft")
 def render_login(
     target: str = "", *, email: str = "", problem: str = "", notice: str = "", draft: str = ""
 ) -> str:
-    """Return the page; `notice` is a key of NOTICES, `draft` a token of `keep_draft`."""
+    """Return the sign-in page; `notice` is a key of NOTICES, `draft` a token of `keep_draft`."""
     return render_template(
         "auth/sign_in/login.html",
         errors={"form": [problem]} if problem else {},
@@ -64,27 +62,27 @@ def render_login(
 
 
 def show_login_again(error: ServiceError, problem: str = "", email: str = "") -> Response:
-    sent, problem = schemas.GoOnForm().read().values, problem or error.shown
-    page = render_login(sent["next"], email=email, problem=problem, draft=sent["draft"])
+    values, problem = schemas.GoOnForm().read().values, problem or error.shown
+    page = render_login(values["next"], email=email, problem=problem, draft=values["draft"])
     return answer_privately(page, error.status, error.headers)
 
 
 def keep_draft() -> str:
-    """Return the signed draft of this request's form, empty if there is nothing to keep."""
+    """Return a signed draft of this request's form, or "" if there is nothing to keep."""
     form = read_unsent_form()
     return draft_purpose.sign([form.path, form.fields, form.had_file]) if form else ""
 
 
 def read_draft(token: str) -> UnsentForm | None:
-    """Return a token's draft, None if the token has expired or was not made here."""
-    if (found := draft_purpose.find(token, 3, DRAFT_SECONDS)) is None:
+    """Return the draft in a token, or None if the token is expired or invalid."""
+    if (payload := draft_purpose.find(token, 3, DRAFT_SECONDS)) is None:
         return None
-    path, fields, had_file = found
+    path, fields, had_file = payload
     return UnsentForm(safe_target(path), [(name, text) for name, text in fields], had_file)
 
 
 def go_on(next: str, draft: str, page: str = "auth/sign_in/resume.html") -> Response:
-    """Answer who just signed in: offer to send what was typed before, or go to `next`."""
+    """Go to `next` after signing in, or first offer to send the draft."""
     if unsent := read_draft(draft):
         return answer_privately(render_template(page, unsent=unsent))
     return redirect(next or _home(), 303)
@@ -100,11 +98,11 @@ def show_login() -> ResponseReturnValue:
 
 @auth.post("/login")
 def sign_in() -> ResponseReturnValue:
-    """Sign a browser in; the response doesn't tell an unknown address from a wrong password."""
-    sent = schemas.LoginForm().read().values
-    email = read_email(sent["email"].strip())
+    """Sign a browser in; the response to an unknown address is that to a wrong password."""
+    values = schemas.LoginForm().read().values
+    email = read_email(values["email"].strip())
     try:
-        checked = try_password(email, sent["password"], cookies.describe_visitor(email))
+        checked = try_password(email, values["password"], cookies.describe_visitor(email))
         has_app = two_factor.find_app(checked.id) is not None
         if has_app and not two_factor.is_trusted(checked):
             return answer_privately(two_factor.render_step(checked, two_factor.begin_step(checked)))
@@ -112,48 +110,47 @@ def sign_in() -> ResponseReturnValue:
             how = SignInMethod.PASSWORD_AND_APP if has_app else SignInMethod.PASSWORD
             token = cookies.sign_browser_in(account, how)
     except (credentials.SignInRefused, RateLimited) as error:
-        return _refuse(sent["email"].strip(), email, error)
-    return _let_in(account, token)
+        return _refuse(values["email"].strip(), email, error)
+    return _finish(account, token)
 
 
 @auth.post("/login/passkey/begin")
 def begin_passkey() -> ResponseReturnValue:
-    """Return a challenge for any passkey of this service; it keeps nothing."""
     return jsonify(passkeys.describe_use(passkeys.Reason.SIGN_IN, "", []))
 
 
 @auth.post("/login/passkey")
 @limiter.per_address(SIGN_IN_PER_ADDRESS)
 def sign_in_with_passkey() -> ResponseReturnValue:
-    sent = schemas.PasskeyAnswerForm().read().values
+    values = schemas.PasskeyAnswerForm().read().values
     try:
         with write(keep=passkeys.PasskeyRefused):
             account, passkey = passkeys.use_passkey(
-                passkeys.Reason.SIGN_IN, sent["passkey_token"], sent["passkey"]
+                passkeys.Reason.SIGN_IN, values["passkey_token"], values["passkey"]
             )
             means = f"the passkey {passkey.name}"
             cookie = cookies.sign_browser_in(account, SignInMethod.PASSKEY, means)
     except passkeys.PasskeyRefused as error:
         return show_login_again(error)
-    return _let_in(account, cookie)
+    return _finish(account, cookie)
 
 
 @auth.post("/login/code")
 def sign_in_with_code() -> ResponseReturnValue:
     """Finish signing in with a code, or show the field for a recovery code."""
-    sent = schemas.StepForm().read().values
-    step, (account, mark) = sent["step"], two_factor.read_step(sent["step"])
-    if sent["show"]:
+    values = schemas.StepForm().read().values
+    step, (account, mark) = values["step"], two_factor.read_step(values["step"])
+    if values["show"]:
         return answer_privately(two_factor.render_step(account, step))
     try:
-        with two_factor.taking_code(account, sent["code"], mark) as (account, was_recovery):
+        with two_factor.taking_code(account, values["code"], mark) as (account, was_recovery):
             means = "password and a recovery code" if was_recovery else ""
             cookie = cookies.sign_browser_in(account, SignInMethod.PASSWORD_AND_APP, means)
     except (two_factor.CodeRefused, RateLimited) as error:
         page = two_factor.render_step(account, step, error)
         return answer_privately(page, error.status, error.headers)
-    response = _let_in(account, cookie)
-    if sent["trust"]:
+    response = _finish(account, cookie)
+    if values["trust"]:
         two_factor.trust_browser(response, account)
     return response
 
@@ -165,7 +162,7 @@ def begin_again(error: two_factor.StepOver) -> ResponseReturnValue:
 
 @auth.post("/logout")
 def sign_out() -> ResponseReturnValue:
-    """Sign this browser out, and go to `next`, where somebody else may sign in."""
+    """Sign this browser out, and go to `next`, for example to sign in as somebody else."""
     signed_in = find_session(cookies.read_session_cookie())
     if signed_in is not None:
         with write():
@@ -187,7 +184,7 @@ def show_signup() -> ResponseReturnValue:
 
 @auth.post("/signup")
 def sign_up() -> ResponseReturnValue:
-    """Mail a magic link; the response is the same for an address that has an account."""
+    """Mail a magic link; the response is the same if the address has an account."""
     require_passwords()
     sent = schemas.SignupForm().read()
     if sent.errors:
@@ -207,7 +204,7 @@ def show_forgot() -> ResponseReturnValue:
 
 @auth.post("/forgot")
 def send_reset_link() -> ResponseReturnValue:
-    """Mail a link to choose a new password; the response is the same for an unknown address."""
+    """Mail a link for a new password; the response is the same for an unknown address."""
     require_passwords()
     sent = schemas.ForgotForm().read()
     if sent.errors:
@@ -218,8 +215,8 @@ def send_reset_link() -> ResponseReturnValue:
         "If this address has an account, a link to choose a new password is on its way. "
         "Links from the last hour still work."
     )
-    asked = {"email": email, "operator": operator_address()}
-    return render_template("auth/sign_in/mail_sent.html", text=text, **asked)
+    operator = operator_address()
+    return render_template("auth/sign_in/mail_sent.html", text=text, email=email, operator=operator)
 
 
 @auth.get("/reset/<token>")
@@ -230,13 +227,13 @@ def show_reset(token: str) -> ResponseReturnValue:
 @auth.post("/reset/<token>")
 @limiter.per_address(SIGN_IN_PER_ADDRESS)
 def reset_password(token: str) -> ResponseReturnValue:
-    """Set the new password, sign every other browser out and this one in."""
+    """Set the new password, sign all other browsers out and this one in."""
     account, sent = credentials.find_account_to_reset(token), schemas.ResetForm().read().values
     if problem := credentials.judge_password(sent["password"], account.email):
         return _reset_form(account, problem)
     password_hash = hash_password(sent["password"])
     has_app = two_factor.find_app(account.id) is not None
-    # A mailbox alone doesn't get past the authenticator app.
+    # With an authenticator app, access to the mailbox isn't enough.
     how = SignInMethod.PASSWORD_AND_APP if has_app else SignInMethod.LINK
     try:
         with two_factor.taking_code(account, sent["code"]) if has_app else write():
@@ -254,7 +251,7 @@ def show_reset_problem(error: credentials.ResetLinkInvalid) -> ResponseReturnVal
     return answer_privately(page, error.status)
 
 
-def _let_in(account: Account, cookie: str) -> Response:
+def _finish(account: Account, cookie: str) -> Response:
     response = go_on(**schemas.GoOnForm().read().values)
     cookies.set_session_cookie(response, account, cookie)
     return response
@@ -276,7 +273,7 @@ def _refuse(typed: str, email: str, error: credentials.SignInRefused | RateLimit
             minutes,
         )
     else:
-        # For an unknown address too, which must not be faster.
+        # Also for an unknown address, which must not be faster.
         with write():
             account = credentials.find_claimed_account(email)
             record(SESSION_REFUSED, account.id if account else None)
@@ -298,7 +295,7 @@ def _reset_form(account: Account, problem: str = "", code_problem: str = "") -> 
 
 
 def _reset(account: Account, password_hash: str, *, with_key: bool) -> str | None:
-    """Change the password; `with_key` replace the key too, and end the access tokens."""
+    """Change the password; `with_key` replace the key too, and revoke the access tokens."""
     credentials.change_password(account, password_hash)
     new_key = replace_key(account) if with_key else None
     send_password_changed_mail(account.email, with_key=with_key)

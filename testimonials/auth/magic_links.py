@@ -1,4 +1,4 @@
-"""Magic links: asking for one, making, checking and mailing it."""
+"""Magic links: requesting, creating and checking them."""
 
 from enum import StrEnum
 
@@ -27,7 +27,7 @@ not_me_purpose = TokenPurpose("not-me")
 
 
 class LinkInvalid(ServiceError):
-    """The link is invalid (cut off, changed, or never ours), expired, replaced or used."""
+    """The link is `invalid`, `expired`, `replaced` or `used`."""
 
     def __init__(self, reason: str = "invalid") -> None:
         super().__init__()
@@ -35,7 +35,7 @@ class LinkInvalid(ServiceError):
 
 
 class KeyGone(ServiceError):
-    """The key that a link would revoke is not the account's any more."""
+    """The account no longer has the key that a link would revoke."""
 
     status = 410
     title = gettext_noop("This link no longer works")
@@ -46,12 +46,12 @@ class KeyGone(ServiceError):
 
 
 def make_not_me_link(account: Account) -> str:
-    """Return the link by which the address revokes the key that the account has now."""
+    """Return a link by which the reader of the mail can revoke the account's current key."""
     return link_url("not-me", not_me_purpose.sign([account.id, _name_key(account)]))
 
 
 def find_account_of_key(token: str) -> Account:
-    """Return the unclaimed account, locked, whose key a link is about; raise `KeyGone`."""
+    """Lock and return the unclaimed account whose key a link revokes. Raises `KeyGone`."""
     account_id, key = not_me_purpose.find(token, 2) or ("", "")
     account = lock_where(Account.id == account_id, Account.claimed_at.is_(None))
     if account is None or account.is_expired or not account.has_key or key != _name_key(account):
@@ -68,13 +68,13 @@ def make_claim_link(account: Account, nonce: str) -> str:
 
 
 def find_account_of_link(token: str) -> Account:
-    """Return the account that a link may claim, locked; raise `LinkInvalid`.
+    """Lock and return the account that a link may claim. Raises `LinkInvalid`.
 
-    A link expires with the account's own deadline, which each new link extends.
+    A link expires with the account, whose deadline each new link extends.
     """
-    if (found := claim_purpose.find(token, 2)) is None:
+    if (payload := claim_purpose.find(token, 2)) is None:
         raise LinkInvalid
-    account_id, nonce = found
+    account_id, nonce = payload
     account = lock_where(Account.id == account_id)
     if account is None or account.is_expired:
         raise LinkInvalid("expired")
@@ -85,10 +85,8 @@ def find_account_of_link(token: str) -> Account:
     return account
 
 
-# Requests for a link by mail.
-#
-# A page only stores the request, so that its response takes equally long whether or not the address
-# has an account; a job answers it a moment later (`testimonials.notifications`).
+# Pages only store a request for a link, and a job answers it a moment later, so that the time of a
+# response doesn't reveal whether the address has an account.
 
 
 class LinkPurpose(StrEnum):
@@ -98,10 +96,10 @@ class LinkPurpose(StrEnum):
 
 
 def request_link(purpose: LinkPurpose, email: str, visitor: Visitor) -> None:
-    """Store a request for a link, unless too many were made lately.
+    """Store a request for a link, unless there were too many.
 
-    Only too many requests from one IP address raise `RateLimited`. Past the other limits nothing
-    is sent and nothing is said: the links in the owner's mailbox work.
+    Only too many requests from one IP address raise `RateLimited`. Beyond the other limits nothing
+    is sent, silently: the links in the owner's mailbox work.
     """
     is_within = _count(_limit_key(purpose, email), visitor)
     with write():
@@ -112,8 +110,8 @@ def request_link(purpose: LinkPurpose, email: str, visitor: Visitor) -> None:
 def _limit_key(purpose: LinkPurpose, email: str) -> str:
     """Return the key under which requests are counted.
 
-    Anybody may sign up, so a mail can go to any spelling of a mailbox; other links only go to the
-    exact address of an account, and requests for other spellings must not use up its budget.
+    Anybody may sign up with any spelling of a mailbox, so all spellings count together. Other links
+    only go to an account's exact address, for which other spellings must not count.
     """
     subject = hash_mailbox(email) if purpose == LinkPurpose.SIGN_UP else hash_secret(email)
     return f"{purpose} {subject}"

@@ -1,7 +1,7 @@
-"""Passkeys: adding, using and removing them.
+"""Passkeys: adding, using and renaming them.
 
-Nothing is believed about an authenticator's make: no attestation is asked for. It must have seen
-the person, by a finger, a face or a PIN, so that a passkey is two things at once.
+We ask for no attestation of the authenticator. It must verify the person (by fingerprint, face or
+PIN), so a passkey counts as two factors.
 """
 
 import ipaddress
@@ -36,19 +36,16 @@ if TYPE_CHECKING:
     from webauthn.authentication.verify_authentication_response import VerifiedAuthentication
     from webauthn.registration.verify_registration_response import VerifiedRegistration
 
-# Challenges that passkeys answer: signed, good for ten minutes, and kept by the page alone.
-#
-# That one counts only once needs no row of its own: a passkey accepts only challenges that are
-# newer than the last that it answered.
+# A challenge is a signed token, which only the page has. Each works once without being stored,
+# since a passkey only accepts challenges newer than the last one it answered.
 
 CHALLENGE_SECONDS = 10 * 60
 SERVICE = "Testimonials"
 DEFAULT_PORTS = {"https": 443, "http": 80}
 ES256, RS256 = -7, -257
 LONGEST_ID = 1023
-# Of what a browser sends.
+# The longest answer of a browser.
 LONGEST = 64 * 1024
-# More than the devices that anybody has.
 MAX_PASSKEYS = 20
 
 logger = logging.getLogger("testimonials.passkeys")
@@ -57,7 +54,7 @@ challenge_purpose = TokenPurpose("passkey-challenge")
 
 
 class Reason(StrEnum):
-    """What a challenge was made for; an answer to it counts for nothing else."""
+    """The purpose of a challenge; an answer counts for nothing else."""
 
     SIGN_IN = "sign in"
     PROVE = "prove"
@@ -65,25 +62,23 @@ class Reason(StrEnum):
 
 
 class Challenge(NamedTuple):
-    """What an answer has to repeat, and when it was asked for."""
-
     text: str
     made_at: datetime
 
 
 class PasskeyInvalid(ValueError):
-    """An authenticator's answer that can't be accepted; the text says why, for the log."""
+    """An answer can't be accepted; the message is for the log."""
 
 
 class PasskeyRefused(ServiceError):
-    """A passkey's answer that doesn't count; why, only the log says."""
+    """An answer was refused; only the log has the reason."""
 
     status = 422
     default_message = gettext_noop("That didn’t work. Try again, or sign in another way.")
 
 
 def has_passkeys() -> bool:
-    """Return whether browsers can have passkeys for this service: they need a host's name."""
+    """Return whether browsers can have passkeys for this service, which needs a host name."""
     host = _host()
     try:
         ipaddress.ip_address(host)
@@ -93,9 +88,9 @@ def has_passkeys() -> bool:
 
 
 def make_challenge(reason: Reason, subject: str = "") -> tuple[str, str]:
-    """Return a challenge, and the token to send back with the answer.
+    """Return a challenge, and its token, which the browser sends with the answer.
 
-    `subject` is the session that asks, empty where nobody is signed in.
+    `subject` is the session that asks, or "" if nobody is signed in.
     """
     challenge = secrets.token_urlsafe(32)
     made_at = clock.to_milliseconds(clock.now())
@@ -103,15 +98,15 @@ def make_challenge(reason: Reason, subject: str = "") -> tuple[str, str]:
 
 
 def read_challenge(token: str, reason: Reason, subject: str = "") -> Challenge:
-    """Return the challenge of a token; raise `PasskeyInvalid` if it is old or another's."""
-    found = challenge_purpose.find(token, 4, CHALLENGE_SECONDS)
-    if found is None or found[:2] != (reason, subject):
+    """Return the challenge of a token. Raises `PasskeyInvalid` if it is old or for another use."""
+    payload = challenge_purpose.find(token, 4, CHALLENGE_SECONDS)
+    if payload is None or payload[:2] != (reason, subject):
         raise PasskeyInvalid("an old or foreign challenge")
-    return Challenge(str(found[2]), clock.from_milliseconds(int(found[3])))
+    return Challenge(str(payload[2]), clock.from_milliseconds(int(payload[3])))
 
 
 def describe_use(reason: Reason, subject: str, allowed: list[str]) -> dict[str, Any]:
-    """Return what a browser's script needs to ask for a passkey."""
+    """Return the options with which a browser's script asks for a passkey."""
     challenge, token = make_challenge(reason, subject)
     options = {
         "challenge": challenge,
@@ -124,7 +119,7 @@ def describe_use(reason: Reason, subject: str, allowed: list[str]) -> dict[str, 
 
 
 def offer_passkey(account_id: str, email: str, name: str, subject: str) -> dict[str, Any]:
-    """Return what a browser needs to make a passkey, but not on a device that has one.
+    """Return the options with which a browser creates a passkey, unless its device has one.
 
     `subject` is the session that asks, or an account that is being claimed.
     """
@@ -138,7 +133,7 @@ def offer_passkey(account_id: str, email: str, name: str, subject: str) -> dict[
         "pubKeyCredParams": [{"type": "public-key", "alg": each} for each in (ES256, RS256)],
         "timeout": CHALLENGE_SECONDS * 1000,
         "attestation": "none",
-        # It can be found without an address, where the authenticator has room for that.
+        # If possible, the passkey can be used without typing an address.
         "authenticatorSelection": {
             "residentKey": "preferred",
             "requireResidentKey": False,
@@ -154,11 +149,11 @@ def _host() -> str:
 
 
 def _origin() -> str:
-    """Return our origin as browsers write it: without a path and without the usual port."""
+    """Return our origin as browsers write it, without a default port."""
     parts = urlsplit(app_url())
     host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
-    is_usual = parts.port in (None, DEFAULT_PORTS.get(parts.scheme))
-    return f"{parts.scheme}://{host}" + ("" if is_usual else f":{parts.port}")
+    is_default = parts.port in (None, DEFAULT_PORTS.get(parts.scheme))
+    return f"{parts.scheme}://{host}" + ("" if is_default else f":{parts.port}")
 
 
 def to_base64(data: bytes) -> str:
@@ -169,8 +164,8 @@ def from_base64(text: str) -> bytes:
     return urlsafe_b64decode(text + "=" * (-len(text) % 4))
 
 
-def check_new_passkey(said: dict[str, Any], challenge: Challenge) -> "VerifiedRegistration":
-    """Return what a new passkey consists of; raise `PasskeyInvalid`."""
+def check_new_passkey(answer: dict[str, Any], challenge: Challenge) -> "VerifiedRegistration":
+    """Verify a new passkey. Raises `PasskeyInvalid`."""
     from webauthn import verify_registration_response
     from webauthn.helpers import (
         decode_credential_public_key,
@@ -182,48 +177,48 @@ def check_new_passkey(said: dict[str, Any], challenge: Challenge) -> "VerifiedRe
     from webauthn.helpers.exceptions import WebAuthnException
 
     with refusing(PasskeyInvalid, WebAuthnException):
-        # Who made the authenticator, and their certificates, are not even read.
-        data = parse_cbor(from_base64(said["attestationObject"]))["authData"]
+        # Drop the attestation, whose certificates we don't want to parse.
+        data = parse_cbor(from_base64(answer["attestationObject"]))["authData"]
         plain = encode_cbor({"fmt": "none", "attStmt": {}, "authData": data})
-        made = verify_registration_response(
-            **_frame(said | {"attestationObject": to_base64(plain)}, challenge),
+        passkey = verify_registration_response(
+            **_frame(answer | {"attestationObject": to_base64(plain)}, challenge),
             supported_pub_key_algs=[COSEAlgorithmIdentifier(each) for each in (ES256, RS256)],
         )
         # A key that can't be read now couldn't be used later.
-        key = decode_credential_public_key(made.credential_public_key)
+        key = decode_credential_public_key(passkey.credential_public_key)
         if not is_strong(decoded_public_key_to_cryptography(key)):
             raise PasskeyInvalid("a key that is too short or too long, or of another kind")
-        if len(made.credential_id) > LONGEST_ID:
+        if len(passkey.credential_id) > LONGEST_ID:
             raise PasskeyInvalid("a credential id that is too long")
-    return made
+    return passkey
 
 
 def check_use(
-    said: dict[str, Any], challenge: Challenge, public_key: bytes, sign_count: int
+    answer: dict[str, Any], challenge: Challenge, public_key: bytes, sign_count: int
 ) -> "VerifiedAuthentication":
-    """Return what an authenticator says of a passkey's use; raise `PasskeyInvalid`.
+    """Verify the use of a passkey. Raises `PasskeyInvalid`.
 
-    Synced passkeys count nothing. One that counts and stands still has a copy somewhere.
+    Synced passkeys always have the sign count 0. If another count doesn't grow, there is a copy.
     """
     from webauthn import verify_authentication_response
     from webauthn.helpers.exceptions import WebAuthnException
 
     with refusing(PasskeyInvalid, WebAuthnException):
         return verify_authentication_response(
-            **_frame(said, challenge),
+            **_frame(answer, challenge),
             credential_public_key=public_key,
             credential_current_sign_count=sign_count,
         )
 
 
-def _frame(said: dict[str, Any], challenge: Challenge) -> dict[str, Any]:
-    """Return an answer as the library reads it, and what it has to be about."""
-    # The library leaves it to its callers whether another site's frame may ask.
-    if json.loads(from_base64(said["clientDataJSON"])).get("crossOrigin", False) is not False:
+def _frame(answer: dict[str, Any], challenge: Challenge) -> dict[str, Any]:
+    """Return the arguments of the library's functions."""
+    # The library lets its callers decide about frames in other sites.
+    if json.loads(from_base64(answer["clientDataJSON"])).get("crossOrigin", False) is not False:
         raise PasskeyInvalid("another origin")
-    names = {"id": said["id"], "rawId": said["id"], "type": "public-key"}
+    names = {"id": answer["id"], "rawId": answer["id"], "type": "public-key"}
     return {
-        "credential": names | {"response": said},
+        "credential": names | {"response": answer},
         "expected_challenge": from_base64(challenge.text),
         "expected_rp_id": _host(),
         "expected_origin": _origin(),
@@ -247,7 +242,7 @@ def list_credential_ids(account_id: str) -> list[str]:
 
 
 def add_passkey(account: Account, subject: str, form: Mapping[str, str], name: str) -> Passkey:
-    """Add what the form carries to the locked account; raise `PasskeyRefused`."""
+    """Add the form's passkey to the locked account. Raises `PasskeyRefused`."""
     if count_passkeys(account.id) >= MAX_PASSKEYS:
         raise PasskeyRefused(
             gettext_noop("An account has at most %(most)s passkeys. Remove one first."),
@@ -255,16 +250,16 @@ def add_passkey(account: Account, subject: str, form: Mapping[str, str], name: s
         )
     with refusing(_refuse):
         challenge = read_challenge(form.get("passkey_token", ""), Reason.ADD, subject)
-        made = check_new_passkey(_read_answer(form.get("passkey", "")), challenge)
-    credential_id = to_base64(made.credential_id)
+        verified = check_new_passkey(_read_answer(form.get("passkey", "")), challenge)
+    credential_id = to_base64(verified.credential_id)
     if db.session.scalar(select(Passkey.id).where(Passkey.credential_id == credential_id)):
         raise PasskeyRefused(gettext_noop("This passkey is here already."))
     passkey = Passkey(
         account_id=account.id,
         credential_id=credential_id,
-        public_key=made.credential_public_key,
-        sign_count=made.sign_count,
-        is_synced=made.credential_backed_up,
+        public_key=verified.credential_public_key,
+        sign_count=verified.sign_count,
+        is_synced=verified.credential_backed_up,
         name=name,
         challenged_at=challenge.made_at,
     )
@@ -276,18 +271,18 @@ def add_passkey(account: Account, subject: str, form: Mapping[str, str], name: s
 def use_passkey(
     reason: Reason, token: str, answer: str, owner: SignedIn | None = None
 ) -> tuple[Account, Passkey]:
-    """Return the account, locked, whose passkey answered, and the passkey; raise `PasskeyRefused`.
+    """Verify the answer of a passkey; return its locked account and the passkey.
 
-    For `owner`, only a passkey of their own counts. Call it within a writing transaction that is
-    kept when it is refused, which is recorded.
+    For `owner`, only their own passkeys count. Raises `PasskeyRefused`, which records an event, so
+    the caller's transaction must then be committed.
     """
     with refusing(partial(_refuse_use, owner)):
         challenge = read_challenge(token, reason, owner.session_id if owner else "")
-        said = _read_answer(answer)
-        account, passkey = _find_passkey(said)
+        parsed = _read_answer(answer)
+        account, passkey = _find_passkey(parsed)
         if owner is not None and owner.account_id != account.id:
             raise PasskeyInvalid("another account's passkey")
-        _take_use(passkey, said, challenge)
+        _update_passkey(passkey, parsed, challenge)
     return account, passkey
 
 
@@ -304,8 +299,8 @@ def get_passkey(account_id: str, passkey_id: str) -> Passkey:
     return passkey
 
 
-def _find_passkey(said: dict[str, Any]) -> tuple[Account, Passkey]:
-    credential_id = to_base64(from_base64(said["id"]))
+def _find_passkey(answer: dict[str, Any]) -> tuple[Account, Passkey]:
+    credential_id = to_base64(from_base64(answer["id"]))
     row = db.session.execute(
         select(Account, Passkey)
         .join(Passkey)
@@ -315,29 +310,29 @@ def _find_passkey(said: dict[str, Any]) -> tuple[Account, Passkey]:
     if row is None:
         raise PasskeyInvalid("an unknown passkey")
     account, passkey = row
-    handle = said.get("userHandle")
+    handle = answer.get("userHandle")
     if handle and from_base64(handle) != account.id.encode():
         raise PasskeyInvalid("another account's passkey")
-    # Read again under the account's lock, or two uses of one challenge could pass each other.
+    # Read it again under the account's lock, so that a challenge can't be used twice at once.
     db.session.refresh(passkey)
     return account, passkey
 
 
-def _take_use(passkey: Passkey, said: dict[str, Any], challenge: Challenge) -> None:
+def _update_passkey(passkey: Passkey, answer: dict[str, Any], challenge: Challenge) -> None:
     if challenge.made_at <= passkey.challenged_at:
         raise PasskeyInvalid("a challenge that was answered, or is older than that")
-    used = check_use(said, challenge, passkey.public_key, passkey.sign_count)
-    passkey.sign_count, passkey.is_synced = used.new_sign_count, used.credential_backed_up
+    verified = check_use(answer, challenge, passkey.public_key, passkey.sign_count)
+    passkey.sign_count, passkey.is_synced = verified.new_sign_count, verified.credential_backed_up
     passkey.challenged_at, passkey.used_at = challenge.made_at, clock.now()
 
 
 def _read_answer(text: str) -> dict[str, Any]:
     if len(text) > LONGEST:
         raise PasskeyInvalid("too long")
-    said = json.loads(text)
-    if not isinstance(said, dict):
+    answer = json.loads(text)
+    if not isinstance(answer, dict):
         raise PasskeyInvalid("no JSON")
-    return said
+    return answer
 
 
 def _refuse_use(owner: SignedIn | None, problem: Exception) -> PasskeyRefused:

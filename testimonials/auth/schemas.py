@@ -1,4 +1,4 @@
-"""Requests, answers and forms about accounts."""
+"""The schemas of requests, answers and forms about accounts."""
 
 from typing import Any
 
@@ -15,13 +15,13 @@ class AgentInitSchema(StrictSchema):
 
 
 class SignUpSchema(Schema):
-    """The answer of agent-init: the first four fields; for a claimed account, the others and
+    """The answer of agent-init: the first four fields, or for a claimed account the last two and
     ``claimRequired``."""
 
     accountId = String(description="Send as x-service-account-id.")
     apiKey = String(description="Send as x-api-key. Shown only here.")
     claimRequired = fields.Boolean(required=True)
-    # A whole number as one: without ".0".
+    # Raw, so that a whole number is written without ".0".
     expiresInDays = fields.Raw(
         metadata={"type": "number", "description": "Days in which the owner must claim."}
     )
@@ -33,7 +33,7 @@ class AccountSchema(Schema):
     accountId = String(attribute="id", required=True)
     email = String(required=True)
     credential = Choice("key", "token", required=True)
-    # Of a token.
+    # The rest is only for tokens.
     name = String(description="The access token's name.")
     scopes = List(String(), description="What the token may do.")
     projectId = String(
@@ -46,7 +46,7 @@ class AccountSchema(Schema):
     )
 
     @post_dump
-    def _omit_tokens_own(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
+    def _omit_token_fields(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
         of_key = ("accountId", "email", "credential")
         return {name: data[name] for name in of_key} if data["credential"] == "key" else data
 
@@ -58,7 +58,7 @@ class NewLinkForm(FormSchema):
 class SignupForm(NewLinkForm):
     @validates("email")
     def check_signup(self, email: str, data_key: str) -> None:
-        """Refuse known addresses too, so that the answer doesn't tell which have an account."""
+        """Refuse known addresses too, so that the answer doesn't reveal who has an account."""
         try:
             require_open_signup(email)
         except SignupClosed as error:
@@ -66,13 +66,13 @@ class SignupForm(NewLinkForm):
 
 
 class ForgotForm(FormSchema):
-    """Takes disposable addresses too: their domain may have been listed since they signed up."""
+    """Accepts disposable addresses too, since a domain may be listed after somebody signed up."""
 
     email = Email(is_lasting=False, required=True)
 
 
 class Target(fields.String):
-    """A path to go on to, empty unless it is one of our own."""
+    """A path to go on to, or "" if it could lead to another site."""
 
     def __init__(self) -> None:
         super().__init__(load_default="")
@@ -82,7 +82,7 @@ class Target(fields.String):
 
 
 class GoOnForm(FormSchema):
-    """Where somebody who signs in goes on to, and the draft of what they had typed."""
+    """Where to go after signing in, and the draft of an interrupted form."""
 
     next = Target()
     draft = fields.String(load_default="")
@@ -102,7 +102,7 @@ class StepForm(GoOnForm):
     step = fields.String(load_default="")
     code = Secret()
     trust = fields.String()
-    # Which code the page asked for, and which it is to ask for instead.
+    # The kind of code that the page asked for, and the kind to ask for instead.
     kind = fields.String()
     show = fields.String()
 

@@ -20,9 +20,9 @@ from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.settings.current import current_settings
 
 LIFETIME = timedelta(days=30)
-# How old `last_seen_at` may get before it is written again.
+# `last_seen_at` is updated at most this often.
 SEEN_INTERVAL = timedelta(hours=1)
-# For how long after a password was entered irreversible actions don't ask for it again.
+# For this long after a proof, dangerous actions don't ask for another.
 PROOF_LIFETIME = timedelta(minutes=10)
 
 
@@ -33,9 +33,9 @@ class SignInMethod(StrEnum):
     PASSWORD_AND_APP = "password and app"  # noqa: S105
     PASSKEY = "passkey"
     COMPANY = "company"
-    # One that was mailed.
+    # A link in a mail.
     LINK = "link"
-    # What goes on without a browser, such as an import that somebody began.
+    # For work that goes on without a browser, such as an import that somebody started.
     EARLIER = "earlier"
 
 
@@ -44,28 +44,28 @@ WEAK = (SignInMethod.PASSWORD, SignInMethod.LINK)
 
 @dataclass(frozen=True)
 class SignedIn:
-    """Who is signed in, as plain values."""
+    """A person who is signed in, and their session."""
 
     session_id: str
     account_id: str
     email: str
-    # When the person last proved who they are, such as with the password.
+    # When the person last proved who they are.
     proved_at: datetime | None
     display_name: str | None = None
-    # The session was just extended, so its cookie must be too.
+    # The session was just extended, so its cookie must be, too.
     is_renewed: bool = False
     method: str = SignInMethod.PASSWORD
-    # Of `LANGUAGES`; None: as the browser says.
+    # A code of `LANGUAGES`; None: that of the browser.
     language: str | None = None
 
     @property
     def is_strong(self) -> bool:
-        """Whether more than a password or a mailbox was needed."""
+        """Whether signing in took more than a password or a mailbox."""
         return self.method not in WEAK
 
     @property
     def name(self) -> str:
-        """How others read of them."""
+        """The name that others see."""
         return self.display_name or self.email
 
 
@@ -83,10 +83,10 @@ def start_session(
     replaces: str = "",
     is_proved: bool = True,
 ) -> str:
-    """Sign a browser in; return the token for its cookie, of which only a hash is kept.
+    """Sign a browser in; return the token for its cookie, of which only a hash is stored.
 
-    `replaces` is the token that the browser had until now; its session ends. Without `is_proved`
-    the person may have proved who they are long ago, to somebody who knew them on.
+    `replaces` is the browser's former token, whose session ends. `is_proved` is false if the person
+    may not have proved anything just now, but was still signed in at a provider.
     """
     if replaces:
         db.session.execute(delete(Session).where(Session.token_hash == hash_secret(replaces)))
@@ -105,7 +105,7 @@ def start_session(
 
 
 def find_session(token: str) -> SignedIn | None:
-    """Return who is signed in with this token, if anybody is; commits when it extends a session."""
+    """Return who is signed in with this token, if anybody is. Commits if it extends a session."""
     now = clock.now()
     row = db.session.execute(
         select(
@@ -138,7 +138,7 @@ def find_session(token: str) -> SignedIn | None:
 
 
 def find_chosen_language(token: str) -> str | None:
-    """Return the language that the person signed in with this token chose, if any."""
+    """Return the language that the person with this session chose, if any."""
     query = (
         select(Account.language)
         .join(Session)
@@ -148,7 +148,7 @@ def find_chosen_language(token: str) -> str | None:
 
 
 def lock_owner(owner: SignedIn) -> Account:
-    """Return the account, locked, of the person signed in.
+    """Lock and return the account of the signed-in person.
 
     Raises `SessionEnded` if they were signed out since the request began, as by a new password.
     """
@@ -159,15 +159,15 @@ def lock_owner(owner: SignedIn) -> Account:
 
 
 def has_fresh_proof(owner: SignedIn, lasts: timedelta = PROOF_LIFETIME) -> bool:
-    """Return whether the person signed in proved who they are within the time that it `lasts`."""
+    """Return whether the person's last proof is less than `lasts` ago."""
     return owner.proved_at is not None and abs(clock.now() - owner.proved_at) < lasts
 
 
-def note_proof(owner: SignedIn, how: SignInMethod | None = None) -> tuple[Account, str]:
+def record_proof(owner: SignedIn, how: SignInMethod | None = None) -> tuple[Account, str]:
     """Record that the person just proved who they are; return the locked account and a new token.
 
-    `how` is noted where it is more than what the session began with. The old token stops working:
-    anybody else who has it has proved nothing. Raises `SessionEnded`.
+    `how` becomes the session's method unless that was strong already. The old token stops working,
+    since somebody else may have it. Raises `SessionEnded`.
     """
     account = lock_owner(owner)
     token = secrets.token_urlsafe(32)
@@ -187,7 +187,7 @@ def list_sessions(account_id: str) -> Sequence[Session]:
 
 
 def end_session(account_id: str, session_id: str) -> str | None:
-    """Sign one browser of the account out; return its label, None if there is no such session."""
+    """Sign a browser of the account out; return its label, or None if there is no such session."""
     if not is_identifier(session_id):
         return None
     return db.session.scalar(
@@ -198,7 +198,7 @@ def end_session(account_id: str, session_id: str) -> str | None:
 
 
 def end_sessions(account_id: str, *, but: str | None = None) -> None:
-    """Sign every browser of the account out, except `but`, and treat all of them as unknown."""
+    """Sign out all browsers of the account except `but`, and treat all of them as unknown."""
     statement = delete(Session).where(Session.account_id == account_id)
     if but is not None:
         statement = statement.where(Session.id != but)

@@ -1,4 +1,4 @@
-"""A fresh proof of who somebody is, before what would do harm."""
+"""Ways in to an account, and step-up: a fresh proof of identity before dangerous actions."""
 
 from dataclasses import dataclass, replace
 from functools import partial
@@ -19,7 +19,13 @@ from testimonials.auth.login import draft_purpose
 from testimonials.auth.models import Account, AuthenticatorApp, Passkey
 from testimonials.auth.oidc.accounts import find_identity, unlink_account
 from testimonials.auth.passkeys import PasskeyRefused, Reason, get_passkey, use_passkey
-from testimonials.auth.sessions import SignedIn, SignInMethod, end_sessions, lock_owner, note_proof
+from testimonials.auth.sessions import (
+    SignedIn,
+    SignInMethod,
+    end_sessions,
+    lock_owner,
+    record_proof,
+)
 from testimonials.core import clock
 from testimonials.core.audit import record
 from testimonials.core.db.transactions import write
@@ -31,8 +37,6 @@ from testimonials.core.http.signing import TokenPurpose
 from testimonials.core.http.urls import current_path, proof_url
 from testimonials.core.late import Signal
 from testimonials.core.settings.current import current_settings
-
-# How a person gets into their account, and that they always can.
 
 
 class LastWayIn(ServiceError):
@@ -53,28 +57,28 @@ class StrongNeeded(ServiceError):
 
 @dataclass(frozen=True)
 class WaysIn:
-    """What an account can sign in with."""
+    """The ways to sign in to an account."""
 
     has_password: bool
     passkeys: int
     app: AuthenticatorApp | None
     recovery_codes: int
-    # How many accounts of a company are linked.
+    # The number of linked SSO identities.
     companies: int = 0
 
     @property
     def is_any(self) -> bool:
-        """Whether there is anything here to prove who one is with."""
+        """Whether the person can prove here who they are, without a provider or a mail."""
         return self.has_password or self.passkeys > 0 or self.app is not None
 
     @property
     def count(self) -> int:
-        """How many ways there are to begin to sign in."""
+        """The number of ways to start signing in."""
         return self.has_password + self.passkeys + self.companies
 
     @property
     def strong(self) -> int:
-        """How many of them ask for more than a password."""
+        """The number of ways that take more than a password."""
         return self.passkeys + self.companies + (self.app is not None and self.has_password)
 
 
@@ -106,7 +110,7 @@ def remove_passkey(account: Account, passkey_id: str) -> str:
 
 
 def remove_app(account: Account) -> None:
-    """Disconnect the app of the locked account; raise `StrongNeeded`."""
+    """Disconnect the app of the locked account. Raises `StrongNeeded`."""
     ways = find_ways_in(account)
     if ways.app is not None:
         _require_rest(account, ways.count, ways.strong - ways.has_password)
@@ -114,9 +118,9 @@ def remove_app(account: Account) -> None:
 
 
 def remove_password(account: Account, *, but: str) -> None:
-    """Let the locked account do without a password; raise `LastWayIn` and `StrongNeeded`.
+    """Remove the locked account's password, and sign out all browsers except the session `but`.
 
-    As with a new one, every browser but the session `but` is signed out.
+    Raises `LastWayIn` and `StrongNeeded`.
     """
     ways = find_ways_in(account)
     _require_rest(account, ways.count - ways.has_password, ways.passkeys + ways.companies)
@@ -125,7 +129,7 @@ def remove_password(account: Account, *, but: str) -> None:
 
 
 def unlink_company(account: Account) -> str | None:
-    """Unlink the company's account from the locked account; return the address, None if none was.
+    """Unlink SSO from the locked account; return the identity's address, if there was one.
 
     Raises `LastWayIn` and `StrongNeeded`.
     """
@@ -136,7 +140,7 @@ def unlink_company(account: Account) -> str | None:
 
 
 def reset_ways_in(account: Account) -> None:
-    """Remove passkeys, the app and its codes, unlink the company, and sign every browser out."""
+    """Remove passkeys, the app and its codes, unlink SSO, and sign all browsers out."""
     db.session.execute(delete(Passkey).where(Passkey.account_id == account.id))
     two_factor.drop_app(account.id)
     unlink_account(account)
@@ -150,10 +154,9 @@ def _require_rest(account: Account, ways: int, strong: int) -> None:
         raise StrongNeeded
 
 
-# A link by mail that proves who somebody is, for who has nothing else here to prove it with.
-#
-# It counts in the browser that asked for it: whoever has only somebody's session can't read it, and
-# whoever has only their mailbox can't use it. Any proof since it was mailed ends it.
+# People who can't prove here who they are may do so by a link in a mail. It only works in the
+# browser that requested it, so neither a stolen session nor the mailbox alone is enough, and any
+# later proof invalidates it.
 
 MINUTES = 15
 
@@ -161,7 +164,7 @@ proof_purpose = TokenPurpose("proof")
 
 
 class ProofLinkInvalid(ServiceError):
-    """The link is incomplete, too old, was used, or was opened in another browser."""
+    """The link is invalid, expired or used, or was opened in another browser."""
 
     status = 404
     code = "LINK_INVALID"
@@ -173,9 +176,9 @@ class ProofLinkInvalid(ServiceError):
 
 
 def _mail_proof(owner: SignedIn) -> None:
-    """Mail a link to the person signed in; raise `SessionEnded`.
+    """Mail a link to the signed-in person. Raises `SessionEnded`.
 
-    Past the limit nothing is sent and nothing said: links that work are in the mailbox.
+    Beyond the limit nothing is sent, silently: the mailbox has links that work.
     """
     is_within = limiter.allows(LINK_PER_MAILBOX, f"proof {owner.account_id}")
     with write(partial(lock_owner, owner)) as account:
@@ -184,9 +187,9 @@ def _mail_proof(owner: SignedIn) -> None:
 
 
 def check_proof(owner: SignedIn, token: str) -> None:
-    """Raise `ProofLinkInvalid` unless the link proves that it is the person signed in."""
-    found = proof_purpose.find(token, 2, MINUTES * 60)
-    if found is None or list(found) != _describe(owner):
+    """Raise `ProofLinkInvalid` unless the link is for this session, with no proof since."""
+    payload = proof_purpose.find(token, 2, MINUTES * 60)
+    if payload is None or list(payload) != _describe(owner):
         raise ProofLinkInvalid
 
 
@@ -195,8 +198,9 @@ def _describe(owner: SignedIn) -> list[str | int]:
     return [owner.session_id, clock.to_milliseconds(proved_at) if proved_at else 0]
 
 
-# The password, a code, what a passkey answered, and to what, and the wish for a link by mail.
 class ProofForm(FormSchema):
+    """A password, a code, a passkey's answer with its challenge, or a request for a mailed link."""
+
     proof = Secret()
     proof_code = Secret()
     proof_passkey = fields.String(load_default="")
@@ -211,50 +215,50 @@ def was_proof_sent() -> bool:
     return bool(ProofForm().read(is_partial=True).values)
 
 
-# Sent with the id of an account: whoever asks for more than a password of it answers True.
+# Sent with the id of an account; receivers return True if a team requires more than a password.
 asks_for_more = Signal()
 
 
 def find_proofs(owner: SignedIn, *, changes_ways_in: bool) -> WaysIn:
-    """Return what the person can prove who they are with.
+    """Return the ways in which the person can prove who they are.
 
-    Somebody who knows only the password of a person whom a team asks for more must not replace what
-    that person has by a passkey or an app of their own.
+    If a team requires more, the password doesn't count for changing the ways in: somebody who only
+    knows the password must not add their own passkey or app.
     """
     ways = find_ways_in(get_account(owner.account_id))
     has_more = ways.passkeys > 0 or ways.app is not None
     if changes_ways_in and has_more and not owner.is_strong:
-        is_asked = any(said for _, said in asks_for_more.send(owner.account_id))
-        return replace(ways, has_password=ways.has_password and not is_asked)
+        is_required = any(answer for _, answer in asks_for_more.send(owner.account_id))
+        return replace(ways, has_password=ways.has_password and not is_required)
     return ways
 
 
 def take_proof(owner: SignedIn, ways: WaysIn) -> tuple[SignedIn, Errors]:
-    """Check the proof that was sent and note it; return the person signed in, or what is wrong."""
-    sent = ProofForm().read().values
-    if sent[PROOF_PASSKEY]:
-        return _take_passkey(owner, sent["proof_token"], sent[PROOF_PASSKEY])
-    if sent[PROOF_MAIL] and not ways.is_any:
+    """Check and record the proof in the form; return the updated `owner`, and errors."""
+    values = ProofForm().read().values
+    if values[PROOF_PASSKEY]:
+        return _take_passkey(owner, values["proof_token"], values[PROOF_PASSKEY])
+    if values[PROOF_MAIL] and not ways.is_any:
         _mail_proof(owner)
         text = gettext("A mail is on its way. Open its link in this browser, then go on here.")
         return owner, {PROOF_MAIL: [text]}
-    if ways.app is not None and sent[PROOF_CODE].strip():
-        return _take_code(owner, sent[PROOF_CODE])
+    if ways.app is not None and values[PROOF_CODE].strip():
+        return _take_code(owner, values[PROOF_CODE])
     if not ways.has_password:
         return owner, {
             PROOF_CODE if ways.app else PROOF: [gettext("Prove that it’s you to go on.")]
         }
-    if errors := check_own_password(owner, sent[PROOF], PROOF):
+    if errors := check_own_password(owner, values[PROOF], PROOF):
         return owner, errors
     with write():
-        _, token = note_proof(owner)
+        _, token = record_proof(owner)
     replace_session_cookie(token)
     return owner, {}
 
 
 def check_own_password(owner: SignedIn, password: str, field: str) -> Errors:
-    """Return the error for a wrong password, for the form's field; record that it was wrong."""
-    # Wrong passwords that others enter in the sign-in form don't count here.
+    """Return the errors of the form's field, and record a wrong password."""
+    # Not the limit of the sign-in form, where others may enter wrong passwords.
     limiter.count(CONFIRM_PER_SESSION, owner.session_id)
     try:
         check_password(owner.email, password)
@@ -270,7 +274,7 @@ def _take_passkey(owner: SignedIn, challenge: str, answer: str) -> tuple[SignedI
     try:
         with write(keep=PasskeyRefused):
             use_passkey(Reason.PROVE, challenge, answer, owner)
-            _, token = note_proof(owner, SignInMethod.PASSKEY)
+            _, token = record_proof(owner, SignInMethod.PASSKEY)
     except PasskeyRefused as error:
         return owner, {PROOF_PASSKEY: [error.shown]}
     return _go_on(owner, token, SignInMethod.PASSKEY), {}
@@ -279,7 +283,7 @@ def _take_passkey(owner: SignedIn, challenge: str, answer: str) -> tuple[SignedI
 def _take_code(owner: SignedIn, code: str) -> tuple[SignedIn, Errors]:
     try:
         with two_factor.taking_code(get_account(owner.account_id), code):
-            _, token = note_proof(owner, SignInMethod.PASSWORD_AND_APP)
+            _, token = record_proof(owner, SignInMethod.PASSWORD_AND_APP)
     except two_factor.CodeRefused as error:
         return owner, {PROOF_CODE: [error.shown]}
     except RateLimited as error:
@@ -299,16 +303,15 @@ def _go_on(owner: SignedIn, token: str, how: SignInMethod) -> SignedIn:
 
 
 def describe_proof(owner: SignedIn) -> dict[str, Any]:
-    """Return what was sent, to send again, and whether the company can prove who it is.
+    """Return the interrupted form's fields, its signed draft, and whether SSO can be the proof.
 
-    The form travels as a draft that this service signed; one with a file, or too long, is lost.
+    A form with a file or a secret, or a very long one, can't become a draft.
     """
-    settings = current_settings()
-    sent = [pair for pair in list_sent() if pair[0] not in FIELDS]
-    is_short = sum(len(name) + len(text) for name, text in sent) <= MAX_LENGTH
-    is_kept = is_short and not request.files and not SECRETS & {name for name, _ in sent}
+    pairs = [pair for pair in list_sent() if pair[0] not in FIELDS]
+    is_short = sum(len(name) + len(text) for name, text in pairs) <= MAX_LENGTH
+    is_kept = is_short and not request.files and not SECRETS & {name for name, _ in pairs}
     return {
-        "fields": sent,
-        "asks_company": bool(settings.oidc_issuer) and find_identity(owner.account_id) is not None,
-        "draft": draft_purpose.sign([current_path(), sent, False]) if is_kept else "",
+        "fields": pairs,
+        "asks_company": find_identity(owner.account_id) is not None,
+        "draft": draft_purpose.sign([current_path(), pairs, False]) if is_kept else "",
     }

@@ -1,4 +1,4 @@
-"""Access tokens: who calls and with which scopes, making and checking them, when last used."""
+"""Access tokens: callers and their scopes, creating, checking and revoking tokens, last use."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, Select, bindparam, or_, select, update
 from sqlalchemy.orm import aliased
 
-from testimonials.auth.accounts import called, require_unsuspended
+from testimonials.auth.accounts import require_unsuspended, shown_name
 from testimonials.auth.events import TOKEN_CREATED, TOKEN_REVOKED
 from testimonials.auth.models import AccessToken, Account
 from testimonials.core import clock
@@ -32,7 +32,7 @@ from testimonials.core.settings.current import current_settings
 
 
 class Scope(StrEnum):
-    """What an access token may do. `label` and `sentence` are what people read."""
+    """What an access token may do; `label` and `sentence` are for people."""
 
     label: str
     sentence: str
@@ -73,9 +73,9 @@ NEVER = gettext_noop("No token can delete a project, see passwords or make other
 
 @dataclass(frozen=True)
 class Caller:
-    """The account that a credential belongs to, and what that credential may do.
+    """The account of a credential, and what that credential may do.
 
-    With `drafts_only`, what this call changes must become a proposal.
+    With `drafts_only`, this call can only make proposals.
     """
 
     id: str
@@ -85,12 +85,12 @@ class Caller:
     # None: the account's key.
     token_id: str | None = None
     scopes: tuple[Scope, ...] = ()
-    # The only project that it reaches; None: all of the account's.
+    # The only project that it may access; None: all of the account's.
     project_id: str | None = None
     # None: the account's key, or a token that never expires.
     expires_at: datetime | None = None
     drafts_only: bool = False
-    # The account of the person who made the token.
+    # The account of the person who created the token.
     made_by_id: str | None = None
 
     @property
@@ -103,22 +103,22 @@ class Caller:
 
     @property
     def label(self) -> str:
-        """How the history of a testimonial names it, which moderators read too."""
+        """Its name in the history of testimonials, which moderators read too."""
         return "An agent (API key)" if self.is_key else f"{self.name} (access token)"
 
 
-# When each access token was last used, for what and by which door.
-#
-# A call must not cost a write, so uses are noted in memory and stored by the background work.
+# The last use of each token is kept in memory and stored by background work, so that calls don't
+# need to write.
 
 EXTENSION = "testimonials_token_uses"
 
 
 class Use(NamedTuple):
-    """The last call with a token: the operation, and whether `api` or `mcp` made it."""
+    """The last call with a token."""
 
     at: datetime
     operation: str
+    # `api` or `mcp`.
     by: str
 
 
@@ -127,10 +127,10 @@ def note_use(token_id: str, operation: str, by: str) -> None:
 
 
 def find_last_use(token: AccessToken) -> Use | None:
-    """Return the last use that is stored or that this process has noted since."""
-    noted = _uses().get(token.id)
-    if noted is not None or token.last_used_at is None:
-        return noted
+    """Return the token's last use that is stored, or known to this process."""
+    use = _uses().get(token.id)
+    if use is not None or token.last_used_at is None:
+        return use
     return Use(token.last_used_at, token.last_used_for or "", token.last_used_by or "")
 
 
@@ -153,16 +153,15 @@ _STORE = (
 
 @every_process()
 def write_uses() -> None:
-    """Store when this process last saw each access token since the last time."""
-    noted = _uses()
-    # In one order, so that two processes don't wait for each other.
-    if rows := [{"token_id": id, **noted.pop(id)._asdict()} for id in sorted(noted)]:
+    """Store the last uses of tokens in this process since the previous call."""
+    uses = _uses()
+    # Sorted, so that two processes can't deadlock.
+    if rows := [{"token_id": id, **uses.pop(id)._asdict()} for id in sorted(uses)]:
         with write():
             db.session.connection().execute(_STORE, rows)
 
 
 def _uses() -> dict[str, Use]:
-    """Return the last use of each token in this process since it was last stored."""
     return kept(EXTENSION, dict[str, Use])
 
 
@@ -185,7 +184,7 @@ class TokenRefused(CredentialsInvalid):
 
 @dataclass(frozen=True)
 class ListedToken:
-    """A token as pages and commands list it, with how the person who made it is called."""
+    """A token in a list, with the name of the person who created it."""
 
     token: AccessToken
     made_by: str
@@ -193,7 +192,7 @@ class ListedToken:
 
 
 _MAKER = aliased(Account)
-# Every call with a token runs it. Only people who claimed their account have any.
+# Executed by every call with a token.
 _FIND_TOKEN = Prepared(
     select(
         AccessToken.id,
@@ -219,10 +218,10 @@ _FIND_TOKEN = Prepared(
 
 
 def check_token(token: str) -> Caller:
-    """Return whom a token lets in; raise `TokenRefused` and `AccountSuspended`.
+    """Return the caller with a token. Raises `TokenRefused` and `AccountSuspended`.
 
-    It is looked up by its hash, so nothing can be learnt from how long that takes. Only whoever has
-    the whole token is told that it has expired or was revoked.
+    It is looked up by its hash, so the time reveals nothing. Only somebody who has the whole token
+    learns that it has expired or was revoked.
     """
     row = None
     if is_credential(token, TOKEN_PREFIX):
@@ -243,7 +242,7 @@ def check_token(token: str) -> Caller:
         )
     require_unsuspended(suspended_at, reason)
     if maker_suspended_at is not None:
-        # A colleague of the owner, whose other tokens go on.
+        # A colleague's account is suspended, not the owner's.
         raise TokenRefused(
             f"The account of who made the access token “{name}” is suspended. Ask the owner for "
             "another."
@@ -270,9 +269,9 @@ def make_token(
     client: str = "manual",
     token_id: str | None = None,
 ) -> tuple[AccessToken, str]:
-    """Add a token that works for so many days, or for good; return it with its plain text.
+    """Create a token for some days, or forever; return it with its plain text.
 
-    The plain text is shown once; only its hash is stored. Records it as done by whoever acts.
+    The plain text is shown once, and only its hash is stored.
     """
     plain = new_credential(TOKEN_PREFIX)
     token = AccessToken(
@@ -294,9 +293,9 @@ def make_token(
 
 
 def list_tokens(account_id: str | None, project_id: str | None = None) -> list[ListedToken]:
-    """Return the tokens of an account, or of all, newest first, also those that no longer work.
+    """Return the tokens of an account, or of all, newest first, including those that have ended.
 
-    With a project, those that reach it: its own, and those for all projects.
+    With a project, return those that may access it: its own, and those for all projects.
     """
     return [
         ListedToken(token, maker, find_last_use(token))
@@ -305,20 +304,20 @@ def list_tokens(account_id: str | None, project_id: str | None = None) -> list[L
 
 
 def find_token(account_id: str, token_id: str, project_id: str | None = None) -> AccessToken:
-    """Return one of the account's tokens, locked; raise `NotFound`.
+    """Lock and return one of the account's tokens. Raises `NotFound`.
 
-    With a project, only one that reaches nothing else: those are what its administrators manage.
+    With a project, only find that project's own tokens, which its administrators manage.
     """
-    wanted = [AccessToken.account_id == account_id]
-    wanted += [AccessToken.project_id == project_id] if project_id is not None else []
-    token = find_row(AccessToken, token_id, *wanted, for_update=True)
+    conditions = [AccessToken.account_id == account_id]
+    conditions += [AccessToken.project_id == project_id] if project_id is not None else []
+    token = find_row(AccessToken, token_id, *conditions, for_update=True)
     if token is None:
         raise _unknown()
     return token
 
 
 def get_token(token_id: str) -> AccessToken:
-    """Return the token of any account, locked, for the operator; raise `NotFound`."""
+    """Lock and return a token of any account, for the operator. Raises `NotFound`."""
     token = db.session.get(AccessToken, token_id, with_for_update=True)
     if token is None:
         raise _unknown()
@@ -326,35 +325,35 @@ def get_token(token_id: str) -> AccessToken:
 
 
 def find_by_plain_text(plain: str) -> AccessToken | None:
-    """Return the token with this plain text, locked, whether or not it still works."""
+    """Lock and return the token with this plain text, even if it has ended."""
     query = select(AccessToken).where(AccessToken.token_hash == hash_secret(plain))
     return db.session.scalars(query.with_for_update()).one_or_none()
 
 
 def revoke_token(token: AccessToken) -> None:
-    """End a locked token: the next call with it is refused. Does nothing the second time."""
+    """End a locked token, unless it was revoked already."""
     if token.revoked_at is None:
         token.revoked_at = clock.now()
         _record(TOKEN_REVOKED, token)
 
 
 def revoke_tokens_made_by(account_id: str, project_ids: Iterable[str]) -> None:
-    """End what a former administrator of projects made there."""
+    """Revoke the tokens that a former administrator created for projects."""
     _revoke_all(AccessToken.project_id.in_(project_ids), AccessToken.made_by_id == account_id)
 
 
 def revoke_tokens_for(project_id: str) -> None:
-    """End every token that reaches this project alone."""
+    """Revoke the tokens for this project alone."""
     _revoke_all(AccessToken.project_id == project_id)
 
 
 def revoke_all_tokens(account_id: str) -> None:
-    """End every token of an account that somebody else may have been in."""
+    """Revoke all tokens of an account."""
     _revoke_all(AccessToken.account_id == account_id)
 
 
 def find_token_names(account_id: str | None, project_id: str | None = None) -> dict[str, str]:
-    """Return the names of the tokens that `list_tokens` lists, by their ids."""
+    """Return the names of the tokens of `list_tokens`, by id."""
     query = _select(account_id, project_id).with_only_columns(AccessToken.id, AccessToken.name)
     return {row.id: row.name for row in db.session.execute(query)}
 
@@ -368,20 +367,21 @@ def delete_ended_tokens() -> int:
 
 def _select(account_id: str | None, project_id: str | None) -> Select[AccessToken, str]:
     query = (
-        select(AccessToken, called())
+        select(AccessToken, shown_name())
         .join(Account, Account.id == AccessToken.made_by_id)
         .order_by(AccessToken.created_at.desc(), AccessToken.id.desc())
     )
     if account_id is not None:
         query = query.where(AccessToken.account_id == account_id)
     if project_id is not None:
-        is_reached = or_(AccessToken.project_id.is_(None), AccessToken.project_id == project_id)
-        query = query.where(is_reached)
+        query = query.where(
+            or_(AccessToken.project_id.is_(None), AccessToken.project_id == project_id)
+        )
     return query
 
 
 def _revoke_all(*conditions: ColumnElement[bool]) -> None:
-    """Revoke what still can be; the record has one event for all."""
+    """Revoke tokens, with one event for all."""
     query = select(AccessToken).where(*conditions, AccessToken.revoked_at.is_(None))
     tokens = db.session.scalars(query.order_by(AccessToken.id).with_for_update()).all()
     for token in tokens:

@@ -1,4 +1,4 @@
-"""Codes of an authenticator app, recovery codes, and their step when signing in."""
+"""Authenticator apps, recovery codes, and the second step of signing in."""
 
 import base64
 import hmac
@@ -34,11 +34,10 @@ from testimonials.core.http.signing import TokenPurpose
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.twofactor.totp import TOTP
 
-# Codes of authenticator apps: RFC 6238 with SHA-1, 30 seconds and six digits, as all apps do.
-
+# The parameters of RFC 6238 that all apps support; its hash is SHA-1.
 SECONDS = 30
 DIGITS = 6
-# A phone's clock may be so many times 30 seconds off.
+# A phone's clock may be off by this many steps.
 DRIFT = 1
 
 
@@ -52,7 +51,7 @@ def make_code(secret: str, step: int) -> str:
 
 
 def find_step(secret: str, code: str, after: int = 0) -> int | None:
-    """Return which 30 seconds the code belongs to, if it is good now and later than `after`."""
+    """Return the time step of a code, if it is valid now and later than `after`."""
     now = int(clock.now().timestamp()) // SECONDS
     for step in range(now - DRIFT, now + DRIFT + 1):
         if step > after and hmac.compare_digest(make_code(secret, step).encode(), code.encode()):
@@ -61,7 +60,7 @@ def find_step(secret: str, code: str, after: int = 0) -> int | None:
 
 
 def make_address(secret: str, issuer: str, email: str) -> str:
-    """Return what the QR code says: an address that apps understand."""
+    """Return the otpauth:// URL for the QR code."""
     return _totp(secret).get_provisioning_uri(email, issuer)
 
 
@@ -72,10 +71,8 @@ def _totp(secret: str) -> "TOTP":
     return TOTP(base64.b32decode(secret), DIGITS, SHA1(), SECONDS)  # noqa: S303
 
 
-# The authenticator app of an account, and the recovery codes that stand in for it.
-
 RECOVERY_CODES = 10
-# Without letters and digits that look alike.
+# Without characters that look alike.
 LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
 HALF = 4
 
@@ -94,7 +91,7 @@ def find_app(account_id: str) -> AuthenticatorApp | None:
 def connect_app(account: Account, secret: str, code: str) -> list[str]:
     """Connect an app that shows `code` to the locked account; return its recovery codes.
 
-    Another app, and the codes that were made before, stop working. Raises `CodeRefused`.
+    A former app and its recovery codes stop working. Raises `CodeRefused`.
     """
     step = find_step(secret, read_code(code))
     if step is None:
@@ -106,14 +103,14 @@ def connect_app(account: Account, secret: str, code: str) -> list[str]:
 
 
 def drop_app(account_id: str) -> None:
-    """Disconnect the app; its recovery codes stop working."""
+    """Disconnect the app, and delete its recovery codes."""
     for model in (RecoveryCode, AuthenticatorApp):
         db.session.execute(delete(model).where(model.account_id == account_id))
     db.session.expire_all()
 
 
 def make_recovery_codes(account: Account) -> list[str]:
-    """Give the locked account ten new codes and return them; the old ones stop working."""
+    """Replace the recovery codes of the locked account; return the new ones."""
     codes = [
         "".join(secrets.choice(LETTERS) for _ in range(2 * HALF)) for _ in range(RECOVERY_CODES)
     ]
@@ -130,10 +127,10 @@ def count_recovery_codes(account_id: str) -> int:
 
 
 def take_code(account: Account, typed: str) -> bool:
-    """Use up a code of the app or a recovery code; return whether it was a recovery code.
+    """Use a code of the app or a recovery code; return whether it was a recovery code.
 
-    The account is locked, so that a code can't be used twice at once. Raises `CodeRefused`, which
-    is recorded.
+    The account must be locked, so that a code can't be used twice. Raises `CodeRefused`, which also
+    records an event.
     """
     code = read_code(typed)
     app = db.session.get(AuthenticatorApp, account.id, populate_existing=True)
@@ -151,24 +148,21 @@ def take_code(account: Account, typed: str) -> bool:
 
 
 def read_code(typed: str) -> str:
-    """Return a code as it is compared: in small letters, without spaces and hyphens."""
+    """Normalize a code: lower case, without spaces and hyphens."""
     return re.sub(r"[\s–-]", "", typed[:100]).lower()
 
 
 def show_code(code: str) -> str:
-    """Return a recovery code as it is shown, in two halves."""
+    """Return a recovery code in two halves, for people."""
     return f"{code[:HALF]}-{code[HALF:]}"
 
 
 def _hash(account_id: str, code: str) -> str:
-    # With the account, so that equal codes of two have different hashes.
+    # The account's id is a salt.
     return hash_secret(f"{account_id} {code}")
 
 
-# The second step of signing in with a password: a code of the app, or a recovery code.
-#
-# What passed the first step is a signed token in the page, so a browser that stops here has
-# nothing.
+# After the first step, the page only has a signed token, which is worth nothing without a code.
 
 STEP_SECONDS = 10 * 60
 TRUSTED_SECONDS = 30 * 86_400
@@ -189,43 +183,41 @@ def begin_step(account: Account) -> str:
 
 
 def is_trusted(account: Account) -> bool:
-    """Return whether this browser showed a code lately and asked not to be asked again."""
+    """Return whether the person trusts this browser, so that it needs no code."""
     token = read_cookie(f"{TRUSTED}{account.id}")
     return trusted_purpose.find(token, 3, TRUSTED_SECONDS) == _describe_trust(account)
 
 
 def trust_browser(response: Response, account: Account) -> None:
-    """Ask this browser for no code for 30 days, or until it is signed out from elsewhere."""
+    """Require no code in this browser for 30 days, or until all browsers are signed out."""
     token = trusted_purpose.sign(list(_describe_trust(account)))
     set_cookie(response, f"{TRUSTED}{account.id}", token, TRUSTED_SECONDS)
 
 
 def read_step(token: str) -> tuple[Account, str]:
-    """Return whose second step this is, and the mark of their password; raise `StepOver`."""
-    found = step_purpose.find(token, 2, STEP_SECONDS)
-    account = db.session.get(Account, found[0]) if found else None
-    if found is None or account is None:
+    """Return the account of a token of `begin_step`, and its fingerprint. Raises `StepOver`."""
+    payload = step_purpose.find(token, 2, STEP_SECONDS)
+    account = db.session.get(Account, payload[0]) if payload else None
+    if payload is None or account is None:
         raise StepOver
-    return account, str(found[1])
+    return account, str(payload[1])
 
 
 @contextmanager
 def taking_code(account: Account, typed: str, mark: str = "") -> Iterator[tuple[Account, bool]]:
-    """Use up a code of the account, and write what it is for; wrong ones are counted.
+    """Use a code in the transaction of what it is for; wrong codes are counted.
 
-    Yields the account, locked, and whether it was a recovery code. With `mark`, address and
-    password must still be those of that fingerprint. Raises `StepOver`, `CodeRefused` and
-    `RateLimited`.
+    Yields the locked account, and whether it was a recovery code. With `mark`, the account must
+    still have that fingerprint. Raises `StepOver`, `CodeRefused` and `RateLimited`.
     """
     browser = describe_visitor(account.email).browser
     limit, key = (CODES_PER_BROWSER, browser) if browser else (CODES_PER_ACCOUNT, account.id)
-    # Counted before the check, so that simultaneous attempts can't get past the limit.
+    # Counted before the check, so that simultaneous attempts can't exceed the limit.
     limiter.count(limit, key)
     with write(partial(_lock, account.id, mark), keep=CodeRefused) as locked:
         if was_recovery := take_code(locked, typed):
-            _tell_of_recovery(locked)
+            _notify_of_recovery(locked)
         yield locked, was_recovery
-    # After a right one they are counted anew.
     limiter.forget(limit, key)
 
 
@@ -254,24 +246,24 @@ def render_step(account: Account, token: str, error: ServiceError | None = None)
 
 
 def find_wait(error: ServiceError | None) -> int:
-    """Return for how many minutes no code is taken, 0 if there were not too many."""
+    """Return the minutes to wait after too many attempts, or 0 for any other error."""
     if not isinstance(error, RateLimited):
         return 0
     return -(-int(error.headers["Retry-After"]) // 60)
 
 
 def _describe_trust(account: Account) -> tuple[str, int, str]:
-    """Return what a trusted browser's cookie says; a new app or signing out everywhere voids it."""
+    """Return a trusted browser's payload, which a new app or signing out everywhere changes."""
     app = find_app(account.id)
     return account.id, account.browser_generation, hash_secret(app.secret)[:16] if app else ""
 
 
-def _tell_of_recovery(account: Account) -> None:
+def _notify_of_recovery(account: Account) -> None:
     left = count_recovery_codes(account.id)
     record(RECOVERY_CODE_USED, account.id, left=left)
-    words = f"{left} recovery codes are" if left != 1 else "One recovery code is"
+    codes = f"{left} recovery codes are" if left != 1 else "One recovery code is"
     send_security_mail(
         account.email,
-        f"A recovery code was used instead of the authenticator app. {words} left. "
+        f"A recovery code was used instead of the authenticator app. {codes} left. "
         "Under Account, Signing in you can make new ones.",
     )

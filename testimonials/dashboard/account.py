@@ -17,7 +17,7 @@ from testimonials.auth.lockout import COMPANY_PER_ADDRESS, LINK_PER_EMAIL
 from testimonials.auth.oidc.accounts import AttemptPurpose
 from testimonials.auth.oidc.pages import leave
 from testimonials.auth.schemas import GoOnForm, NewLinkForm
-from testimonials.auth.sessions import SignedIn, list_sessions, lock_owner, note_proof
+from testimonials.auth.sessions import SignedIn, list_sessions, lock_owner, record_proof
 from testimonials.auth.step_up import check_proof
 from testimonials.core import clock
 from testimonials.core.audit import record
@@ -316,7 +316,7 @@ def show_mailed_proof(owner: SignedIn) -> ResponseReturnValue:
 def take_mailed_proof(owner: SignedIn) -> ResponseReturnValue:
     check_proof(owner, MailedProofForm().read().values.get("proof", ""))
     with write():
-        _account, cookie = note_proof(owner)
+        _account, cookie = record_proof(owner)
     replace_session_cookie(cookie)
     return _mailed_page(owner, "")
 

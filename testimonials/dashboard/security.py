@@ -26,7 +26,7 @@ from testimonials.auth.sessions import (
     end_sessions,
     list_sessions,
     lock_owner,
-    note_proof,
+    record_proof,
 )
 from testimonials.auth.step_up import remove_app, remove_passkey
 from testimonials.auth.tokens import revoke_all_tokens
@@ -257,7 +257,7 @@ def require_strong(owner: SignedIn, strong: str) -> Done:
 
 def _set_password(owner: SignedIn, password_hash: str, text: str, *, with_key: bool) -> Done:
     """Set the password, and also replace the API key `with_key`, which is shown once."""
-    account, token = note_proof(owner)
+    account, token = record_proof(owner)
     change_password(account, password_hash, but=owner.session_id)
     new_key = replace_key(account) if with_key else None
     send_password_changed_mail(account.email, with_key=with_key)
@@ -335,7 +335,7 @@ def show_new_passkey(owner: SignedIn) -> Done:
 
 @new_passkey.save(NewPasskeyForm, step_up="add a passkey", changes_ways_in=True)
 def add_one_passkey(owner: SignedIn, name: str, **answer: str) -> Done:
-    account, cookie = note_proof(owner, SignInMethod.PASSKEY)
+    account, cookie = record_proof(owner, SignInMethod.PASSKEY)
     passkey = passkeys.add_passkey(account, owner.session_id, answer, name)
     _tell(owner, events.PASSKEY_ADDED, f"The passkey “{passkey.name}” was added.", passkey.name)
     text = _("%(name)s is a passkey now.", name=passkey.name)
@@ -374,7 +374,7 @@ def connect_one_app(owner: SignedIn, setup: str, code: str) -> Done:
     """Connect the app if its code is right; show the recovery codes once."""
     if (secret := _find_secret(owner, setup)) is None:
         raise ValidationFailed.of({"code": [_("That took too long.")]})
-    account, cookie = note_proof(owner, SignInMethod.PASSWORD_AND_APP)
+    account, cookie = record_proof(owner, SignInMethod.PASSWORD_AND_APP)
     try:
         codes = two_factor.connect_app(account, secret, code)
     except two_factor.CodeRefused as error:

@@ -21,7 +21,7 @@ from sqlalchemy import (
     union,
 )
 
-from testimonials.auth.accounts import called, may_act
+from testimonials.auth.accounts import may_act, shown_name
 from testimonials.auth.models import AccessToken, Account
 from testimonials.auth.tokens import Caller, Scope
 from testimonials.core import clock
@@ -163,7 +163,7 @@ def name_actors(makers: Iterable[Maker]) -> dict[Maker, str]:
 
 def name_deciders(rows: Iterable[Proposal]) -> dict[str, str]:
     ids = {row.decided_by_id for row in rows} - {None}
-    accounts = db.session.execute(select(Account.id, called()).where(Account.id.in_(ids)))
+    accounts = db.session.execute(select(Account.id, shown_name()).where(Account.id.in_(ids)))
     return {row[0]: row[1] for row in accounts}
 
 

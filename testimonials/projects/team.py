@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy import ColumnElement, CompoundSelect, Row, delete, func, or_, select, union_all
 
-from testimonials.auth.accounts import called
+from testimonials.auth.accounts import shown_name
 from testimonials.auth.credentials import find_claimed_account, known_names
 from testimonials.auth.events import COMPANY_ROLE_CHANGED
 from testimonials.auth.models import AccessToken, Account
@@ -199,7 +199,7 @@ def list_memberships(account_id: str, projects: Iterable[Project]) -> dict[str, 
         return {}
     role = role_of(account_id)
     rows = db.session.execute(
-        select(Project.id, called(), role)
+        select(Project.id, shown_name(), role)
         .join(Account, Account.id == Project.account_id)
         .where(Project.id.in_(ids))
     )
@@ -301,7 +301,7 @@ def list_colleagues(owner_id: str) -> list[Colleague]:
     """Return everybody in any project of an owner, by name, those in all of them first."""
     owned = select(Project.id).where(Project.account_id == owner_id, Project.deleted_at.is_(None))
     rows = db.session.execute(
-        select(Member, Project, Account.email, called())
+        select(Member, Project, Account.email, shown_name())
         .join(Account, Account.id == Member.account_id)
         .outerjoin(Project, Project.id == Member.project_id)
         .where(or_(Member.owner_id == owner_id, Member.project_id.in_(owned)))
@@ -355,11 +355,11 @@ def list_workspaces(account_id: str) -> Sequence[Row[*tuple[Any, ...]]]:
         .scalar_subquery()
     )
     query = (
-        select(Member.owner_id, called().label("owner"), Member.role, number.label("number"))
+        select(Member.owner_id, shown_name().label("owner"), Member.role, number.label("number"))
         .join(Account, Account.id == Member.owner_id)
         .where(Member.account_id == account_id)
     )
-    return db.session.execute(query.order_by(called(), Member.owner_id)).all()
+    return db.session.execute(query.order_by(shown_name(), Member.owner_id)).all()
 
 
 def find_workspace(account_id: str, owner_id: str) -> Row[*tuple[Any, ...]]:

@@ -1,4 +1,4 @@
-"""Which account an identity at a company signs in to."""
+"""The account that a person from single sign-on gets: finding, linking or creating it."""
 
 import secrets
 from datetime import timedelta
@@ -30,7 +30,7 @@ from testimonials.core.settings.current import current_settings
 
 
 class CompanyRefused(ServiceError):
-    """The provider confirmed somebody who may not sign in here, or not like this."""
+    """The provider confirmed somebody who may not sign in here, or not in this way."""
 
     status = 403
     code = "COMPANY_SIGN_IN_REFUSED"
@@ -38,9 +38,9 @@ class CompanyRefused(ServiceError):
 
 
 class ProviderSilent(CompanyRefused):
-    """The provider doesn't say when the person last proved who they are, so this proves nothing."""
+    """The provider doesn't say when the person signed in there, so this is no fresh proof."""
 
-    # For the record, from which the doctor knows.
+    # For the record of events, which the doctor reads.
     reason = "its ID token has no auth_time"
     default_message = gettext_noop(
         "%(company)s doesn’t say when it asked who you are. Go back, and confirm with a passkey or "
@@ -48,18 +48,18 @@ class ProviderSilent(CompanyRefused):
     )
 
 
-class How(StrEnum):
-    """How somebody came to the account that they sign in to."""
+class AccountMatch(StrEnum):
+    """How the account of a person was found."""
 
     KNOWN = "known"
     LINKED = "linked"
     CREATED = "created"
-    # An agent began it, and it is still to be claimed.
+    # An agent started it, and the person has yet to claim it.
     UNCLAIMED = "unclaimed"
 
 
 def check_domain(person: CompanyPerson) -> None:
-    """Raise `CompanyRefused` unless the person's address is at one of the company's domains."""
+    """Raise `CompanyRefused` unless the person has a verified address at an allowed domain."""
     domains = current_settings().oidc_domains
     if not domains:
         return
@@ -71,24 +71,24 @@ def check_domain(person: CompanyPerson) -> None:
         )
 
 
-# Sent with the id of an account as its owner signs in by the company: what they are called, and the
-# groups that they have there.
+# Sent with the id of an account whose owner signs in through the provider, their name or address
+# (`who`), and their `groups` there.
 signed_in = Signal()
-# Sent with somebody who has no account yet: whoever waits for them answers True.
+# Sent with somebody who has no account yet; receivers return True if they were invited.
 awaited = Signal()
 
 
-def receive_person(person: CompanyPerson) -> tuple[Account, How]:
-    """Return the account, locked, of somebody whom the provider confirmed; make or link it.
+def receive_person(person: CompanyPerson) -> tuple[Account, AccountMatch]:
+    """Find, link or create the account of somebody whom the provider confirmed, and lock it.
 
-    An account is found by the provider's own name for the person. Only the first time it is found
-    by an address, which then must be verified. Raises `CompanyRefused`.
+    The provider's subject identifies the person. Only for the first sign-in the address does, which
+    then must be verified. Raises `CompanyRefused`.
     """
     check_domain(person)
     if (known := _find_known(person)) is not None:
         account, identity = known
         identity.used_at, identity.email = clock.now(), person.email
-        return account, How.KNOWN
+        return account, AccountMatch.KNOWN
     if person.email is None or not person.is_verified:
         raise CompanyRefused(
             gettext_noop(
@@ -101,14 +101,14 @@ def receive_person(person: CompanyPerson) -> tuple[Account, How]:
     is_theirs = Account.email == person.email
     if (claimed := lock_where(is_theirs, Account.claimed_at.is_not(None))) is not None:
         link_account(claimed, person)
-        return claimed, How.LINKED
+        return claimed, AccountMatch.LINKED
     if (waiting := find_claimable_account(person.email)) is not None:
-        return waiting, How.UNCLAIMED
-    return _make_account(person), How.CREATED
+        return waiting, AccountMatch.UNCLAIMED
+    return _create_account(person), AccountMatch.CREATED
 
 
 def link_account(account: Account, person: CompanyPerson) -> None:
-    """Let the person sign in to the locked account, and mail that they can; see `_link`."""
+    """Link the person to the locked account (`_link`), and notify its owner."""
     _link(account, person)
     name = current_settings().company_name
     who = f" ({person.email})" if person.email else ""
@@ -118,7 +118,7 @@ def link_account(account: Account, person: CompanyPerson) -> None:
 
 
 def claim_for(account: Account, person: CompanyPerson) -> None:
-    """Claim the locked account, which then has no password, and let the person sign in to it."""
+    """Claim the locked account without a password, and link the person to it."""
     claim_account(account, None)
     _link(account, person)
 
@@ -135,34 +135,30 @@ def find_identity(account_id: str) -> CompanyIdentity | None:
 
 
 def unlink_account(account: Account) -> str | None:
-    """Let the company's accounts sign in to the locked account no longer; return the address.
-
-    None if there was none.
-    """
-    gone = db.session.scalars(
+    """Delete the identities linked to the locked account; return their address, if any."""
+    unlinked = db.session.scalars(
         delete(CompanyIdentity)
         .where(CompanyIdentity.account_id == account.id)
         .returning(CompanyIdentity)
     ).all()
-    if not gone:
+    if not unlinked:
         return None
     name = current_settings().company_name or "company"
     send_security_mail(account.email, f"The {name} account can no longer sign in to your account.")
-    return gone[0].email or gone[0].subject
+    return unlinked[0].email or unlinked[0].subject
 
 
 def _link(account: Account, person: CompanyPerson) -> None:
     """Let the person sign in to the locked account.
 
     Raises `CompanyRefused` if either is linked to another: an address may have a new owner, who
-    must not get what the old one had.
+    must not get the old owner's account.
     """
     name = current_settings().company_name
-    issuer = CompanyIdentity.issuer == person.issuer
-    taken = select(CompanyIdentity.account_id).where(
-        issuer, CompanyIdentity.subject == person.subject
+    linked = select(CompanyIdentity.account_id).where(
+        CompanyIdentity.issuer == person.issuer, CompanyIdentity.subject == person.subject
     )
-    if (other := db.session.scalar(taken)) is not None:
+    if (other := db.session.scalar(linked)) is not None:
         if other == account.id:
             return
         raise CompanyRefused(
@@ -188,14 +184,14 @@ def _find_known(person: CompanyPerson) -> tuple[Account, CompanyIdentity] | None
     )
     identity = db.session.scalars(query).one_or_none()
     account = lock_claimed(identity.account_id) if identity is not None else None
-    # Looked up again: it may have been unlinked before the account was locked.
+    # Read it again, since it may have been unlinked before the account was locked.
     identity = db.session.scalars(query.execution_options(populate_existing=True)).one_or_none()
     return (account, identity) if account is not None and identity is not None else None
 
 
-def _make_account(person: CompanyPerson) -> Account:
+def _create_account(person: CompanyPerson) -> Account:
     email = person.email or ""
-    is_awaited = any(said for _, said in awaited.send(person))
+    is_awaited = any(answer for _, answer in awaited.send(person))
     if current_settings().oidc_accounts == "invited" and not is_awaited:
         raise CompanyRefused(
             gettext_noop("%(email)s was not invited. Ask a colleague for an invitation."),
@@ -203,31 +199,29 @@ def _make_account(person: CompanyPerson) -> Account:
         )
     started = start_signup(email)
     if started is None:
-        # Somebody else was first, a moment ago.
+        # Another request claimed it just now.
         raise CompanyRefused(gettext_noop("Please sign in again."))
     account, _ = started
     claim_for(account, person)
-    named = DisplayNameForm().read({"display_name": person.name})
-    if not named.errors and named.values.get("display_name"):
-        set_display_name(account, named.values["display_name"])
+    form = DisplayNameForm().read({"display_name": person.name})
+    if not form.errors and form.values.get("display_name"):
+        set_display_name(account, form.values["display_name"])
     return account
 
 
-# The step between the company's sign-in and an account that an agent began.
-#
-# The person is known by then; what is open is what becomes of the agent's key and projects. A
-# signed cookie carries who they are from one page to the next.
+# If an agent started the account, the person decides about its key and projects on another page. A
+# signed cookie carries the confirmed person there.
 
 CLAIM_SECONDS = 30 * 60
-# It has to fit into a cookie.
+# The token must fit into a cookie.
 LONGEST_TARGET = 500
 
 claim_purpose = TokenPurpose("company-claim")
 
 
 def make_claim_token(person: CompanyPerson, target: str) -> str:
-    """Return a token by which a browser may claim the account of the person's address."""
-    # Of thousands of groups, those that mean something here.
+    """Return a token with which a browser may claim the account of the person's address."""
+    # There may be thousands of groups; only these have a role here.
     groups = [pair.group for pair in current_settings().oidc_groups if pair.group in person.groups]
     return claim_purpose.sign(
         [person.issuer, person.subject, person.email, person.name, groups, target[:LONGEST_TARGET]]
@@ -235,18 +229,18 @@ def make_claim_token(person: CompanyPerson, target: str) -> str:
 
 
 def read_claim_token(token: str) -> tuple[CompanyPerson, str]:
-    """Return who may claim their account, and where they were going; raise `CompanyRefused`."""
-    found = claim_purpose.find(token, 6, CLAIM_SECONDS)
-    if found is None or found[0] != current_settings().oidc_issuer:
+    """Return the person of a claim token, and where to go next. Raises `CompanyRefused`."""
+    payload = claim_purpose.find(token, 6, CLAIM_SECONDS)
+    if payload is None or payload[0] != current_settings().oidc_issuer:
         raise CompanyRefused(
             gettext_noop("This page took too long, or was opened elsewhere. Sign in again.")
         )
-    issuer, subject, email, name, groups, target = found
+    issuer, subject, email, name, groups, target = payload
     return CompanyPerson(issuer, subject, email, True, name, frozenset(groups), None), target
 
 
 def lock_waiting(person: CompanyPerson) -> Account:
-    """Return the account to claim, locked; raise `CompanyRefused` if it isn't there any more."""
+    """Lock and return the account to claim. Raises `CompanyRefused` if there is none any more."""
     account = find_claimable_account(person.email or "")
     if account is None:
         raise CompanyRefused(
@@ -255,14 +249,12 @@ def lock_waiting(person: CompanyPerson) -> Account:
     return account
 
 
-# Going to the issuer and coming back: once, by the same browser, within minutes.
-
 LIFETIME = timedelta(minutes=15)
 
 
 class AttemptPurpose(StrEnum):
     SIGN_IN = "sign-in"
-    # By somebody who is signed in.
+    # These two require a session.
     LINK = "link"
     PROVE = "prove"
 
@@ -270,10 +262,7 @@ class AttemptPurpose(StrEnum):
 def start_attempt(
     browser: str, purpose: AttemptPurpose, account_id: str | None, *, target: str, draft: str
 ) -> tuple[str, CompanyAttempt]:
-    """Store that the browser with this secret goes to the issuer; return the state it takes along.
-
-    Only the issuer and the browser know the state.
-    """
+    """Store an attempt of the browser with this secret; return its OAuth state and the row."""
     state, nonce, verifier = (secrets.token_urlsafe(32) for _ in range(3))
     attempt = CompanyAttempt(
         id=hash_secret(state),
@@ -290,7 +279,7 @@ def start_attempt(
 
 
 def take_attempt(state: str, browser: str) -> CompanyAttempt | None:
-    """Return what the browser went for, which is used up; None if it isn't waiting for that."""
+    """Take and delete the attempt of this browser with this state, if there is one."""
     row = db.session.scalars(
         delete(CompanyAttempt)
         .where(
@@ -306,5 +295,5 @@ def take_attempt(state: str, browser: str) -> CompanyAttempt | None:
 
 
 def delete_old_attempts() -> int:
-    """Delete those that nobody came back from; return how many."""
+    """Delete expired attempts; return how many."""
     return delete_rows(CompanyAttempt, CompanyAttempt.started_at <= clock.now() - LIFETIME)

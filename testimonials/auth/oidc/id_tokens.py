@@ -1,7 +1,7 @@
-"""ID tokens: checking that the provider says of somebody who they are, to us, now, and once.
+"""Verifying ID tokens of OpenID Connect.
 
-Only RS256 and ES256 are taken, whatever a token says of itself: `none` proves nothing, and what is
-signed with a shared secret could have been signed by anybody who takes a public key for one.
+Only RS256 and ES256 are accepted, whatever a token's header says: `none` proves nothing, and with
+HMAC anybody could sign, using the public key as the secret.
 """
 
 import base64
@@ -18,12 +18,12 @@ from testimonials.core.faults import refusing
 
 LONGEST = 64 * 1024
 LONGEST_SUBJECT = 255
-# By how much the provider's clock may differ from ours.
+# The provider's clock may differ from ours by this much.
 SKEW_SECONDS = 60
-# A token comes straight from the provider, so an old one was kept.
+# Tokens come straight from the provider, so an older one is a replay.
 OLDEST_SECONDS = 600
 KINDS = {"RS256": "RSA", "ES256": "EC"}
-# Shorter keys can be broken, and longer ones take long.
+# Shorter keys can be broken; longer ones take too much time.
 RSA_BITS = (2048, 8192)
 RSA_EXPONENT_BITS = 64
 
@@ -32,12 +32,12 @@ FindKeys = Callable[[str | None], list[Json]]
 
 
 class IdTokenRefused(Exception):
-    """The token doesn't prove who somebody is; its text says why."""
+    """The token proves nothing, for the reason in the message."""
 
 
 @dataclass(frozen=True)
 class Expected:
-    """For whom, from whom, and in answer to what a token has to be."""
+    """The values that a token must match."""
 
     issuer: str
     client_id: str
@@ -46,19 +46,19 @@ class Expected:
 
 
 def read_id_token(token: str, find_keys: FindKeys, expected: Expected) -> Json:
-    """Return the token's claims; raise `IdTokenRefused`."""
+    """Verify a token and return its claims. Raises `IdTokenRefused`."""
     from jwt import PyJWK, PyJWS, PyJWTError, get_unverified_header
     from jwt.exceptions import InvalidSignatureError
 
     with refusing(lambda fault: IdTokenRefused(f"it can't be read: {fault}"), PyJWTError):
         _require(len(token) <= LONGEST, "it is no signed token")
         header = get_unverified_header(token)
-        # The library knows one extension; we know none.
+        # PyJWT supports one extension; we support none.
         _require("crit" not in header, "it wants something that isn't known here")
         algorithm = header.get("alg")
         _require(algorithm in KINDS, f"its algorithm is {str(algorithm)[:20]}")
         keys = [key for key in find_keys(header.get("kid")) if _fits(key, str(algorithm))]
-        # Without a name there has to be no choice.
+        # A token that names no key is only accepted if there is just one.
         _require(len(keys) == 1, "its key is not one of the provider's")
         key = PyJWK(keys[0], algorithm).key
         _require(is_strong(key), "its key is too short or too long")
@@ -71,7 +71,7 @@ def read_id_token(token: str, find_keys: FindKeys, expected: Expected) -> Json:
 
 
 def is_strong(key: object) -> bool:
-    """Return whether a public key is on the curve P-256, or an RSA key within our bounds."""
+    """Return whether a public key is on the curve P-256 or an RSA key of an allowed size."""
     from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePublicKey
     from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 
@@ -84,7 +84,7 @@ def is_strong(key: object) -> bool:
 
 
 def read_time(claims: Json, name: str) -> float | None:
-    """Return a claim's seconds since 1970, None without it; raise `IdTokenRefused`."""
+    """Return a claim's Unix time, or None without it. Raises `IdTokenRefused`."""
     value = claims.get(name)
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     _require(value is None or (is_number and abs(value) < 1e12), f"its {name} is no time")
@@ -92,7 +92,7 @@ def read_time(claims: Json, name: str) -> float | None:
 
 
 def is_after(claims: Json, name: str, time: datetime) -> bool:
-    """Return whether a claim names a time after this one, allowing for clocks that differ."""
+    """Return whether the time in a claim is after this one, allowing for clock skew."""
     value = read_time(claims, name)
     return value is not None and value >= time.timestamp() - SKEW_SECONDS
 
@@ -106,23 +106,24 @@ def _check_claims(claims: Json, expected: Expected) -> None:
     _require(party == expected.client_id or (party is None and len(audiences) == 1),
              "it was made for another service")  # fmt: skip
     now = clock.now().timestamp()
-    ends, made, begins = (read_time(claims, name) for name in ("exp", "iat", "nbf"))
-    if ends is None or made is None:
+    expires, issued, begins = (read_time(claims, name) for name in ("exp", "iat", "nbf"))
+    if expires is None or issued is None:
         raise IdTokenRefused("it doesn't say from when to when it counts")
-    _require(now < ends + SKEW_SECONDS, "it has expired, by the clock here")
-    _require(max(made, begins or made) <= now + SKEW_SECONDS, "it is from later, by the clock here")
-    _require(made > now - OLDEST_SECONDS - SKEW_SECONDS, "it is old, by the clock here")
+    _require(now < expires + SKEW_SECONDS, "it has expired, by the clock here")
+    start = max(issued, begins or issued)
+    _require(start <= now + SKEW_SECONDS, "it is from later, by the clock here")
+    _require(issued > now - OLDEST_SECONDS - SKEW_SECONDS, "it is old, by the clock here")
     _require(_is_same(claims.get("nonce"), expected.nonce), "it answers another request")
     is_name = isinstance(subject, str) and 0 < len(subject) <= LONGEST_SUBJECT
     _require(is_name and "\0" not in str(subject), "it names nobody")
     if expected.access_token and "at_hash" in claims:
         half = hashlib.sha256(expected.access_token.encode()).digest()[:16]
-        wanted = base64.urlsafe_b64encode(half).rstrip(b"=").decode()
-        _require(_is_same(claims["at_hash"], wanted), "it is not of this access token")
+        at_hash = base64.urlsafe_b64encode(half).rstrip(b"=").decode()
+        _require(_is_same(claims["at_hash"], at_hash), "it is not of this access token")
 
 
 def _fits(key: Json, algorithm: str) -> bool:
-    """Return whether a key is for this algorithm: a key of one kind never checks another."""
+    """Return whether a key is for this algorithm."""
     return (
         key.get("kty") == KINDS[algorithm]
         and key.get("use", "sig") == "sig"
@@ -131,8 +132,8 @@ def _fits(key: Json, algorithm: str) -> bool:
     )
 
 
-def _is_same(given: object, wanted: str) -> bool:
-    return isinstance(given, str) and hmac.compare_digest(given.encode(), wanted.encode())
+def _is_same(value: object, expected: str) -> bool:
+    return isinstance(value, str) and hmac.compare_digest(value.encode(), expected.encode())
 
 
 def _require(condition: object, reason: str) -> None:

@@ -15,7 +15,13 @@ from testimonials.auth.login import go_on
 from testimonials.auth.models import CompanyAttempt
 from testimonials.auth.oidc import accounts, client
 from testimonials.auth.schemas import GoOnForm
-from testimonials.auth.sessions import SignedIn, SignInMethod, find_session, lock_owner, note_proof
+from testimonials.auth.sessions import (
+    SignedIn,
+    SignInMethod,
+    find_session,
+    lock_owner,
+    record_proof,
+)
 from testimonials.core.audit import ActorKind, act_as, record
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import limiter
@@ -26,12 +32,7 @@ from testimonials.core.http.i18n import gettext, gettext_noop
 from testimonials.core.http.security import answer_privately
 from testimonials.core.settings.current import current_settings
 
-# Sending a browser to the company's sign-in.
-#
-# By a page that leads away, not by a redirect: browsers would hold the answer to a form to the
-# form's own policy, wherever it leads from there.
-
-MARK = re.compile(r"[\w-]{43}", re.ASCII)
+BROWSER_SECRET = re.compile(r"[\w-]{43}", re.ASCII)
 
 
 def leave(
@@ -41,29 +42,28 @@ def leave(
     target: str = "",
     draft: str = "",
 ) -> Response:
-    """Send this browser to the company's sign-in, and store that it goes there.
+    """Send this browser to the provider and store the attempt.
 
-    Raises `NotFound` where there is none, and `ProviderAway`.
+    A page does this, not a redirect: the `form-action` policy of the form would apply to all
+    further redirects too. Raises `NotFound` without a provider, and `ProviderAway`.
     """
     if not current_settings().oidc_issuer:
         raise NotFound
     metadata = client.current_provider().metadata()
-    mark = cookies.read_cookie(cookies.VISIT)
-    if not MARK.fullmatch(mark):
-        mark = secrets.token_urlsafe(32)
+    browser = cookies.read_cookie(cookies.VISIT)
+    if not BROWSER_SECRET.fullmatch(browser):
+        browser = secrets.token_urlsafe(32)
     with write():
         account_id = who.account_id if who else None
         state, attempt = accounts.start_attempt(
-            mark, purpose, account_id, target=target, draft=draft
+            browser, purpose, account_id, target=target, draft=draft
         )
     is_again = purpose == accounts.AttemptPurpose.PROVE
     address = client.build_address(metadata, state, attempt, is_again=is_again)
     response = answer_privately(render_template("auth/company/leaving.html", address=address))
-    cookies.set_cookie(response, cookies.VISIT, mark, int(accounts.LIFETIME.total_seconds()))
+    cookies.set_cookie(response, cookies.VISIT, browser, int(accounts.LIFETIME.total_seconds()))
     return response
 
-
-# The pages between this service and the company's sign-in.
 
 logger = logging.getLogger("testimonials.company")
 
@@ -71,16 +71,16 @@ logger = logging.getLogger("testimonials.company")
 @auth.post("/login/company")
 @limiter.per_address(COMPANY_PER_ADDRESS)
 def go_to_company() -> ResponseReturnValue:
-    """Send the browser to the company's sign-in, and then to `next`."""
-    sent = GoOnForm().read().values
-    return leave(accounts.AttemptPurpose.SIGN_IN, target=sent["next"], draft=sent["draft"])
+    """Sign in through the provider, and go on to `next`."""
+    values = GoOnForm().read().values
+    return leave(accounts.AttemptPurpose.SIGN_IN, target=values["next"], draft=values["draft"])
 
 
 @auth.get("/login/company/done")
 @limiter.per_address(COMPANY_PER_ADDRESS)
 def come_back() -> ResponseReturnValue:
-    """Take the answer that the browser brings from the company's sign-in, once."""
-    # The write lock is given back before the provider is asked.
+    """Handle the redirect from the provider, once for each attempt."""
+    # This releases the write lock before the requests to the provider.
     with write():
         attempt = accounts.take_attempt(
             request.args.get("state", ""), cookies.read_cookie(cookies.VISIT)
@@ -95,7 +95,7 @@ def come_back() -> ResponseReturnValue:
 
 
 def show_problem(error: ServiceError) -> ResponseReturnValue:
-    """Say what went wrong, and for what an operator should know, record it."""
+    """Show what went wrong; record what the operator should know."""
     reason = getattr(error, "reason", "")
     logger.warning("The company's sign-in: %s %s", error.message, reason)
     if not isinstance(error, client.ProviderAway):
@@ -108,9 +108,9 @@ def show_problem(error: ServiceError) -> ResponseReturnValue:
 
 def _sign_in(attempt: CompanyAttempt, person: client.CompanyPerson) -> Response:
     with write():
-        account, how = accounts.receive_person(person)
+        account, match = accounts.receive_person(person)
         who = person.email or person.subject
-        if how == accounts.How.UNCLAIMED:
+        if match == accounts.AccountMatch.UNCLAIMED:
             response = redirect(url_for("auth.show_sso_claim"), 303)
             cookies.set_cookie(
                 response,
@@ -121,9 +121,9 @@ def _sign_in(attempt: CompanyAttempt, person: client.CompanyPerson) -> Response:
             return response
         means, is_proved = current_settings().company_name, person.is_fresh is True
         cookie = cookies.sign_browser_in(account, SignInMethod.COMPANY, means, is_proved=is_proved)
-        if how == accounts.How.CREATED:
+        if match == accounts.AccountMatch.CREATED:
             record(ACCOUNT_CLAIMED, account.id)
-        if how != accounts.How.KNOWN:
+        if match != accounts.AccountMatch.KNOWN:
             record(COMPANY_LINKED, account.id, who=who)
         accounts.signed_in.send(account.id, who=who, groups=person.groups)
     response = go_on(attempt.target, attempt.draft)
@@ -142,7 +142,7 @@ def _link(attempt: CompanyAttempt, person: client.CompanyPerson) -> Response:
 
 
 def _prove(attempt: CompanyAttempt, person: client.CompanyPerson) -> Response:
-    """Note that the person proved who they are, and go on with what they were about to do."""
+    """Record the fresh proof, and go on with the interrupted form."""
     owner = _find_same(attempt)
     identity = accounts.find_identity(owner.account_id)
     if identity is None or identity.subject != person.subject:
@@ -161,13 +161,13 @@ def _prove(attempt: CompanyAttempt, person: client.CompanyPerson) -> Response:
             )
         )
     with write():
-        _, token = note_proof(owner, SignInMethod.COMPANY)
+        _, token = record_proof(owner, SignInMethod.COMPANY)
     cookies.replace_session_cookie(token)
     return go_on(attempt.target, attempt.draft, "auth/company/proved.html")
 
 
 def _find_same(attempt: CompanyAttempt) -> SignedIn:
-    """Return who is signed in, if it is still who went to the company's sign-in."""
+    """Return who is signed in, if it is still the person who started the attempt."""
     owner = find_session(cookies.read_session_cookie())
     if owner is None or owner.account_id != attempt.account_id:
         raise accounts.CompanyRefused(

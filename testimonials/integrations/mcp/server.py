@@ -7,7 +7,7 @@ from flask import Response, after_this_request, request
 from werkzeug.datastructures import Headers
 from werkzeug.exceptions import MethodNotAllowed
 
-from testimonials.auth.api_auth import CALLED_BY, recognise
+from testimonials.auth.api_auth import CALLED_BY, authenticate
 from testimonials.auth.tokens import Caller
 from testimonials.core.http.answers import dump_json
 from testimonials.core.http.blueprints import agents
@@ -133,7 +133,7 @@ def _authenticate(name: str) -> Caller:
     if origin is not None and origin not in own_origins():
         raise CrossSiteRefused
     after_this_request(_add_challenge)
-    return recognise(name)
+    return authenticate(name)
 
 
 def _add_challenge(response: Response) -> Response:

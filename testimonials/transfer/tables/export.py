@@ -12,7 +12,7 @@ from typing import IO, Any
 
 from sqlalchemy import Row, func, or_, select
 
-from testimonials.auth.accounts import called
+from testimonials.auth.accounts import shown_name
 from testimonials.auth.models import Account
 from testimonials.auth.tokens import find_token_names
 from testimonials.core.audit import Event
@@ -152,7 +152,7 @@ def find_names(account_id: str | None, project_id: str = "") -> tuple[Names, Nam
     members may have another address by now, so they have the one in the record; those who deleted
     their account have no name.
     """
-    people = select(Account.id, Account.email, Account.display_name).order_by(called())
+    people = select(Account.id, Account.email, Account.display_name).order_by(shown_name())
     projects = select(
         Project.id, func.coalesce(func.nullif(Project.business_name, ""), Project.slug)
     )
