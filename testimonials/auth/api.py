@@ -70,12 +70,8 @@ def agent_init(prepared: str) -> dict[str, Any] | Response:
     act_as(ActorKind.AGENT, account.key_last_four)
     record(KEY_ISSUED, account.id, browser=program)
     days = current_settings().claim_days
-    return {
-        "accountId": account.id,
-        "apiKey": access.api_key,
-        "claimRequired": True,
-        "expiresInDays": int(days) if days.is_integer() else days,
-    }
+    data = {"accountId": account.id, "apiKey": access.api_key, "claimRequired": True}
+    return data | {"expiresInDays": int(days) if days.is_integer() else days}
 
 
 @auth.resource("GET /v1/me", by_key=True, data=AccountSchema)

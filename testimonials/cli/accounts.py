@@ -39,11 +39,11 @@ from testimonials.cli.output import (
     PROJECT,
     YES,
     Group,
+    Output,
     Record,
     Rows,
-    Said,
     confirm,
-    tell_written,
+    report_written,
     writing_file,
 )
 from testimonials.core.audit import record
@@ -68,7 +68,7 @@ def accounts() -> None:
 
 
 @accounts.command("list", empty="There are no accounts yet.")
-@click.option("--largest", is_flag=True, help="Those whose recordings take most first.")
+@click.option("--largest", is_flag=True, help="Sort by the size of their recordings instead.")
 def list_accounts_command(largest: bool) -> Rows:
     """List the accounts, newest first."""
     rows = [_describe_account(account) for account in list_accounts()]
@@ -81,9 +81,9 @@ def list_accounts_command(largest: bool) -> Rows:
 @click.argument("email")
 @click.option("--no-mail", is_flag=True, help="Send no mail; print the claim link only.")
 def create_account_command(email: str, no_mail: bool) -> Record:
-    """Start an account for EMAIL, whatever the sign-up setting, and print its new key.
+    """Start an account for EMAIL, even if sign-up is closed, and print its new key.
 
-    If the account exists but is unclaimed, its key and link are replaced, as by agent-init.
+    If the account exists but is unclaimed, its key and link are replaced, as with agent-init.
     """
     require_service_secret()
     address = normalize_email(email)
@@ -106,7 +106,7 @@ def create_account_command(email: str, no_mail: bool) -> Record:
 @accounts.command("show")
 @click.argument("account", type=ACCOUNT)
 def show_command(account: Account) -> Record:
-    """Show one account."""
+    """Show an account."""
     return _describe_account(account)
 
 
@@ -126,9 +126,9 @@ def set_limit_command(account: Account, limit: str) -> Record:
 @click.argument("account", type=ACCOUNT)
 @click.argument("plan", metavar="NAME")
 def set_plan_command(account: Account, plan: str) -> Record:
-    """Put an account on a plan from the settings, or on `none`.
+    """Set an account's plan to one from the settings, or to `none`.
 
-    The payment provider's next event about a subscription of this account replaces it.
+    The next event from Stripe about a subscription of this account overrides it.
     """
     set_plan(account, None if plan.lower() == "none" else plan)
     record(events.PLAN_CHANGED, account.id, plan=account.plan or "none")
@@ -138,7 +138,7 @@ def set_plan_command(account: Account, plan: str) -> Record:
 @accounts.command("rotate-key", writes=True)
 @click.argument("account", type=ACCOUNT)
 def rotate_key_command(account: Account) -> Record:
-    """Replace an account's API key and print the new one; the old one stops working."""
+    """Replace an account's API key, and print the new one."""
     api_key = replace_key(account)
     record(events.KEY_REPLACED, account.id)
     return {"accountId": account.id, "email": account.email, "apiKey": api_key}
@@ -146,15 +146,15 @@ def rotate_key_command(account: Account) -> Record:
 
 @accounts.command("sign-out", writes=True)
 @click.argument("account", type=ACCOUNT)
-def sign_out_command(account: Account) -> Said:
-    """Sign an account out of every browser; the password and the API key stay.
+def sign_out_command(account: Account) -> Output:
+    """Sign an account out of all browsers; the password and the API key stay.
 
-    The limits on wrong passwords then treat each of those browsers as a stranger's.
+    Those browsers then count as unknown for the limits on wrong passwords.
     """
     count = len(list_sessions(account.id))
     end_sessions(account.id)
     record(events.SESSION_ENDED, account.id, which="every browser")
-    return Said(
+    return Output(
         {"accountId": account.id, "email": account.email, "signedOut": count},
         f"Signed {account.email} out of {count} browser(s).",
     )
@@ -163,10 +163,10 @@ def sign_out_command(account: Account) -> Said:
 @accounts.command("reset-sign-in", writes=True)
 @click.argument("account", type=ACCOUNT)
 def reset_sign_in_command(account: Account) -> Record:
-    """Let somebody in who lost phone, passkeys and recovery codes, and print a link.
+    """Let somebody in who has lost phone, passkeys and recovery codes, and print a link.
 
-    Passkeys, the authenticator app and its codes are removed and every browser is signed out; a
-    mail says so. The link works for an hour and once: it sets a password. Be sure who asks.
+    This removes the passkeys, the authenticator app and its codes, signs all browsers out, and
+    notifies the owner. The link sets a password, once and within an hour. Make sure who asks.
     """
     require_service_secret()
     if not account.is_claimed:
@@ -184,17 +184,17 @@ def reset_sign_in_command(account: Account) -> Record:
 @accounts.command("delete")
 @click.argument("account", type=ACCOUNT)
 @YES
-def delete_command(account: Account, yes: bool) -> Said:
+def delete_command(account: Account, yes: bool) -> Output:
     """Delete an account with its projects and testimonials."""
     count = count_projects(account.id)
     confirm(f"Delete {account.email} and {count} project(s) for good?", yes=yes)
-    with write(lambda: get_account(account.id)) as found:
-        give_up_projects(Project.account_id == found.id)
-        while remove_some(Project.account_id == found.id):
+    with write(lambda: get_account(account.id)) as locked:
+        give_up_projects(Project.account_id == locked.id)
+        while remove_some(Project.account_id == locked.id):
             next_batch()
-        delete_account(found)
+        delete_account(locked)
         record(events.ACCOUNT_DELETED, None, account=account.id)
-    return Said(
+    return Output(
         {"accountId": account.id, "deleted": True, "projects": count},
         f"Deleted {account.email} and {count} project(s).",
     )
@@ -227,9 +227,9 @@ def _describe_account(account: Account) -> Record:
 @accounts.command("unlink-company", writes=True)
 @click.argument("account", type=ACCOUNT)
 def unlink_company(account: Account) -> Record:
-    """Unlink an account from the company's, and sign it out of every browser.
+    """Unlink an account from single sign-on, and sign it out of all browsers.
 
-    Whoever signs in with the company's account and the same verified address next is linked.
+    The next sign-in through the provider with the same verified address links it again.
     """
     who = unlink_account(account)
     if who is not None:
@@ -240,10 +240,10 @@ def unlink_company(account: Account) -> Record:
 
 @accounts.command("suspend", writes=True)
 @click.argument("account", metavar="ID_OR_EMAIL")
-@click.option("--reason", required=True, help="Why; it is mailed to the owner.")
-@click.option("--hide-widgets", is_flag=True, help="Empty the widgets and walls too, as for spam.")
+@click.option("--reason", required=True, help="Mailed to the owner.")
+@click.option("--hide-widgets", is_flag=True, help="Empty the widgets and walls too.")
 def suspend(account: str, reason: str, hide_widgets: bool) -> Record:
-    """Suspend an account: nobody signs in, keys are refused, and its pages take nothing.
+    """Suspend an account: signing in, API calls and its forms are refused.
 
     Nothing is deleted, and the widgets stay unless --hide-widgets is given.
     """
@@ -253,7 +253,7 @@ def suspend(account: str, reason: str, hide_widgets: bool) -> Record:
 @accounts.command("restore", writes=True)
 @click.argument("account", metavar="ID_OR_EMAIL")
 def restore(account: str) -> Record:
-    """End the suspension of an account, and tell its owner."""
+    """End the suspension of an account, and notify its owner."""
     return _describe_suspension(restore_account(account))
 
 
@@ -271,30 +271,30 @@ def _describe_suspension(account: Account) -> Record:
 @click.argument("account", metavar="ID_OR_EMAIL")
 @FILE
 @FORCE
-def export_account(account: str, file: Path, force: bool) -> Said:
+def export_account(account: str, file: Path, force: bool) -> Output:
     """Export an account to FILE, a zip, without its secrets.
 
-    The zip has the account's data, sessions, memberships and activity, and an archive of each
-    project that `projects import` can import.
+    The zip contains the account's data, sessions, memberships and activity, and an archive of each
+    project for `projects import`.
     """
     finish_records(Project.account_id == get_account(account).id)
     with writing_file(file, is_forced=force) as out, reading_snapshot():
-        found = get_account(account)
-        write_account_archive(found, out)
+        row = get_account(account)
+        write_account_archive(row, out)
     with write():
-        record(events.ACCOUNT_EXPORTED, found.id)
-    return tell_written(account, file)
+        record(events.ACCOUNT_EXPORTED, row.id)
+    return report_written(account, file)
 
 
 @click.group(cls=Group)
 def tokens() -> None:
-    """List, make and revoke access tokens."""
+    """List, create and revoke access tokens."""
 
 
 @tokens.command("list", empty="There are no access tokens.")
 @click.option("--account", type=ACCOUNT, help="Only the tokens of this account.")
 def list_tokens_command(account: Account | None) -> Rows:
-    """List access tokens, newest first; `unused` are those that nobody used for 90 days."""
+    """List access tokens, newest first; `unused` means not used for 90 days."""
     account_id = account.id if account else None
     return [
         _describe_token(each.token) | {"madeBy": each.made_by} for each in list_tokens(account_id)
@@ -303,26 +303,26 @@ def list_tokens_command(account: Account | None) -> Rows:
 
 @tokens.command("create", writes=True)
 @click.option("--account", type=ACCOUNT, required=True, help="The owner.")
-@click.option("--name", required=True, help="What the owner recognises it by.")
+@click.option("--name", required=True, help="A name by which the owner recognizes it.")
 @click.option(
     "--scopes",
     default=",".join(DEFAULT_SCOPES),
     show_default=True,
-    help=f"Of {', '.join(Scope)}, with commas between.",
+    help=f"One or more of {', '.join(Scope)}, separated by commas.",
 )
-@click.option("--project", type=PROJECT, help="The only project it reaches.")
+@click.option("--project", type=PROJECT, help="The only project it may access.")
 @click.option(
     "--days",
     default=DEFAULT_DAYS,
     type=click.IntRange(0, 3650),
     show_default=True,
-    help="How long it works; 0 is for good.",
+    help="How long it works; 0 means forever.",
 )
 def create_token_command(
     account: Account, name: str, scopes: str, project: Project | None, days: int
 ) -> Record:
-    """Make an access token for a claimed account, and print it, which is done only once."""
-    wanted = _read_scopes(scopes)
+    """Create an access token for a claimed account, and print it; it is never shown again."""
+    parsed = _read_scopes(scopes)
     if not 0 < len(name.strip()) <= 80 or not name.isprintable():
         raise click.ClickException("NAME must be one line of 1 to 80 characters.")
     if not account.is_claimed:
@@ -330,14 +330,14 @@ def create_token_command(
     if project is not None and project.account_id != account.id:
         raise click.ClickException(f"The project {project.slug} is not one of {account.email}.")
     only = project.id if project else None
-    token, plain = make_token(account.id, only, name.strip(), wanted, days or None, account.id)
+    token, plain = make_token(account.id, only, name.strip(), parsed, days or None, account.id)
     return _describe_token(token) | {"token": plain}
 
 
 @tokens.command("revoke", writes=True)
 @click.argument("token_id", metavar="ID")
 def revoke_command(token_id: str) -> Record:
-    """Revoke an access token: the next call with it is refused."""
+    """Revoke an access token."""
     token = get_token(token_id)
     revoke_token(token)
     return _describe_token(token)

@@ -1,6 +1,6 @@
 """`testimonials backup` and `testimonials restore`.
 
-Making, listing and restoring one don't need the application, which may be unable to start.
+Making, listing and restoring backups works without the application, which may not be able to start.
 """
 
 import os
@@ -10,7 +10,7 @@ from typing import cast
 
 import click
 
-from testimonials.cli.output import Group, Said, command
+from testimonials.cli.output import Group, Output, command
 from testimonials.core.clock import iso
 from testimonials.core.db.migrate import head
 from testimonials.core.db.sqlite import find_kept, list_kept
@@ -19,7 +19,7 @@ from testimonials.core.settings.current import current_settings
 from testimonials.core.settings.instance import hold_folder
 from testimonials.core.settings.table import PREFIX, load_settings
 from testimonials.operations.backup import creating
-from testimonials.operations.backup.archive import SECRET, RestoreRefused, describe_rows
+from testimonials.operations.backup.archive import SECRET, Manifest, RestoreRefused, describe_rows
 from testimonials.operations.backup.offsite import (
     CopyFailed,
     forget_stored,
@@ -37,7 +37,7 @@ from testimonials.operations.backup.restoring import (
 
 
 class _BackupGroup(Group):
-    """Takes a path as the FILE of `make`; a mistyped command is none."""
+    """Takes a path, which no command could be, as the FILE of `make`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if args and ("/" in args[0] or args[0].endswith(".tar.gz")):
@@ -55,13 +55,13 @@ def backup() -> None:
 
 @backup.command("make", needs_app=False)
 @click.argument("file", type=click.Path())
-def make(file: str) -> Said:
+def make(file: str) -> Output:
     """Write all data to FILE, even while the service runs.
 
-    FILE becomes a .tar.gz with the database (photos included, and that of PostgreSQL as an SQLite
-    file), recordings, the secret key, testimonials.toml and a manifest with checksums. If FILE is a
-    folder, the backup in it is named after the time. An existing file is never replaced. The backup
-    contains every secret: keep it as safe as the instance itself.
+    FILE becomes a .tar.gz with the database (photos included, and PostgreSQL as an SQLite file),
+    recordings, the secret key, testimonials.toml and a manifest with checksums. If FILE is a
+    folder, the backup gets a name with the time. An existing file is never replaced. The backup
+    contains all secrets: keep it as safe as the instance itself.
     """
     settings = load_settings(makes_instance=False)
     if settings.has_instance:
@@ -77,7 +77,7 @@ def make(file: str) -> Said:
         raise click.ClickException(f"The backup failed: {error}.") from None
     size = target.stat().st_size
     notes = ["The secret key is in the environment, not in this file. Keep it as well."]
-    return Said(
+    return Output(
         {"file": str(target), "size": size, **manifest},
         f"{target}: {size} bytes, {describe_rows(manifest['rows'])}.",
         notes=notes if os.environ.get(f"{PREFIX}SECRET_KEY") else (),
@@ -85,108 +85,104 @@ def make(file: str) -> Said:
 
 
 @backup.command("now")
-def back_up_now_command() -> Said:
+def back_up_now_command() -> Output:
     """Make a scheduled backup now, copy it to BACKUP_TO and run BACKUP_COMMAND.
 
-    This is what `serve` does every BACKUP_HOURS: it counts as one of the BACKUP_KEEP, and old ones
-    are removed.
+    This is what `serve` does every BACKUP_HOURS: the backup counts as one of the BACKUP_KEEP, and
+    old ones are removed.
     """
     settings = current_settings()
     try:
-        made = cast(Path, creating.run_backup_job(creating.BACKUP_JOB))
+        path = cast(Path, creating.run_backup_job(creating.BACKUP_JOB))
         if is_copy_wanted():
             with write():
                 forget_stored()
             creating.run_backup_job(creating.COPY_JOB)
     except creating.BackupFailed as error:
         raise click.ClickException(f"There is {error.what}: {error}.") from None
-    size = made.stat().st_size
-    copy = str(Path(settings.backup_to) / made.name) if settings.backup_to else None
-    taken = bool(settings.backup_command)
+    size = path.stat().st_size
+    copy = str(Path(settings.backup_to) / path.name) if settings.backup_to else None
+    has_command = bool(settings.backup_command)
     notes = [f"It was copied to {copy}."] if copy else []
-    return Said(
-        {"file": str(made), "size": size, "copiedTo": copy, "commandRan": taken},
-        f"{made}: {size} bytes.",
-        notes=[*notes, "BACKUP_COMMAND has taken it."] if taken else notes,
+    return Output(
+        {"file": str(path), "size": size, "copiedTo": copy, "commandRan": has_command},
+        f"{path}: {size} bytes.",
+        notes=[*notes, "BACKUP_COMMAND has taken it."] if has_command else notes,
     )
 
 
 @backup.command("list", needs_app=False, empty="There is no backup here.")
-def list_command() -> Said:
+def list_command() -> Output:
     """List the backups in BACKUP_PATH and in BACKUP_TO, newest first."""
     settings = load_settings(makes_instance=False)
-    found = {settings.backup_path: list_kept(Path(settings.backup_path))}
+    backups = {settings.backup_path: list_kept(Path(settings.backup_path))}
     problems = []
     try:
         if settings.backup_to:
-            found[settings.backup_to] = list_copies(Path(settings.backup_to))
+            backups[settings.backup_to] = list_copies(Path(settings.backup_to))
     except CopyFailed as error:
         problems.append(f"Error: {settings.backup_to} can't be read: {error}.")
     rows = [
         {"name": each.name, "madeAt": iso(each.made_at), "size": each.size, "place": place}
-        for place, kept in found.items()
+        for place, kept in backups.items()
         for each in kept
     ]
-    return Said(rows, rows, problems=problems, is_failure=bool(problems))
+    return Output(rows, rows, problems=problems, is_failure=bool(problems))
 
 
 @backup.command("verify")
 @click.argument("file", type=click.Path(path_type=Path), required=False)
-def verify_command(file: Path | None) -> Said:
+def verify_command(file: Path | None) -> Output:
     """Restore a backup into a temporary folder and check all of it, as `serve` does each night.
 
-    Without FILE it is the newest one in BACKUP_TO, or in BACKUP_PATH, and the result is recorded.
-    The temporary folder is in the instance folder and needs room for the database.
+    By default, this is the newest one in BACKUP_TO or BACKUP_PATH, and the result is recorded. The
+    temporary folder is in the instance folder, and needs space for the database.
     """
     settings = current_settings()
     try:
         if file is None:
-            done = cast(Verified, creating.run_backup_job(creating.VERIFY_JOB))
+            result = cast(Verified, creating.run_backup_job(creating.VERIFY_JOB))
         else:
-            done = verify(settings, find_kept(file, settings).absolute())
+            result = verify(settings, find_kept(file, settings).absolute())
     except VerifyFailed as error:
         raise click.ClickException(f"The backup can't be restored: {error}.") from None
     except creating.BackupFailed as error:
         raise click.ClickException(f"Nothing was verified: {error}.") from None
-    manifest = done.manifest
-    made = f"made {manifest['createdAt']} by version {manifest['programVersion']}"
-    rows = describe_rows(manifest["rows"])
-    return Said(
-        {"source": str(done.source), "erasedAgain": done.erased_again, **manifest},
-        f"{done.source} can be restored: {made}, {rows}, its database sound.",
+    return Output(
+        {"source": str(result.source), "erasedAgain": result.erased_again, **result.manifest},
+        f"{result.source} can be restored: {_describe(result.manifest)}, its database sound.",
     )
 
 
 @backup.command("drop", needs_schema=False)
 @click.option("--dry-run", is_flag=True, help="List them without removing any.")
-def drop(dry_run: bool) -> Said:
+def drop(dry_run: bool) -> Output:
     """Remove all backups from BACKUP_PATH but the newest, and the newest before an upgrade.
 
-    For a disk that is full. Copies in BACKUP_TO stay.
+    Use this if the disk is full. Copies in BACKUP_TO stay.
     """
     try:
         dropped = drop_old(is_trial=dry_run)
     except creating.BackupFailed as error:
         raise click.ClickException(f"{str(error).capitalize()}.") from None
-    words = "would be removed" if dry_run else "were removed"
+    verb = "would be removed" if dry_run else "were removed"
     names, size = [each.name for each in dropped], sum(each.size for each in dropped)
-    summary = f"{len(names)} backup(s) {words}: {size} bytes."
+    summary = f"{len(names)} backup(s) {verb}: {size} bytes."
     value = {"removed": not dry_run, "names": names, "size": size}
-    return Said(value, "\n".join([*names, summary]))
+    return Output(value, "\n".join([*names, summary]))
 
 
 @command("restore", needs_app=False)
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--replace", is_flag=True, help="Replace existing data; the old files are kept.")
 @click.option("--dry-run", is_flag=True, help="Check FILE without changing anything.")
-def restore(file: Path, replace: bool, dry_run: bool) -> Said:
+def restore(file: Path, replace: bool, dry_run: bool) -> Output:
     """Restore a backup into the instance folder, or to PostgreSQL. Stop the service first.
 
-    FILE may be the name of a backup in BACKUP_PATH or BACKUP_TO. It is checked before anything
-    changes: its checksums, its database and its counts. What the erased.json beside it names is
-    left out. With --dry-run this works while the service runs, too. Old files are moved to a folder
-    named before-restore- and the time. An interrupted restore leaves the old data, or is completed
-    by the next start.
+    FILE may be the name of a backup in BACKUP_PATH or BACKUP_TO. Its checksums, database and counts
+    are checked before anything changes. Rows in the erased.json beside it are left out. Old files
+    are moved to a folder named before-restore- and the time. An interrupted restore leaves the old
+    data, or is completed by the next start. With --dry-run the service may be running.
     """
     settings = load_settings(makes_instance=False)
     file = find_kept(file, settings)
@@ -197,36 +193,39 @@ def restore(file: Path, replace: bool, dry_run: bool) -> Said:
         )
     settings.instance_path.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
-        done = restore_backup(file, settings, is_replacing=replace, is_trial=dry_run)
+        restored = restore_backup(file, settings, is_replacing=replace, is_trial=dry_run)
     except RestoreRefused as error:
         raise click.ClickException(
             f"{file} can't be restored: {error}. Nothing was changed."
         ) from None
     value = {
         "restored": not dry_run,
-        "database": done.database,
-        "keptIn": [str(path) for path in done.kept],
-        "erasedAgain": done.erased_again,
-        "isUpgradedAtStart": done.manifest["schemaRevision"] != head(),
-        **done.manifest,
+        "database": restored.database,
+        "keptIn": [str(path) for path in restored.kept],
+        "erasedAgain": restored.erased_again,
+        "isUpgradedAtStart": restored.manifest["schemaRevision"] != head(),
+        **restored.manifest,
     }
-    return Said(value, "\n".join(_report(done, dry_run)))
+    return Output(value, "\n".join(_report(restored, dry_run)))
 
 
-def _report(done: Restored, is_trial: bool) -> Iterator[str]:
-    manifest = done.manifest
+def _describe(manifest: Manifest) -> str:
     made = f"made {manifest['createdAt']} by version {manifest['programVersion']}"
-    rows = describe_rows(manifest["rows"])
+    return f"{made}, {describe_rows(manifest['rows'])}"
+
+
+def _report(restored: Restored, is_trial: bool) -> Iterator[str]:
+    manifest = restored.manifest
     if is_trial:
-        yield f"The backup is sound: {made}, {rows}. Nothing was changed."
+        yield f"The backup is sound: {_describe(manifest)}. Nothing was changed."
     else:
-        yield f"Restored {done.database} from the backup {made}: {rows}."
-    if done.erased_again:
+        yield f"Restored {restored.database} from the backup {_describe(manifest)}."
+    if restored.erased_again:
         yield (
-            f"Of it {done.erased_again} row(s) had been erased since. They are left out, with what "
-            "belongs to them."
+            f"Of it {restored.erased_again} row(s) had been erased since. They are left out, with "
+            "what belongs to them."
         )
-    for folder in done.kept:
+    for folder in restored.kept:
         yield f"The old files are in {folder}."
     if (revision := manifest["schemaRevision"]) != head():
         yield f"Its schema is {revision}; the next start upgrades it to {head()}."

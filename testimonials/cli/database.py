@@ -1,4 +1,4 @@
-"""Commands about the database, settings, the doctor and old data."""
+"""Commands about the database, the settings, the doctor and expired data."""
 
 import dataclasses
 import sys
@@ -9,7 +9,7 @@ import click
 from sqlalchemy import delete
 from sqlalchemy.exc import DatabaseError
 
-from testimonials.cli.output import Group, Record, Said, command
+from testimonials.cli.output import Group, Output, Record, command
 from testimonials.core.db import migrate
 from testimonials.core.db.sqlite import describe_damage
 from testimonials.core.db.transactions import write
@@ -34,12 +34,12 @@ def db() -> None:
 @db.command("upgrade", needs_schema=False)
 @click.option("--dry-run", is_flag=True, help="Try the upgrade and roll it back.")
 @click.option("--no-backup", is_flag=True, help="Skip the backup.")
-def upgrade_command(dry_run: bool, no_backup: bool) -> Said:
-    """Upgrade the database to this program's schema, if it isn't there yet.
+def upgrade_command(dry_run: bool, no_backup: bool) -> Output:
+    """Upgrade the database to this program's schema, if it has an older one.
 
     With SQLite, a backup is made in BACKUP_PATH first. The upgrade is done completely or not at
-    all. --dry-run does the same work and rolls it back; since nobody can write meanwhile, try it
-    with a restored backup when the service is busy.
+    all. --dry-run does the same work and rolls it back, but nobody can write meanwhile: use a
+    restored backup if the service is busy.
     """
     if dry_run:
         return _try_upgrade()
@@ -50,30 +50,30 @@ def upgrade_command(dry_run: bool, no_backup: bool) -> Said:
             f"The database is at {after}, but its schema is wrong: {'; '.join(findings)}. "
             "Restore a backup, or undo the changes that were made to the tables by hand."
         )
-    went = f"The database went from {before or 'empty'} to {after}."
-    shown = f"The database is already at {after}." if before == after else went
-    return Said({"before": before, "after": after}, shown)
+    upgraded = f"The database went from {before or 'empty'} to {after}."
+    shown = f"The database is already at {after}." if before == after else upgraded
+    return Output({"before": before, "after": after}, shown)
 
 
 @db.command("current", needs_schema=False)
-def current_command() -> Said:
-    """Show the revision of the database, and the one this program needs."""
+def current_command() -> Output:
+    """Show the revision of the database, and the one that this program needs."""
     revision, newest = migrate.current(database.engine), migrate.head()
-    return Said(
+    return Output(
         {"current": revision, "head": newest, "isHead": revision == newest},
         f"database {revision or 'empty'}, program {newest}",
     )
 
 
 @db.command("check", needs_schema=False)
-@click.option("--repair", is_flag=True, help="Mend counts and the index of words first.")
-def check_command(repair: bool) -> Said:
+@click.option("--repair", is_flag=True, help="Repair counts and the index of words first.")
+def check_command(repair: bool) -> Output:
     """Check the database for damage, and for differences from this program's schema.
 
     Exits with code 1 if something is wrong. The service may be running. An SQLite file is read
-    completely; PostgreSQL checks its own files, so only its schema is compared. The counts that
-    the database keeps of testimonials are compared with a count of all of them, and SQLite's index
-    of words with their words; --repair replaces what is wrong, and nobody can write meanwhile.
+    completely; PostgreSQL checks its own files, so only its schema is compared. The stored counts
+    of testimonials are compared with the rows, and SQLite's index of words with the texts; --repair
+    corrects them, and nobody can write meanwhile.
     """
     findings = migrate.check_database(database.engine, describe_damage)
     if not findings and repair:
@@ -86,7 +86,7 @@ def check_command(repair: bool) -> Said:
         connection = database.session.connection()
         findings = find_wrong_counts(connection) + find_wrong_words(connection)
     sound = f"The database is sound, and at {migrate.head()}."
-    return Said(
+    return Output(
         {"isSound": not findings, "findings": findings},
         "\n".join(findings) or sound,
         is_failure=bool(findings),
@@ -94,17 +94,17 @@ def check_command(repair: bool) -> Said:
 
 
 @db.command("reindex", writes=True)
-def reindex_command() -> Said:
-    """Make the index by which testimonials are searched again.
+def reindex_command() -> Output:
+    """Rebuild the index for searching testimonials.
 
-    It follows every change by itself, so this is for one that was damaged or changed by hand.
-    Nobody can write meanwhile.
+    The index is always up to date, unless it is damaged or rows were changed by hand. Nobody can
+    write meanwhile.
     """
     rebuild_index(database.session.connection())
-    return Said({"rebuilt": True}, "The index of words was made again.")
+    return Output({"rebuilt": True}, "The index of words was made again.")
 
 
-def _try_upgrade() -> Said:
+def _try_upgrade() -> Output:
     try:
         before, after = migrate.upgrade(database.engine, is_trial=True)
     except DatabaseError as error:
@@ -119,27 +119,27 @@ def _try_upgrade() -> Said:
             f"The upgrade from {before or 'empty'} would run {', '.join(pending)}. It was tried "
             "successfully and rolled back."
         )
-    return Said({"before": before, "after": after, "revisions": pending}, shown)
+    return Output({"before": before, "after": after, "revisions": pending}, shown)
 
 
 @db.command("forget-secret", writes=True)
-def forget_secret_command() -> Said:
-    """Accept another secret key at the next start, after you have changed it on purpose.
+def forget_secret_command() -> Output:
+    """Accept another secret key at the next start, if you changed it on purpose.
 
-    Stop all hosts first. Links that were sent earlier stop working.
+    Stop all hosts first. Links that were sent before stop working.
     """
     database.session.execute(delete(SecretMark))
-    return Said({"forgotten": True}, "The database now accepts the secret key of the next start.")
+    return Output({"forgotten": True}, "The database now accepts the secret key of the next start.")
 
 
 @db.command("move", needs_schema=False)
 @click.argument("target")
-def move_command(target: str) -> Said:
+def move_command(target: str) -> Output:
     """Copy this instance's SQLite database to an empty PostgreSQL database.
 
-    TARGET is its address, postgresql://user:password@host/name, or - to read it from standard
-    input, where other users of the machine can't see it. Stop the service first. Everything is
-    copied and compared, or nothing is.
+    TARGET is its URL, postgresql://user:password@host/name, or - to read that from standard input,
+    where other users of the machine can't see it. Stop the service first. Everything is copied and
+    compared, or nothing is.
     """
     if target == "-":
         target = sys.stdin.readline()
@@ -152,7 +152,7 @@ def move_command(target: str) -> Said:
     with hold_alone(current_settings().instance_path):
         moved = move_database(database.engine, url)
     rows = [asdict(table) for table in moved]
-    return Said(
+    return Output(
         rows,
         rows,
         notes=[
@@ -173,12 +173,12 @@ def config() -> None:
 
 @config.command("show", needs_schema=False)
 def show_command() -> Record:
-    """Show every setting in force, with secrets hidden."""
+    """Show all settings in effect, with secrets hidden."""
     return describe_settings(current_settings())
 
 
 def describe_settings(settings: Settings) -> Record:
-    described = {}
+    values = {}
     for field in dataclasses.fields(settings):
         value = getattr(settings, field.name)
         if field.metadata["secret"] and value:
@@ -187,48 +187,48 @@ def describe_settings(settings: Settings) -> Record:
             value = [str(each) for each in value]
         elif not isinstance(value, str | int | float):
             value = str(value)
-        described[PREFIX + field.name.upper()] = value
-    return described
+        values[PREFIX + field.name.upper()] = value
+    return values
 
 
 def _hide(value: str) -> str:
-    """Hide the password in a URL, or any other secret as a whole."""
+    """Hide the password in a URL, or any other secret completely."""
     parts = urlsplit(value)
     if not parts.scheme or "://" not in value:
         return HIDDEN
-    # In the URL of a web service, the user is its key.
+    # In the URL of a web service, the user is a key.
     is_key = parts.scheme.startswith("http")
     secret = parts.password or (parts.username if is_key else None)
     return value.replace(f"{secret}@", f"{HIDDEN}@", 1) if secret else value
 
 
 @command("doctor", needs_schema=False)
-def doctor() -> Said:
-    """Check settings, files, database, clock, mail, addresses and backups, and say what to do.
+def doctor() -> Output:
+    """Check settings, files, database, clock, mail, addresses and backups, and give advice.
 
     Changes no data and sends no mail. Exits with 1 if it finds a problem.
     """
-    found = examine()
-    is_healthy = all(map(is_fine, found.values()))
+    results = examine()
+    is_healthy = all(map(is_fine, results.values()))
     checks = [
         {"check": name, "ok": is_fine(each), "findings": list(map(asdict, each))}
-        for name, each in found.items()
+        for name, each in results.items()
     ]
     lines = []
-    for name, findings in found.items():
+    for name, findings in results.items():
         sign = "ok " if not findings else "-- " if is_fine(findings) else "!! "
         lines.append(f"{sign} {name}")
         lines += [f"      {each.problem}\n      -> {each.advice}" for each in findings]
     value = {"ok": is_healthy, "checks": checks}
-    return Said(value, "\n".join(lines), is_failure=not is_healthy)
+    return Output(value, "\n".join(lines), is_failure=not is_healthy)
 
 
 @command("prune")
 @click.option("--dry-run", is_flag=True, help="Count what would be removed, and remove nothing.")
-def prune(dry_run: bool) -> Said:
-    """Remove expired data, as `serve` does each minute, and say what it was."""
+def prune(dry_run: bool) -> Output:
+    """Remove expired data, as `serve` does each minute, and report it."""
     removed = preview() if dry_run else sweep()
-    did = "Would remove" if dry_run else "Removed"
-    found = [f"{did} {count} {KINDS[name].words}." for name, count in removed.items() if count]
+    verb = "Would remove" if dry_run else "Removed"
+    lines = [f"{verb} {count} {KINDS[name].words}." for name, count in removed.items() if count]
     value = {"dryRun": dry_run, "removed": removed}
-    return Said(value, "\n".join(found) or "Nothing to remove.")
+    return Output(value, "\n".join(lines) or "Nothing to remove.")

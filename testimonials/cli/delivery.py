@@ -6,7 +6,7 @@ import click
 from sqlalchemy import select
 
 from testimonials.auth.email_addresses import parse_email
-from testimonials.cli.output import PROJECT, Group, Record, Rows, Said
+from testimonials.cli.output import PROJECT, Group, Output, Record, Rows
 from testimonials.core import clock
 from testimonials.core.audit import record
 from testimonials.core.clock import iso
@@ -24,12 +24,12 @@ from testimonials.testimonials.media.removal import find_missing, find_orphans
 from testimonials.testimonials.media.removal import remove_orphans as remove
 from testimonials.testimonials.models import Recording
 
-READABLE = "The password travelled unencrypted: add ?starttls=1 to SMTP_URL."
+UNENCRYPTED = "The password travelled unencrypted: add ?starttls=1 to SMTP_URL."
 
 
 @click.group(cls=Group)
 def mail() -> None:
-    """Look at the outbox, and test the mail settings."""
+    """List, retry and delete mail, and test the mail settings."""
 
 
 @mail.command("list")
@@ -39,53 +39,53 @@ def mail() -> None:
     type=click.Choice([state.value for state in outbox.MailState]),
     help="Only mail in this state.",
 )
-def list_mail_command(limit: int, state: str | None) -> Said:
+def list_mail_command(limit: int, state: str | None) -> Output:
     """List the newest mail."""
     query = outbox.select_mails().limit(limit)
     if state is not None:
         query = query.where(outbox.OutboxMail.state == state)
-    rows = [_describe(*found) for found in db.session.execute(query)]
+    rows = [_describe(*row) for row in db.session.execute(query)]
     empty = f"There is no mail in the state {state}." if state else "The outbox is empty."
-    return Said(rows, rows or empty)
+    return Output(rows, rows or empty)
 
 
 @mail.command("show")
 @click.argument("mail_id", metavar="ID")
-def show_command(mail_id: str) -> Said:
-    """Show one mail, with its text until it has been sent (it may hold a working link)."""
+def show_command(mail_id: str) -> Output:
+    """Show a mail, with its text unless it was sent (the text may contain a working link)."""
     row = db.session.execute(
         outbox.select_mails().where(outbox.OutboxMail.id == mail_id)
     ).one_or_none()
     if row is None:
         raise click.ClickException(f"There is no mail with the id {mail_id}.")
-    found, described = row[0], _describe(*row)
-    value = described | {"text": found.text, "html": found.html}
-    lines = (found.text or "The text of a sent mail is not kept.").splitlines()
-    return Said(value, described, notes=["", *map(make_printable, lines)])
+    stored, described = row[0], _describe(*row)
+    value = described | {"text": stored.text, "html": stored.html}
+    lines = (stored.text or "The text of a sent mail is not kept.").splitlines()
+    return Output(value, described, notes=["", *map(make_printable, lines)])
 
 
 @mail.command("retry", writes=True)
 @click.argument("mail_id", metavar="[ID]", required=False)
-def retry_command(mail_id: str | None) -> Said:
-    """Send failed and waiting mail now, or one by its ID; `serve` does the sending."""
+def retry_command(mail_id: str | None) -> Output:
+    """Retry failed and waiting mail now, or the one with this ID; `serve` sends it."""
     count = outbox.retry_mails(db.session(), mail_id)
     record(outbox.MAIL_RETRIED, None, count=count)
     if mail_id is not None and not count:
         raise click.ClickException(f"There is no failed or waiting mail with the id {mail_id}.")
-    return Said(
+    return Output(
         {"queued": count}, f"{count} mail(s) queued; a running `testimonials serve` sends them."
     )
 
 
 @mail.command("drop", writes=True)
 @click.argument("mail_id", metavar="ID")
-def drop_command(mail_id: str) -> Said:
-    """Delete one mail that waits or was given up; nobody gets it."""
+def drop_command(mail_id: str) -> Output:
+    """Delete a mail that failed or is waiting, so that it is never sent."""
     count = outbox.drop_mail(mail_id)
     record(outbox.MAIL_DROPPED, None, count=count)
     if not count:
         raise click.ClickException(f"There is no failed or waiting mail with the id {mail_id}.")
-    return Said({"dropped": count}, "Dropped.")
+    return Output({"dropped": count}, "Dropped.")
 
 
 @mail.command("test")
@@ -95,10 +95,10 @@ def drop_command(mail_id: str) -> Said:
     default=float(TIMEOUT_SECONDS),
     type=click.FloatRange(0.1, 120),
     show_default=True,
-    help="Seconds to wait for each answer of the server.",
+    help="Seconds to wait for each reply of the server.",
 )
-def test_command(recipient: str, timeout: float) -> Said:
-    """Send a test mail to RECIPIENT now, and show the conversation."""
+def test_command(recipient: str, timeout: float) -> Output:
+    """Send a test mail to RECIPIENT now, and show the SMTP dialogue."""
     settings = current_settings()
     if not settings.smtp_url:
         raise click.ClickException("TESTIMONIALS_SMTP_URL is not set, so no mail can be sent.")
@@ -111,12 +111,12 @@ def test_command(recipient: str, timeout: float) -> Said:
         problem = make_printable(str(error))
     else:
         if transport.user and not transport.dialogue.is_encrypted:
-            warning = READABLE
-    # A server may send anything, including sequences that control a terminal.
+            warning = UNENCRYPTED
+    # A server may send anything, including control sequences for terminals.
     lines = [make_printable(line) for line in transport.dialogue.lines]
     outcome = {"recipient": test.recipient, "sent": problem is None, "problem": problem}
     notes = ["", f"The mail server accepted the mail to {test.recipient}."]
-    return Said(
+    return Output(
         outcome | {"warning": warning, "dialogue": lines},
         "\n".join(lines),
         notes=[""] if problem else [*notes, warning] if warning else notes,
@@ -126,32 +126,31 @@ def test_command(recipient: str, timeout: float) -> Said:
 
 
 def make_test_mail(recipient: str) -> outbox.OutboxMail:
-    """Return the mail of `mail test`, which never enters the outbox."""
+    """Return the mail of `mail test`, which isn't stored in the outbox."""
     return outbox.OutboxMail(
         purpose="test",
         recipient=recipient,
         subject="Test mail from Testimonials",
         **outbox.render_mail("test", {"title": "Test mail from Testimonials"}),
-        # The database fills these in for mail in the outbox.
+        # Defaults of the table, for a row that isn't stored.
         id=new_identifier(),
         created_at=clock.now(),
     )
 
 
-def _describe(found: outbox.OutboxMail, next_at: datetime | None) -> Record:
+def _describe(row: outbox.OutboxMail, next_at: datetime | None) -> Record:
+    is_queued = row.state == outbox.MailState.QUEUED
     return {
-        "id": found.id,
-        "state": found.state,
-        "purpose": found.purpose,
-        "to": found.recipient,
-        "subject": found.subject,
-        "attempts": found.attempts,
-        "createdAt": iso(found.created_at),
-        "sentAt": iso(found.sent_at) if found.sent_at else None,
-        "nextAttemptAt": iso(next_at)
-        if next_at and found.state == outbox.MailState.QUEUED
-        else None,
-        "lastError": found.last_error,
+        "id": row.id,
+        "state": row.state,
+        "purpose": row.purpose,
+        "to": row.recipient,
+        "subject": row.subject,
+        "attempts": row.attempts,
+        "createdAt": iso(row.created_at),
+        "sentAt": iso(row.sent_at) if row.sent_at else None,
+        "nextAttemptAt": iso(next_at) if next_at and is_queued else None,
+        "lastError": row.last_error,
     }
 
 
@@ -160,7 +159,7 @@ ENDPOINT = click.argument("webhook", metavar="ID")
 
 @click.group(cls=Group)
 def webhooks() -> None:
-    """List webhook endpoints and what they were sent, and send again."""
+    """List webhook endpoints and their deliveries, and redeliver."""
 
 
 @webhooks.command(
@@ -177,9 +176,9 @@ def list_webhooks_command(project: Project | None) -> Rows:
 @webhooks.command("deliveries", empty="Nothing was sent yet.")
 @ENDPOINT
 @click.option("--limit", default=20, type=click.IntRange(1, 1000), show_default=True)
-def deliveries_command(webhook: str, limit: int) -> Said:
-    """List what was sent to a webhook endpoint, newest first, and what waits."""
-    found = log.list_deliveries(endpoints.get_endpoint(webhook), limit).items
+def deliveries_command(webhook: str, limit: int) -> Output:
+    """List the deliveries to a webhook endpoint, newest first, including waiting ones."""
+    deliveries = log.list_deliveries(endpoints.get_endpoint(webhook), limit).items
     rows = [
         {
             "_id": row.id,
@@ -189,10 +188,10 @@ def deliveries_command(webhook: str, limit: int) -> Said:
             "last": last and (last["error"] or last["status"]),
             "createdAt": iso(row.created_at),
         }
-        for row in found
+        for row in deliveries
         for last in (row.attempts[-1:] or [None])
     ]
-    return Said(DeliverySchema(many=True).dump(found), rows)
+    return Output(DeliverySchema(many=True).dump(deliveries), rows)
 
 
 @webhooks.command("redeliver", writes=True)
@@ -200,7 +199,7 @@ def deliveries_command(webhook: str, limit: int) -> Said:
 @click.option("--delivery", metavar="ID", help="Only this delivery.")
 @click.option("--since", type=click.DateTime(), help="All events since this time, in UTC.")
 def redeliver_command(webhook: str, delivery: str | None, since: datetime | None) -> Record:
-    """Send one delivery again, or everything that has happened since a time."""
+    """Repeat one delivery, or deliver all events since a time again."""
     if (delivery is None) == (since is None):
         raise click.ClickException("Give either --delivery or --since.")
     time = since and since.replace(tzinfo=UTC)
@@ -211,14 +210,14 @@ def redeliver_command(webhook: str, delivery: str | None, since: datetime | None
 @webhooks.command("send-test", writes=True)
 @ENDPOINT
 def send_test_command(webhook: str) -> Record:
-    """Let the running service send a test to a webhook endpoint."""
+    """Queue a test for a webhook endpoint, which the running service sends."""
     row = log.send_test(endpoints.get_endpoint(webhook))
     return {"delivery": row.id, "messageId": row.message_id}
 
 
 @click.group(cls=Group)
 def recordings() -> None:
-    """Look at video and voice recordings, and at the room that they take."""
+    """List video and voice recordings, and the space that they take."""
 
 
 @recordings.command(
@@ -227,10 +226,10 @@ def recordings() -> None:
     empty="There are no recordings.",
 )
 @click.option("--limit", default=50, type=click.IntRange(1, 10_000), show_default=True)
-def list_recordings_command(limit: int) -> Said:
-    """List recordings, the largest first."""
+def list_recordings_command(limit: int) -> Output:
+    """List recordings, largest first."""
     query = select(Recording, Project.slug).join(Project, Recording.project_id == Project.id)
-    found = db.session.execute(query.order_by(Recording.size.desc(), Recording.id).limit(limit))
+    rows = db.session.execute(query.order_by(Recording.size.desc(), Recording.id).limit(limit))
     records = [
         {
             "_id": row.id,
@@ -244,24 +243,24 @@ def list_recordings_command(limit: int) -> Said:
             "codecs": row.codecs,
             "createdAt": iso(row.created_at),
         }
-        for row, slug in found
+        for row, slug in rows
     ]
     share = find_whole_share()
     note = f"All take {share.bytes / MEGABYTE:.1f} of {share.limit // MEGABYTE} MB."
-    return Said(records, records, notes=[note])
+    return Output(records, records, notes=[note])
 
 
 @recordings.command("orphans")
-@click.option("--remove", "is_removing", is_flag=True, help="Remove the files that have no row.")
-def orphans(is_removing: bool) -> Said:
-    """List files that belong to no recording, and recordings whose file is missing.
+@click.option("--remove", "is_removing", is_flag=True, help="Remove these files.")
+def orphans(is_removing: bool) -> Output:
+    """List files without a recording, and recordings whose file is missing.
 
-    Files of the last hour are left alone. `serve` removes such files by itself.
+    Files of the last hour are ignored. `serve` removes such files by itself.
     """
     files, missing = remove() if is_removing else find_orphans(), find_missing()
-    done = "Removed" if is_removing else "Found"
-    return Said(
+    verb = "Removed" if is_removing else "Found"
+    return Output(
         {"files": files, "missing": missing, "isRemoved": is_removing},
-        f"{done} {len(files)} file(s) without a recording, {sum(files.values())} bytes.",
+        f"{verb} {len(files)} file(s) without a recording, {sum(files.values())} bytes.",
         notes=[f"The file of the recording {each} is missing." for each in missing],
     )

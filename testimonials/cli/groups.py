@@ -1,6 +1,6 @@
-"""The commands by name; `testimonials` and `flask` offer the same ones.
+"""The commands by name, for both `testimonials` and `flask`.
 
-A command's module is loaded when it is called, and none for the list of all.
+A command's module is imported when it is called, and none for the list of all.
 """
 
 import gc
@@ -12,9 +12,9 @@ import click
 from click.exceptions import NoSuchCommand
 
 FILE = Path(__file__).parents[1] / "commands.txt"
-# Of each the module, the name, and the first sentence, which is that of its docstring.
+# The module, the name and the help of each.
 COMMANDS = [line.split(maxsplit=2) for line in FILE.read_text(encoding="utf-8").splitlines()]
-# The others only `testimonials` offers.
+# Those that `flask` has too.
 ADMIN = [each for each in COMMANDS if each[0].startswith("cli.")]
 
 
@@ -33,7 +33,7 @@ class LateGroup(click.Group):
                     gc.enable()
                 return cast(click.Command, command)
         if not ctx.resilient_parsing:
-            # Flask's own command would name the nearest of its own.
+            # Otherwise Flask would suggest one of its own commands.
             raise NoSuchCommand(cmd_name, possibilities=self.list_commands(ctx), ctx=ctx)
         return None
 
@@ -41,6 +41,6 @@ class LateGroup(click.Group):
         return sorted(name for _, name, _ in self.late)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the sentences of the table, for which click would load each command."""
-        named = {name: click.Command(name, help=text) for _, name, text in self.late}
-        click.Group(commands=named).format_commands(ctx, formatter)
+        """List the commands without importing them, as click would."""
+        commands = {name: click.Command(name, help=text) for _, name, text in self.late}
+        click.Group(commands=commands).format_commands(ctx, formatter)

@@ -1,4 +1,4 @@
-"""The `testimonials` command: `serve`, and the admin groups."""
+"""The `testimonials` command."""
 
 import errno
 import os
@@ -12,15 +12,12 @@ from testimonials.cli.groups import COMMANDS, LateGroup
 
 
 class _Main(LateGroup):
-    """Turns errors of the database and the system into a sentence.
-
-    Faults of the program keep their traceback.
-    """
+    """Turns errors of the database and the system into messages; bugs keep their traceback."""
 
     late = COMMANDS
 
     def invoke(self, ctx: click.Context) -> Any:
-        # The help needs none of this.
+        # Imported here, since --help doesn't need them.
         from testimonials.core.db.outages import MAKE_ROOM, is_disk_full, telling_trouble
         from testimonials.core.settings.instance import AS_ITS_OWNER
 
@@ -28,15 +25,15 @@ class _Main(LateGroup):
             with telling_trouble():
                 return super().invoke(ctx)
         except OSError as error:
-            # A closed pipe is handled by click.
+            # click handles closed pipes.
             if error.errno in (None, errno.EPIPE):
                 raise
             where = f" ({error.filename})" if error.filename else ""
             advice = f" {MAKE_ROOM}" if is_disk_full(error) else ""
             if isinstance(error, PermissionError):
                 advice = f" {AS_ITS_OWNER}"
-            sentence = f"The operating system refused: {error.strerror}{where}.{advice}"
-            raise click.ClickException(sentence) from None
+            message = f"The operating system refused: {error.strerror}{where}.{advice}"
+            raise click.ClickException(message) from None
 
 
 @click.group(cls=_Main, context_settings={"help_option_names": ["-h", "--help"]})
@@ -49,9 +46,9 @@ def main(context: click.Context) -> None:
     `testimonials config show` prints those in effect.
     """
     _open_closed_streams()
-    # Only this user may read what the program writes (database, secret, mail with links).
+    # Only this user may read the files that the program writes.
     os.umask(0o077)
-    # This is how Flask's command groups find the application when they need it.
+    # Flask's command groups find the application this way.
     from flask.cli import ScriptInfo
 
     context.obj = ScriptInfo(create_app=create_app)
@@ -60,11 +57,11 @@ def main(context: click.Context) -> None:
 def _open_closed_streams() -> None:
     """Open /dev/null in place of closed standard streams.
 
-    Otherwise the next files and sockets would get their numbers and their output.
+    Otherwise the next files and sockets would get their descriptors, and the output.
     """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
-            # Takes the lowest free number, which is this one.
+            # This gets the lowest free descriptor, which is `number`.
             os.open(os.devnull, os.O_RDWR)
             stream = open(number, "w" if number else "r", closefd=False)  # noqa: SIM115
             setattr(sys, name, stream)

@@ -1,4 +1,4 @@
-"""How a command is declared, and what it prints: JSON, a table, a record or sentences."""
+"""Declaring commands and printing their output: JSON, a table, a record or sentences."""
 
 import functools
 import json
@@ -31,20 +31,20 @@ FORCE = click.option("--force", is_flag=True, help="Replace FILE if it exists.")
 YES = click.option("--yes", is_flag=True, help="Don't ask for confirmation.")
 
 
-class Said(NamedTuple):
-    """What a command says: `value` with --json, otherwise `shown` and notes, and problems."""
+class Output(NamedTuple):
+    """The output of a command: `value` with --json, otherwise `shown` and `notes`."""
 
     value: object
     shown: Record | Rows | str
     notes: Sequence[str] = ()
-    # On standard error.
+    # For standard error.
     problems: Sequence[str] = ()
-    # The exit code is 1 then.
+    # Makes the exit code 1.
     is_failure: bool = False
 
 
 class Reference(click.ParamType[str]):
-    """What names a row: the command gets the row itself, locked if it writes."""
+    """An argument that identifies a row; the command gets that row, locked if it writes."""
 
     def __init__(self, name: str, find: Command, lock: Command) -> None:
         self.name, self.find, self.lock = name, find, lock
@@ -70,53 +70,50 @@ def command(
     needs_schema: bool = True,
     needs_app: bool = True,
 ) -> Callable[[Command], click.Command]:
-    """Declare a command, whose function returns what is printed: a record, rows, or `Said`.
+    """Declare a command, whose function returns a record, rows, or a `Output`.
 
-    Rows are shown as a table of `columns`, or as `empty`. With `writes` it all happens in a
-    transaction, and nothing is printed unless that was committed. A `ServiceError`, or a database
-    that is busy, full, read-only or unreachable, becomes a sentence on standard error.
+    Rows are printed as a table of `columns`, or as `empty` if there are none. With `writes` the
+    function runs in a transaction, and nothing is printed unless that is committed. A
+    `ServiceError`, or a failing database, becomes a message on standard error.
     """
 
     def declare(function: Command) -> click.Command:
         @functools.wraps(function)
         def run(*, as_json: bool, **options: Any) -> None:
+            transaction: AbstractContextManager[object] = write() if writes else nullcontext()
             try:
                 with telling_trouble():
                     if needs_app and needs_schema:
                         require_head(db.engine)
-                    with _transaction(writes):
-                        said = function(**_find_all(options, writes))
+                    with transaction:
+                        output = function(**_find_all(options, writes))
             except ServiceError as error:
                 raise click.ClickException(make_printable(error.message)) from None
             except UnicodeEncodeError:
                 raise click.ClickException("An argument is not valid UTF-8 text.") from None
-            _print(said, as_json, columns, empty)
+            _print(output, as_json, columns, empty)
 
-        declared = with_appcontext(run) if needs_app else run
+        wrapped = with_appcontext(run) if needs_app else run
         json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-        return click.command(name)(json_option(declared))
+        return click.command(name)(json_option(wrapped))
 
     return declare
 
 
 class Group(click.Group):
-    """A group whose commands are declared by `command`."""
+    """A group whose commands are declared like those of `command`."""
 
     @overload
     def command(self, __function: Command, /) -> click.Command: ...
     @overload
-    def command(self, *name: Any, **how: Any) -> Callable[[Command], click.Command]: ...
-    def command(self, *name: Any, **how: Any) -> Any:
+    def command(self, *name: Any, **options: Any) -> Callable[[Command], click.Command]: ...
+    def command(self, *name: Any, **options: Any) -> Any:
         def declare(function: Command) -> click.Command:
-            made = command(*name, **how)(function)
-            self.add_command(made)
-            return made
+            declared = command(*name, **options)(function)
+            self.add_command(declared)
+            return declared
 
         return declare
-
-
-def _transaction(writes: bool) -> AbstractContextManager[object]:
-    return write() if writes else nullcontext()
 
 
 def wants_json() -> bool:
@@ -124,35 +121,35 @@ def wants_json() -> bool:
 
 
 def confirm(question: str, *, yes: bool) -> None:
-    """Ask before harm, unless --yes is given; standard output stays pure JSON."""
+    """Ask for confirmation unless --yes is given; with --json on standard error."""
     if not yes:
         click.confirm(question, abort=True, err=wants_json())
 
 
 def _find_all(options: dict[str, Any], writes: bool) -> dict[str, Any]:
-    """Return a command's options with rows in place of what names them."""
-    found = dict(options)
+    """Return a command's options with rows in place of references to them."""
+    values = dict(options)
     for param in click.get_current_context().command.params:
         value = options.get(param.name or "")
         if isinstance(param.type, Reference) and value is not None:
-            found[str(param.name)] = (param.type.lock if writes else param.type.find)(value)
-    return found
+            values[str(param.name)] = (param.type.lock if writes else param.type.find)(value)
+    return values
 
 
-def _print(said: Any, as_json: bool, columns: Sequence[str], empty: str) -> None:
-    if said is None:
+def _print(output: Any, as_json: bool, columns: Sequence[str], empty: str) -> None:
+    if output is None:
         return
-    if not isinstance(said, Said):
-        said = Said(said, said)
+    if not isinstance(output, Output):
+        output = Output(output, output)
     if as_json:
-        click.echo(write_json(said.value))
+        click.echo(write_json(output.value))
     else:
-        _show(said.shown, columns, empty)
-        for note in said.notes:
+        _show(output.shown, columns, empty)
+        for note in output.notes:
             click.echo(note)
-    for problem in said.problems:
+    for problem in output.problems:
         click.echo(problem, err=True)
-    if said.is_failure:
+    if output.is_failure:
         click.get_current_context().exit(1)
 
 
@@ -187,10 +184,10 @@ class FileRefused(ServiceError):
 
 @contextmanager
 def writing_file(path: Path, *, is_forced: bool) -> Iterator[IO[bytes]]:
-    """Yield a file that gets its name once all of it is written; raise `FileRefused`."""
+    """Yield a file that is renamed to `path` once it is complete. Raises `FileRefused`."""
     try:
-        _require_place(path, is_forced=is_forced)
-        # mkstemp makes a file that nobody else can read.
+        _require_writable(path, is_forced=is_forced)
+        # mkstemp creates a file that nobody else can read.
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     except OSError as error:
         raise FileRefused(f"{path} can’t be written: {error.strerror}.") from None
@@ -207,7 +204,7 @@ def writing_file(path: Path, *, is_forced: bool) -> Iterator[IO[bytes]]:
         temporary.unlink(missing_ok=True)
 
 
-def _require_place(path: Path, *, is_forced: bool) -> None:
+def _require_writable(path: Path, *, is_forced: bool) -> None:
     if not path.exists():
         return
     if not path.is_file():
@@ -217,7 +214,7 @@ def _require_place(path: Path, *, is_forced: bool) -> None:
         raise FileRefused(f"{path} already exists; --force replaces it.")
 
 
-def tell_written(what: str, path: Path) -> Said:
+def report_written(what: str, path: Path) -> Output:
     size = path.stat().st_size
     value = {"file": str(path), "bytes": size}
-    return Said(value, f"Wrote {what} to {path} ({size:,} bytes).")
+    return Output(value, f"Wrote {what} to {path} ({size:,} bytes).")

@@ -1,4 +1,4 @@
-"""Commands about authors, privacy, reports of abuse and the record of events."""
+"""Commands about authors, privacy, abuse reports and the activity record."""
 
 import json
 import sys
@@ -16,9 +16,9 @@ from testimonials.cli.output import (
     FORCE,
     YES,
     Group,
+    Output,
     Record,
     Rows,
-    Said,
     confirm,
     wants_json,
     writing_file,
@@ -49,84 +49,83 @@ def authors() -> None:
 @click.argument("email")
 @click.option("--dry-run", is_flag=True, help="Show what would be deleted.")
 @YES
-def erase_command(email: str, dry_run: bool, yes: bool) -> Said:
+def erase_command(email: str, dry_run: bool, yes: bool) -> Output:
     """Permanently delete everything about an author's e-mail address, in all projects.
 
-    That is: testimonials with their history and pictures, requests and other mail to the address,
-    and the address in the history of other testimonials. An unsubscribed address stays
-    unsubscribed: only its hash is kept. To delete an account with this address, use
-    `accounts delete`.
+    This includes testimonials with their history and pictures, requests and other mail to the
+    address, and the address in the history of other testimonials. An unsubscribed address stays
+    unsubscribed, by a hash of it. To delete an account with this address, use `accounts delete`.
     """
     address = parse_email(email)
-    found = find_about(address)
-    if not dry_run and not yes and not found.is_empty:
-        # Keeps standard output pure JSON.
-        click.echo(_describe_found(found, address, "To delete"), err=wants_json())
+    about = find_about(address)
+    if not dry_run and not yes and not about.is_empty:
+        # With --json, standard output must be pure JSON.
+        click.echo(_describe_all(about, address, "To delete"), err=wants_json())
         confirm("Delete all of this permanently?", yes=False)
     if not dry_run:
         with write():
-            found = forget_address(address)
-            record(AUTHOR_ERASED, None, count=len(found.testimonials))
-    value = {"email": address, "removed": not dry_run, **_count(found)}
-    return Said(value, _describe_found(found, address, "To delete" if dry_run else "Deleted"))
+            about = forget_address(address)
+            record(AUTHOR_ERASED, None, count=len(about.testimonials))
+    value = {"email": address, "removed": not dry_run, **_count(about)}
+    return Output(value, _describe_all(about, address, "To delete" if dry_run else "Deleted"))
 
 
-def _count(found: AboutAddress) -> Record:
+def _count(about: AboutAddress) -> Record:
     return {
-        "testimonials": len(found.testimonials),
-        "projects": found.projects,
-        "pictures": found.pictures,
-        "invitations": found.requests,
-        "mails": found.mails,
-        "changes": found.changes,
-        "hasAccount": found.has_account,
+        "testimonials": len(about.testimonials),
+        "projects": about.projects,
+        "pictures": about.pictures,
+        "invitations": about.requests,
+        "mails": about.mails,
+        "changes": about.changes,
+        "hasAccount": about.has_account,
     }
 
 
-def _describe_found(found: AboutAddress, email: str, verb: str) -> str:
+def _describe_all(about: AboutAddress, email: str, verb: str) -> str:
     lines = [f"Nothing is stored about an author with the address {email}."]
-    if not found.is_empty:
-        projects = ", ".join(f"{slug}: {count}" for slug, count in found.projects.items())
+    if not about.is_empty:
+        projects = ", ".join(f"{slug}: {count}" for slug, count in about.projects.items())
         where = f" ({projects})" if projects else ""
-        texts = [(row.id, make_printable(row.text, SHOWN_LETTERS)) for row in found.testimonials]
+        texts = [(row.id, make_printable(row.text, SHOWN_LETTERS)) for row in about.testimonials]
         lines = [
             f"{verb} about {email}:",
-            f"  {len(found.testimonials)} testimonial(s) with their history{where}",
+            f"  {len(about.testimonials)} testimonial(s) with their history{where}",
             *(f"    {testimonial_id} {text}" for testimonial_id, text in texts),
-            f"  {found.pictures} picture(s)",
-            f"  {found.requests} request(s) for a testimonial",
-            f"  {found.mails} mail(s) in the outbox",
-            f"  the address in {found.changes} change(s) of other testimonials",
+            f"  {about.pictures} picture(s)",
+            f"  {about.requests} request(s) for a testimonial",
+            f"  {about.mails} mail(s) in the outbox",
+            f"  the address in {about.changes} change(s) of other testimonials",
         ]
-    if found.has_account:
+    if about.has_account:
         lines.append("This address also has an account; delete it with `accounts delete`.")
     return "\n".join(lines)
 
 
 @click.group(cls=Group)
 def privacy() -> None:
-    """Answer what people may ask about their data."""
+    """Answer people's requests about their data."""
 
 
 @privacy.command("export")
 @click.argument("email")
 @FILE
 @FORCE
-def export_command(email: str, file: Path, force: bool) -> Said:
+def export_command(email: str, file: Path, force: bool) -> Output:
     """Export everything that is stored about an e-mail address to FILE, as JSON.
 
-    That is, in all projects: testimonials with their history, requests, mails and invitations, and
-    the account with this address, with its sessions and its activity. Make sure that who asks is
-    who the address belongs to.
+    This includes testimonials with their history, requests, mails and invitations in all projects,
+    and the account with this address, with its sessions and its activity. Make sure that the
+    address belongs to the person who asks.
     """
     address = parse_email(email)
     with writing_file(file, is_forced=force) as out, reading_snapshot():
-        found = describe_person(address)
-        out.write(json.dumps(found, ensure_ascii=False, indent=1).encode())
+        data = describe_person(address)
+        out.write(json.dumps(data, ensure_ascii=False, indent=1).encode())
     with write():
-        record(AUTHOR_EXPORTED, None, count=len(found["testimonials"]))
-    counts = count_found(found)
-    return Said(
+        record(AUTHOR_EXPORTED, None, count=len(data["testimonials"]))
+    counts = count_found(data)
+    return Output(
         {"file": str(file), "bytes": file.stat().st_size, "found": counts},
         f"Wrote what is stored about {address} to {file}:",
         notes=[f"  {name}: {count}" for name, count in counts.items()],
@@ -135,29 +134,29 @@ def export_command(email: str, file: Path, force: bool) -> Said:
 
 @click.group(cls=Group)
 def reports() -> None:
-    """Look at what visitors reported about public pages."""
+    """Handle visitors' reports about public pages."""
 
 
 @reports.command("list", empty="There are no reports.")
-@click.option("--settled", is_flag=True, help="Those that are settled.")
+@click.option("--settled", is_flag=True, help="List those that are settled.")
 def list_reports_command(settled: bool) -> Rows:
-    """List the reports that wait for somebody, the oldest first."""
-    found = list_reports(is_settled=settled)
-    return [_describe(report) | {"slug": project.slug} for report, project in found]
+    """List the open reports, oldest first."""
+    rows = list_reports(is_settled=settled)
+    return [_describe(report) | {"slug": project.slug} for report, project in rows]
 
 
 @reports.command("settle", writes=True)
 @click.argument("report_id", metavar="ID")
 def settle_command(report_id: str) -> Record:
-    """Note that a report is done with."""
+    """Mark a report as settled."""
     return _describe(settle_report(report_id))
 
 
 @reports.command("read", writes=True)
 @click.argument("report_id", metavar="ID")
-@click.option("--reason", required=True, help="Why; the owner's activity shows it.")
+@click.option("--reason", required=True, help="Shown in the owner's activity.")
 def read_command(report_id: str, reason: str) -> Record:
-    """Show the testimonial that a report is about; the owner's activity says so."""
+    """Show the testimonial that a report is about, and record that in the owner's activity."""
     row = read_reported(report_id, reason)
     return {"testimonialId": row.id, "authorName": row.author_name, "text": row.text}
 
@@ -177,7 +176,7 @@ def _describe(report: AbuseReport) -> Record:
 
 @click.group(cls=Group)
 def activity() -> None:
-    """Read the record of what happened: who did what, from where, and when."""
+    """Read the activity record: who did what, from where, and when."""
 
 
 @activity.command(
@@ -197,7 +196,7 @@ def list_activity_command(
     limit: int,
     as_csv: bool,
 ) -> Rows | None:
-    """List what happened on the whole instance or to one account, newest first.
+    """List the events of the whole instance or of one account, newest first.
 
     Events without an account, such as sign-ins with an unknown address and deletions of accounts,
     are only in the list of the whole instance.
@@ -205,9 +204,10 @@ def list_activity_command(
     types = find_types(type_) if type_ else ()
     if type_ and not types:
         raise click.ClickException(f"There is no event type {type_}.")
-    wanted: list[ColumnElement[bool]] = [Event.type.in_(types)] if types else []
-    wanted += [Event.id >= first_identifier(since.replace(tzinfo=UTC))] if since else []
-    events = list(list_events(*wanted, limit=limit, account_id=account.id if account else None))
+    conditions: list[ColumnElement[bool]] = [Event.type.in_(types)] if types else []
+    conditions += [Event.id >= first_identifier(since.replace(tzinfo=UTC))] if since else []
+    account_id = account.id if account else None
+    events = list(list_events(*conditions, limit=limit, account_id=account_id))
     people, projects = find_names(None)
     if as_csv:
         write_events(events, people, projects, sys.stdout.buffer)

@@ -21,11 +21,11 @@ from testimonials.cli.output import (
     PROJECT,
     YES,
     Group,
+    Output,
     Record,
     Rows,
-    Said,
     confirm,
-    tell_written,
+    report_written,
     writing_file,
 )
 from testimonials.core import clock
@@ -93,22 +93,21 @@ def list_projects_command() -> Rows:
 @projects.command("show")
 @click.argument("project", type=PROJECT)
 def show_command(project: Project) -> Record:
-    """Show one project with its settings and how many testimonials it has in each state."""
+    """Show a project with its settings and the number of testimonials in each state."""
     return {**ProjectSchema().dump(project), "testimonials": count_by_status(project.id)}
 
 
 @projects.command("brand")
 @click.argument("project", type=PROJECT)
 def brand_command(project: Project) -> Record:
-    """Show the brand that is in effect in a project."""
-    found: Record = BrandSchema().dump(find_brand(project))
-    return found
+    """Show a project's brand."""
+    return dict(BrandSchema().dump(find_brand(project)))
 
 
 @projects.command("members")
 @click.argument("project", type=PROJECT)
 def members_command(project: Project) -> Rows:
-    """List the people of one project: its owner, members and open invitations."""
+    """List the people of a project: its owner, members and open invitations."""
     rows: list[Record] = [
         {
             "email": member.email,
@@ -136,8 +135,8 @@ def members_command(project: Project) -> Rows:
 
 @projects.command("widgets")
 @click.argument("project", type=PROJECT)
-def widgets_command(project: Project) -> Said:
-    """List the widgets of one project: its own, without a name, and the saved ones."""
+def widgets_command(project: Project) -> Output:
+    """List the widgets of a project: its own, without a name, and the saved ones."""
     records = WidgetSchema(many=True).dump(describe_widgets(project))
     rows = [
         {
@@ -148,23 +147,23 @@ def widgets_command(project: Project) -> Said:
         }
         for each in records
     ]
-    return Said(records, rows)
+    return Output(records, rows)
 
 
 @projects.command("delete")
 @click.argument("project", type=PROJECT)
 @YES
-def delete_command(project: Project, yes: bool) -> Said:
+def delete_command(project: Project, yes: bool) -> Output:
     """Delete a project with its testimonials."""
     count = sum(count_by_status(project.id).values())
     confirm(f"Delete {project.slug} and {count} testimonial(s) permanently?", yes=yes)
-    with write(lambda: get_project(project.id)) as found:
-        record(events.PROJECT_DELETED, found, name=found.name)
-        give_up_projects(Project.id == found.id)
-        while remove_some(Project.id == found.id):
+    with write(lambda: get_project(project.id)) as locked:
+        record(events.PROJECT_DELETED, locked, name=locked.name)
+        give_up_projects(Project.id == locked.id)
+        while remove_some(Project.id == locked.id):
             next_batch()
-        delete_project(found)
-    return Said(
+        delete_project(locked)
+    return Output(
         {"_id": project.id, "deleted": True, "testimonials": count},
         f"Deleted {project.slug} and {count} testimonial(s).",
     )
@@ -173,19 +172,19 @@ def delete_command(project: Project, yes: bool) -> Said:
 @projects.command("transfer", writes=True)
 @click.argument("project", metavar="ID_OR_SLUG")
 @click.argument("account", metavar="ACCOUNT")
-@click.option("--without-team", is_flag=True, help="The former owner and their team leave.")
+@click.option("--without-team", is_flag=True, help="Remove the former owner and their team.")
 def transfer_command(project: str, account: str, without_team: bool) -> Record:
-    """Hand a project over to another account (an id or an address), without asking either."""
+    """Transfer a project to another account (an id or an address), without asking either side."""
     receiver = lock_account(get_account(account).id)
-    found = lock_project(get_project(project).id)
-    former = get_account(found.account_id)
+    row = lock_project(get_project(project).id)
+    former = get_account(row.account_id)
     if receiver.id == former.id or not receiver.is_claimed or receiver.is_suspended:
         raise click.ClickException(f"{receiver.email} owns it already, or can’t own projects now.")
-    hand_over(found, receiver, keeps_team=not without_team)
-    details = {"name": found.name, "old": former.email, "email": receiver.email}
+    hand_over(row, receiver, keeps_team=not without_team)
+    details = {"name": row.name, "old": former.email, "email": receiver.email}
     record(events.OWNERSHIP_TAKEN, former.id, **details)
-    record(events.OWNERSHIP_TAKEN, found, **details)
-    return dict(ProjectSchema().dump(found))
+    record(events.OWNERSHIP_TAKEN, row, **details)
+    return dict(ProjectSchema().dump(row))
 
 
 @projects.command("insights")
@@ -195,29 +194,28 @@ def transfer_command(project: str, account: str, without_team: bool) -> Record:
     type=click.Choice([str(days) for days in PERIODS]),
     default=str(USUAL_PERIOD),
     show_default=True,
-    help="Of so many days, today included.",
+    help="The number of days, including today.",
 )
-def show_insights(project: Project, days: str) -> Said:
-    """Show views, clicks, forms and ratings of one project.
+def show_insights(project: Project, days: str) -> Output:
+    """Show views, clicks, forms and ratings of a project.
 
-    With --json also each day, the testimonials that were read most, and websites.
+    --json adds each day, the most read testimonials, and websites.
     """
-    found = describe_insights(project, int(days), top=MOST_LISTED)
-    told = InsightsSchema().dump(found)
-    views, ratings = told["views"], told["ratings"]
-    shown = told["period"] | {
+    insights = InsightsSchema().dump(describe_insights(project, int(days), top=MOST_LISTED))
+    views, ratings = insights["views"], insights["ratings"]
+    shown = insights["period"] | {
         "views": views["total"],
         "ofWidget": views["widget"],
         "ofWall": views["wall"],
         "viewsBefore": views["previous"],
-        "clicks": told["clicks"],
-        **told["funnel"],
-        "asked": told["requests"]["sent"],
-        "answered": told["requests"]["answered"],
+        "clicks": insights["clicks"],
+        **insights["funnel"],
+        "asked": insights["requests"]["sent"],
+        "answered": insights["requests"]["answered"],
         "averageRating": ratings["average"],
         "ratings": ratings["count"],
     }
-    return Said(told, shown)
+    return Output(insights, shown)
 
 
 @projects.command("export")
@@ -226,40 +224,40 @@ def show_insights(project: Project, days: str) -> Said:
 @click.option("--csv", "as_csv", is_flag=True, help="Export only the testimonials, as CSV.")
 @click.option("--samples", is_flag=True, help="With --csv, include samples.")
 @FORCE
-def export_project(project: str, file: Path, as_csv: bool, samples: bool, force: bool) -> Said:
+def export_project(project: str, file: Path, as_csv: bool, samples: bool, force: bool) -> Output:
     """Export a project to FILE, a zip that `projects import` can import here or elsewhere.
 
-    The zip has the settings, testimonials, history, consent and pictures.
+    The zip contains the settings, testimonials, history, consent and pictures.
     """
     finish_records(Project.id == get_project(project).id)
     with writing_file(file, is_forced=force) as out, reading_snapshot():
-        found = get_project(project)
+        row = get_project(project)
         if as_csv:
-            write_table(found, out, has_samples=samples)
+            write_table(row, out, has_samples=samples)
         else:
-            write_archive(found, out)
+            write_archive(row, out)
     with write():
-        record(events.PROJECT_EXPORTED, found, form="a table" if as_csv else "an archive")
-    return tell_written(project, file)
+        record(events.PROJECT_EXPORTED, row, form="a table" if as_csv else "an archive")
+    return report_written(project, file)
 
 
 @projects.command("case-file")
 @click.argument("project", metavar="ID_OR_SLUG")
 @FILE
-@click.option("--testimonial", metavar="ID", help="Only of this testimonial.")
+@click.option("--testimonial", metavar="ID", help="Only include this testimonial.")
 @FORCE
-def case_file_command(project: str, file: Path, testimonial: str | None, force: bool) -> Said:
-    """Write what happened in a project to FILE: JSON if its name ends so, otherwise a page.
+def case_file_command(project: str, file: Path, testimonial: str | None, force: bool) -> Output:
+    """Write the case file of a project to FILE: as JSON if its name ends in .json, or as HTML.
 
-    Its numbers and how they are made, who was asked, each decision, and settings over time.
+    It contains the numbers and how they are computed, requests, decisions, and past settings.
     """
-    fill, _ = CASE_FILES["json" if file.suffix == ".json" else "html"]
+    write_case_file, _ = CASE_FILES["json" if file.suffix == ".json" else "html"]
     with writing_file(file, is_forced=force) as out, reading_snapshot():
-        found = get_project(project)
-        fill(found, out, testimonial_id=testimonial)
+        row = get_project(project)
+        write_case_file(row, out, testimonial_id=testimonial)
     with write():
-        record(events.PROJECT_EXPORTED, found, form="a case file")
-    return tell_written(project, file)
+        record(events.PROJECT_EXPORTED, row, form="a case file")
+    return report_written(project, file)
 
 
 @projects.command("import")
@@ -272,7 +270,7 @@ def case_file_command(project: str, file: Path, testimonial: str | None, force: 
 @click.option("--resume-requests", is_flag=True, help="Send the requests that were still waiting.")
 def import_project(
     file: IO[bytes], account: str, slug: str | None, ignore_limit: bool, resume_requests: bool
-) -> Said:
+) -> Output:
     """Import the project of an archive into an account, completely or not at all.
 
     Ids are kept unless they are taken here.
@@ -294,10 +292,10 @@ def import_project(
             by_operator=True,
         )
         record(events.PROJECT_IMPORTED, restored.project, name=restored.project.name)
-        return _tell_restored(restored, resumes=resume_requests)
+        return _report(restored, resumes=resume_requests)
 
 
-def _tell_restored(restored: Restored, *, resumes: bool) -> Said:
+def _report(restored: Restored, *, resumes: bool) -> Output:
     project = restored.project
     notes = []
     if restored.renewed:
@@ -332,7 +330,7 @@ def _tell_restored(restored: Restored, *, resumes: bool) -> Said:
         "missing": restored.missing,
     }
     done = f"Imported {project.slug} with {restored.testimonials} testimonial(s)"
-    return Said(value, f"{done} and {restored.images} picture(s); its id is {project.id}.", notes)
+    return Output(value, f"{done} and {restored.images} picture(s); its id is {project.id}.", notes)
 
 
 OWNER = click.argument("owner", type=ACCOUNT, metavar="OWNER")
@@ -341,7 +339,7 @@ PERSON = click.argument("person", type=ACCOUNT, metavar="PERSON")
 
 @click.group(cls=Group)
 def team() -> None:
-    """List, add, change and remove who works in all projects of an owner.
+    """List, add, change and remove the people who work in all projects of an owner.
 
     OWNER and PERSON are ids or e-mail addresses of accounts.
     """
@@ -349,10 +347,10 @@ def team() -> None:
 
 @team.command("list", empty="Nobody but the owner is in these projects.")
 @OWNER
-def list_team_command(owner: Account) -> Said:
-    """List everybody in an owner's projects, with their roles in all of them and in single ones."""
+def list_team_command(owner: Account) -> Output:
+    """List the people in an owner's projects, with their roles in all or single projects."""
     rows = [_describe(each) for each in list_colleagues(owner.id)]
-    return Said(rows, [row | {"projects": ", ".join(row["projects"])} for row in rows])
+    return Output(rows, [row | {"projects": ", ".join(row["projects"])} for row in rows])
 
 
 @team.command("set", writes=True)
@@ -360,7 +358,7 @@ def list_team_command(owner: Account) -> Said:
 @PERSON
 @click.argument("role", type=click.Choice([*ROLES]))
 def set_role_command(owner: Account, person: Account, role: str) -> Record:
-    """Give somebody with a claimed account a role in all projects of an owner, without a mail."""
+    """Give somebody with a claimed account a role in all of an owner's projects, without mail."""
     _require_colleague(owner, person)
     if set_role(lock_account(owner.id), person.id, role):
         record(events.MEMBER_CHANGED, owner.id, email=person.email, role=role, member=person.id)
@@ -371,7 +369,7 @@ def set_role_command(owner: Account, person: Account, role: str) -> Record:
 @OWNER
 @PERSON
 def remove_member_command(owner: Account, person: Account) -> Record:
-    """End somebody's roles in all and in each of an owner's projects, and their tokens there."""
+    """Remove somebody from an owner's projects, and revoke their tokens there."""
     _require_colleague(owner, person)
     removed = remove_colleague(owner.id, person.id)
     record(events.MEMBER_REMOVED, owner.id, email=person.email, member=person.id)
@@ -402,7 +400,7 @@ def domains() -> None:
 
 @domains.command("list", empty="No project has its own host name.")
 def list_domains_command() -> Rows:
-    """List all own host names with their projects."""
+    """List all own host names, with their projects."""
     return [
         {
             "host": domain.host,
@@ -419,25 +417,25 @@ def list_domains_command() -> Rows:
 @click.argument("project", type=PROJECT)
 @click.argument("host")
 def set_domain_command(project: Project, host: str) -> Record:
-    """Set a project's own host name; say which records its zone needs."""
+    """Set a project's own host name, and show the DNS records that it needs."""
     return dict(DomainSchema().dump(services.set_domain(project, host)))
 
 
 @domains.command("check")
 @click.argument("project", type=PROJECT)
 def check_command(project: Project) -> Record:
-    """Look a project's own host name up now."""
+    """Check the DNS of a project's own host name now."""
     host = services.get_domain(project).host
     finding = services.look_at(host)
-    with write(lambda: lock_project(project.id)) as found:
-        services.note_finding(found, host, finding)
-        return dict(DomainSchema().dump(services.get_domain(found)))
+    with write(lambda: lock_project(project.id)) as locked:
+        services.note_finding(locked, host, finding)
+        return dict(DomainSchema().dump(services.get_domain(locked)))
 
 
 @domains.command("remove", writes=True)
 @click.argument("project", type=PROJECT)
 def remove_domain_command(project: Project) -> Record:
-    """Remove a project's own host name; its links use the service's address again."""
+    """Remove a project's own host name; links use the service's host again."""
     host = services.get_domain(project).host
     services.remove_domain(project)
     return {"removed": host}

@@ -5,7 +5,7 @@ from typing import IO, Any
 
 import click
 
-from testimonials.cli.output import PROJECT, YES, Group, Record, Rows, Said, confirm
+from testimonials.cli.output import PROJECT, YES, Group, Output, Record, Rows, confirm
 from testimonials.collection import forms as services
 from testimonials.collection.events import FORM_ADDED, FORM_DELETED
 from testimonials.collection.schemas import FormCreateSchema, FormSchema
@@ -54,7 +54,7 @@ STATES = ("pending", "approved", "rejected", "spam", "withdrawn", "demo")
 
 @click.group(cls=Group)
 def testimonials() -> None:
-    """Look at testimonials, and decide about them."""
+    """List, moderate and import testimonials."""
 
 
 @testimonials.command(
@@ -65,11 +65,11 @@ def testimonials() -> None:
 @OF_PROJECT
 @click.option("--status", type=click.Choice(STATES), help="Only those in this state.")
 @click.option("--limit", default=50, type=click.IntRange(1, 10_000), show_default=True)
-def list_testimonials_command(project: Project, status: str | None, limit: int) -> Said:
-    """List a project's testimonials, newest first, whatever state they are in."""
+def list_testimonials_command(project: Project, status: str | None, limit: int) -> Output:
+    """List a project's testimonials in all states, newest first."""
     rows = list_all_of_project(project.id, status, limit)
     records = TestimonialSchema(many=True).dump(rows)
-    return Said(records, [row | {"text": _shorten(row["text"])} for row in records])
+    return Output(records, [row | {"text": make_printable(row["text"], 60)} for row in records])
 
 
 @testimonials.command("decide", writes=True, columns=("id", "result", "status"))
@@ -79,22 +79,16 @@ def list_testimonials_command(project: Project, status: str | None, limit: int) 
 @click.option(
     "--reason",
     type=click.Choice(REASONS),
-    help="Why: set-aside needs it, and delete may have it.",
+    help="Required for set-aside, optional for delete.",
 )
 def decide_command(
     project: Project, decision: str, ids: tuple[str, ...], reason: str | None
 ) -> Rows:
-    """Decide about testimonials in the owner's place; set-aside takes them out of the numbers."""
-    sent = {"decision": decision, "ids": list(ids)} | ({"reason": reason} if reason else {})
-    decided = decide_all(project, actor=ACTOR, **load(DecisionSchema(), sent))
+    """Moderate testimonials on behalf of the owner; set-aside takes them out of the numbers."""
+    payload = {"decision": decision, "ids": list(ids)} | ({"reason": reason} if reason else {})
+    decided = decide_all(project, actor=ACTOR, **load(DecisionSchema(), payload))
     return list(decided["results"])
 
-
-def _shorten(text: str) -> str:
-    return text if len(text) <= 60 else text[:59] + "…"
-
-
-# `testimonials testimonials import`, `imports` and `undo-import`: files in, and back out.
 
 ACTOR = "The operator"
 MAX_BYTES = 256 * 1024 * 1024
@@ -110,7 +104,7 @@ OFFERS = {
 @OF_PROJECT
 @click.argument("file", type=click.File("rb"))
 @click.option(
-    "--map", "choices", multiple=True, metavar="FIELD=COLUMN", help="Which column a field is in."
+    "--map", "choices", multiple=True, metavar="FIELD=COLUMN", help="The column of a field."
 )
 @click.option(
     "--dates", type=click.Choice(ORDERS), help="Whether 03/04 has the day or the month first."
@@ -118,26 +112,22 @@ OFFERS = {
 @click.option("--encoding", type=click.Choice(tuple(ENCODINGS)), default="utf-8", show_default=True)
 @click.option("--status", type=click.Choice(STATUSES), default="approved", show_default=True)
 @click.option(
-    "--shorten", is_flag=True, help="Cut what is too long at a sentence or word; keep the original."
+    "--shorten", is_flag=True, help="Cut long texts at a sentence or word, and keep the original."
 )
-@click.option(
-    "--leave-out", is_flag=True, help="Leave out an email, photo or the like that can’t be used."
-)
+@click.option("--leave-out", is_flag=True, help="Leave out optional values that can’t be used.")
 @click.option(
     "--fetch-avatars", is_flag=True, help="Store copies of the photos that the file links to."
 )
-@click.option(
-    "--dry-run", is_flag=True, help="Print what would happen to each line; write nothing."
-)
+@click.option("--dry-run", is_flag=True, help="Print the result for each line; write nothing.")
 def import_testimonials(
-    project: Project, file: IO[bytes], fetch_avatars: bool, dry_run: bool, **how: Any
-) -> Said:
-    """Import testimonials from a CSV or JSON FILE into a project, each once.
+    project: Project, file: IO[bytes], fetch_avatars: bool, dry_run: bool, **options: Any
+) -> Output:
+    """Import testimonials from a CSV or JSON FILE into a project, each only once.
 
-    Columns are recognised by their headings. --map FIELD=COLUMN names another, and --map FIELD=
+    Columns are recognized by their headings. --map FIELD=COLUMN names another, and --map FIELD=
     leaves a field out. The exit code is 1 if any line was refused.
     """
-    reading = _read(file, how)
+    reading = _read(file, options)
     plan = plan_import(project.id, reading)
     if plan.unclear_date:
         raise click.ClickException(
@@ -146,7 +136,7 @@ def import_testimonials(
         )
     name = getattr(file, "name", "-")
     row = None if dry_run else _write(project.id, name, plan, fetches=fetch_avatars)
-    return _tell_outcome(plan, reading, row)
+    return _report(plan, reading, row)
 
 
 @testimonials.command(
@@ -163,26 +153,29 @@ def list_imports(project: Project) -> Rows:
 @testimonials.command("undo-import")
 @OF_PROJECT
 @click.argument("import_id", metavar="IMPORT")
-@click.option("--also-changed", is_flag=True, help="Also remove what was changed since.")
-def undo(project: Project, import_id: str, also_changed: bool) -> Said:
-    """Move what an import added to the trash.
+@click.option("--also-changed", is_flag=True, help="Include those that were changed since.")
+def undo(project: Project, import_id: str, also_changed: bool) -> Output:
+    """Move the testimonials of an import to the trash.
 
-    What was edited, replied to or decided since stays, unless --also-changed is given.
+    Those that were edited, replied to or moderated since stay, unless --also-changed is given.
     """
-    with write(lambda: lock_project(project.id)) as found:
-        row = find_import(found.id, import_id, for_update=True)
-        done = undo_import(found, row, ACTOR, also_changed=also_changed)
-        undone = UndoneImportSchema().dump(done)
-    return Said(undone, f"Moved {undone['removedCount']} to the trash; {undone['keptCount']} stay.")
+    with write(lambda: lock_project(project.id)) as locked:
+        row = find_import(locked.id, import_id, for_update=True)
+        outcome = undo_import(locked, row, ACTOR, also_changed=also_changed)
+        undone = UndoneImportSchema().dump(outcome)
+    return Output(
+        undone, f"Moved {undone['removedCount']} to the trash; {undone['keptCount']} stay."
+    )
 
 
-def _read(file: IO[bytes], how: dict[str, Any]) -> Reading:
+def _read(file: IO[bytes], options: dict[str, Any]) -> Reading:
     content = file.read(MAX_BYTES + 1)
     if len(content) > MAX_BYTES:
         raise click.ClickException("The file is larger than 256 MB. Split it.")
-    repairs = [name for name in (SHORTEN, LEAVE_OUT) if how[name.replace("-", "_")]]
-    options = {"columns": _read_choices(how["choices"]), "order": how["dates"], "repairs": repairs}
-    reading = read_file(content, options | {"encoding": how["encoding"], "status": how["status"]})
+    repairs = [name for name in (SHORTEN, LEAVE_OUT) if options[name.replace("-", "_")]]
+    stored = {"columns": _read_choices(options["choices"]), "order": options["dates"]}
+    stored |= {"repairs": repairs, "encoding": options["encoding"], "status": options["status"]}
+    reading = read_file(content, stored)
     require_mapping(reading.mapping, reading.table.headings)
     return reading
 
@@ -198,7 +191,7 @@ def _read_choices(choices: tuple[str, ...]) -> dict[str, list[str]]:
 
 
 def _write(project_id: str, name: str, plan: Plan, *, fetches: bool) -> TableImport:
-    """Import what was planned, as an import that can be undone; return it."""
+    """Carry out a plan as an import that can be undone; return it."""
     counts = plan.count()
     with write(lambda: lock_project(project_id)) as project:
         row = TableImport(
@@ -212,7 +205,7 @@ def _write(project_id: str, name: str, plan: Plan, *, fetches: bool) -> TableImp
             outcome={THERE: counts[THERE], REFUSED: counts[REFUSED]},
         )
         db.session.add(row)
-        # A service on the same database ends it if this process is killed.
+        # If this process is killed, a service on the same database ends the import.
         enqueue(IMPORT, id=row.id, run_at=clock.now() + LEASE)
     try:
         work_through(row.id, plan.new)
@@ -225,7 +218,7 @@ def _write(project_id: str, name: str, plan: Plan, *, fetches: bool) -> TableImp
     return db.session.get_one(TableImport, row.id, populate_existing=True)
 
 
-def _tell_outcome(plan: Plan, reading: Reading, row: TableImport | None) -> Said:
+def _report(plan: Plan, reading: Reading, row: TableImport | None) -> Output:
     counts, mapping = plan.count(), reading.mapping
     written = counts[NEW] if row is None else row.added
     problems = [] if row is None else row.outcome.get("photos", [])
@@ -244,28 +237,27 @@ def _tell_outcome(plan: Plan, reading: Reading, row: TableImport | None) -> Said
         "lines": lines,
         "photos": [{"url": url, "reason": reason} for url, reason in problems],
     }
-    said = [f"This looks like a file from {mapping.service}."] if mapping.service else []
+    text = [f"This looks like a file from {mapping.service}."] if mapping.service else []
     columns = (f"{field} = {' + '.join(names)}" for field, names in mapping.columns.items())
-    said.append(f"Columns: {', '.join(columns)}")
+    text.append(f"Columns: {', '.join(columns)}")
     if unused := mapping.list_unused(reading.table.headings):
-        said.append(f"Not imported: {', '.join(unused)}")
-    said += [_describe_line(line) for line in lines]
-    said += [f"The photo was not copied: {url} {reason}" for url, reason in problems]
-    said += [OFFERS[repair].format(count) for repair, count in plan.count_repairs().items()]
+        text.append(f"Not imported: {', '.join(unused)}")
+    text += [_describe_line(line) for line in lines]
+    text += [f"The photo was not copied: {url} {reason}" for url, reason in problems]
+    text += [OFFERS[repair].format(count) for repair, count in plan.count_repairs().items()]
     verb = "would be imported" if row is None else "imported"
-    said.append(f"{counts[NEW]} {verb}, {counts[THERE]} already there, {counts[REFUSED]} refused.")
+    text.append(f"{counts[NEW]} {verb}, {counts[THERE]} already there, {counts[REFUSED]} refused.")
     if row is not None and written:
-        said.append(f"testimonials undo-import takes them back: {row.id}")
-    text = "\n".join(map(make_printable, said))
-    return Said(value, text, is_failure=bool(counts[REFUSED]))
+        text.append(f"testimonials undo-import takes them back: {row.id}")
+    return Output(value, "\n".join(map(make_printable, text)), is_failure=bool(counts[REFUSED]))
 
 
 def _describe_line(line: dict[str, Any]) -> str:
     reason = line["reason"] or f"{line['name']}: {line['text']}"
-    about = [f"{line['rating']:g} stars"] if line.get("rating") else []
-    about += [line["submittedAt"][:10]] if line.get("submittedAt") else []
-    said = f" ({', '.join(about)})" if about else ""
-    return f"line {line['line']}: {LABELS[line['state']]}. {reason}{said}"
+    details = [f"{line['rating']:g} stars"] if line.get("rating") else []
+    details += [line["submittedAt"][:10]] if line.get("submittedAt") else []
+    suffix = f" ({', '.join(details)})" if details else ""
+    return f"line {line['line']}: {LABELS[line['state']]}. {reason}{suffix}"
 
 
 _FORM = FormSchema()
@@ -273,7 +265,7 @@ _FORM = FormSchema()
 
 @click.group(cls=Group)
 def forms() -> None:
-    """List, add and delete forms, each with an address of its own."""
+    """List, add and delete forms."""
 
 
 @forms.command(
@@ -283,7 +275,7 @@ def forms() -> None:
 )
 @OF_PROJECT
 def list_forms_command(project: Project) -> Rows:
-    """List a project's forms, and how many testimonials came by each."""
+    """List a project's forms, with the number of testimonials from each."""
     counts = count_forms(project.id)
     return [
         _FORM.dump(services.describe_form(project, form)) | {"sent": counts.get(form.name, 0)}
@@ -294,16 +286,16 @@ def list_forms_command(project: Project) -> Rows:
 @forms.command("add", writes=True)
 @OF_PROJECT
 @click.argument("title")
-@click.option("--name", help="The name in its address, if not made of the title.")
-@click.option("--headline", help="A headline other than the page’s.")
-@click.option("--tag", help="The tag of what is sent by it.")
-def add_command(project: Project, **given: str | None) -> Said:
-    """Add a form to a project; its questions are added in the dashboard or by the API."""
-    values = {field: text for field, text in given.items() if text is not None}
+@click.option("--name", help="The name in its URL; made from the title by default.")
+@click.option("--headline", help="A headline other than that of the page.")
+@click.option("--tag", help="A tag for the testimonials from it.")
+def add_command(project: Project, **options: str | None) -> Output:
+    """Add a form to a project; add questions in the dashboard or through the API."""
+    values = {field: text for field, text in options.items() if text is not None}
     form = services.create_form(project, load(FormCreateSchema(), values))
     record(FORM_ADDED, project, form=form.name)
     described = _FORM.dump(services.describe_form(project, form))
-    return Said(described, {each: described[each] for each in ("name", "title", "url")})
+    return Output(described, {each: described[each] for each in ("name", "title", "url")})
 
 
 @forms.command("delete")
@@ -311,24 +303,24 @@ def add_command(project: Project, **given: str | None) -> Said:
 @click.argument("name")
 @YES
 def delete_command(project: Project, name: str, yes: bool) -> Record:
-    """Delete a form. What was sent by it stays, with its answers."""
+    """Delete a form. The testimonials from it stay, with their answers."""
     services.find_form(project, name)
     confirm(f"Delete the form {name} of {project.slug}?", yes=yes)
-    with write(lambda: lock_project(project.id)) as found:
-        services.delete_form(found, services.find_form(found, name))
-        record(FORM_DELETED, found, form=name)
+    with write(lambda: lock_project(project.id)) as locked:
+        services.delete_form(locked, services.find_form(locked, name))
+        record(FORM_DELETED, locked, form=name)
     return {"name": name, "deleted": True}
 
 
 OPERATOR = Decider(None, "the operator")
 
-PROJECT_OPTION = click.option("--project", required=True, type=PROJECT, help="Of which project.")
+PROJECT_OPTION = click.option("--project", required=True, type=PROJECT, help="Their project.")
 IDS = click.argument("ids", metavar="ID...", nargs=-1, required=True)
 
 
 @click.group(cls=Group)
 def proposals() -> None:
-    """List and decide what agents proposed."""
+    """List, accept and decline proposals of agents."""
 
 
 @proposals.command(
@@ -346,26 +338,26 @@ def list_proposals_command(project: Project, status: str | None) -> Rows:
 @proposals.command("accept")
 @IDS
 @PROJECT_OPTION
-def accept_command(ids: tuple[str, ...], project: Project) -> Said:
-    """Accept proposals: what they would change is changed."""
+def accept_command(ids: tuple[str, ...], project: Project) -> Output:
+    """Accept proposals, and make their changes."""
     return _decide(project, ids, "accepted", "")
 
 
 @proposals.command("decline")
 @IDS
 @PROJECT_OPTION
-@click.option("--note", default="", help="Words to the agent.")
-def decline_command(ids: tuple[str, ...], project: Project, note: str) -> Said:
-    """Decline proposals: nothing changes."""
+@click.option("--note", default="", help="A message to the agent.")
+def decline_command(ids: tuple[str, ...], project: Project, note: str) -> Output:
+    """Decline proposals."""
     return _decide(project, ids, "declined", note[:500])
 
 
-def _decide(project: Project, ids: tuple[str, ...], status: str, note: str) -> Said:
+def _decide(project: Project, ids: tuple[str, ...], status: str, note: str) -> Output:
     account_id, project_id = project.account_id, project.id
     with write(lambda: lock_account(account_id)):
         decided = decide_proposals(lock_project(project_id), ids, status, OPERATOR, note)
         done = [row.id for row in decided.done]
-    return Said(
+    return Output(
         {status: done, "problems": decided.problems},
         f"{status.capitalize()}: {len(done)}.",
         problems=[f"{each}: {text}" for each, text in decided.problems.items()],
