@@ -259,10 +259,8 @@ def describe_page(project: Project) -> Values:
     url = collection_page_url(project.slug, project.own_host)
     scheme, _colon, label = url.partition("://")
     opened, wrote = count_visitors(project, VISIT_DAYS)
-    visits = [
-        ngettext("%(num)s opened it in 30 days", "%(num)s opened it in 30 days", opened),
-        ngettext("%(num)s wrote", "%(num)s wrote", wrote),
-    ]
+    visits = [ngettext("%(num)s opened it in 30 days", "%(num)s opened it in 30 days", opened)]
+    visits += [ngettext("%(num)s wrote", "%(num)s wrote", wrote)] if wrote else []
     return {
         "page_url": url,
         "page_scheme": f"{scheme}://",

@@ -320,4 +320,6 @@ def _page(owner: SignedIn, errors: Errors, slug: str | None = None) -> str:
         errors=errors,
         slug=slug if slug is not None else inside and inside["slug"],
         page_base=collection_page_url(""),
+        max_bytes=MAX_FILE_BYTES,
+        too_large=TOO_LARGE,
     )

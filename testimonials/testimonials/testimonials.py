@@ -153,7 +153,7 @@ def summarize_projects(account_id: str) -> list[dict[str, Any]]:
         counts.pop("spam", None)
         samples = counts.pop("demo", 0)
         about = {
-            "name": project.name,
+            "name": project.called,
             "slug": project.slug,
             "page_url": collection_page_url(project.slug, project.own_host),
             "widget_url": widget_page_url(project.id),
