@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-from flask import Response, request, send_file, url_for
+from flask import Response, request, url_for
 
 from testimonials.auth.email_addresses import Email
 from testimonials.collection import requests
@@ -19,6 +19,7 @@ from testimonials.core.http.forms import FormSchema
 from testimonials.core.http.i18n import format_day, gettext_noop, ngettext, translate
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.images.colors import colour_of, initials_of
+from testimonials.dashboard.exports import send_download
 from testimonials.dashboard.formatting import describe_age, start_small
 from testimonials.dashboard.framework import (
     Done,
@@ -113,9 +114,7 @@ def download_requests(access: Access) -> Response:
     out = io.BytesIO()
     headings = ["email", "name", "company", "order", "state", *_COLUMNS]
     write_csv(headings, map(_to_cells, requests.list_everybody(access.project)), out)
-    out.seek(0)
-    name = f"{access.project.slug}-requests-{clock.now().date().isoformat()}.csv"
-    return send_file(out, "text/csv", as_attachment=True, download_name=name, max_age=0)
+    return send_download(out, f"{access.project.slug}-requests", "csv", "text/csv")
 
 
 def describe_pager(state: str | None, page: int, total: int) -> Values:

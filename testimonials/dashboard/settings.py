@@ -1,30 +1,45 @@
-"""A project's settings: the list of rows, and the pages behind them."""
+"""A project's settings: the list of rows, the pages behind them, and handing it over."""
 
 from typing import Any
 
-from flask import url_for
+from flask import redirect, url_for
+from marshmallow import fields
+from werkzeug import Response
 
+from testimonials.auth.accounts import get_account
+from testimonials.auth.models import Account
 from testimonials.core.audit import record
 from testimonials.core.extensions import limiter
-from testimonials.core.http.blueprints import settings
+from testimonials.core.http.blueprints import people, settings
 from testimonials.core.http.errors import NotFound, ValidationFailed
 from testimonials.core.http.fields import Choice, OneLine, Switch
-from testimonials.core.http.forms import FormSchema
+from testimonials.core.http.forms import FormSchema, add_notice
 from testimonials.core.http.i18n import gettext as _
-from testimonials.core.http.i18n import gettext_noop, ngettext
+from testimonials.core.http.i18n import gettext_noop, ngettext, translate
 from testimonials.core.http.rate_limits import Limit
 from testimonials.core.http.urls import collection_page_url, wall_url
 from testimonials.core.images.colors import colour_of
 from testimonials.dashboard.formatting import describe_modes
 from testimonials.dashboard.framework import Done, ProjectPage, Values
+from testimonials.integrations.webhooks.endpoints import list_endpoints
 from testimonials.projects import domains, events
 from testimonials.projects.access import Access, Right, Role
 from testimonials.projects.defaults import RATED_KINDS, RATED_NAME_LENGTH, SLUG_LENGTH
-from testimonials.projects.notifications import MODES, find_choice, set_decides_by_mail, set_mode
-from testimonials.projects.projects import SlugTaken, find_free_slug
+from testimonials.projects.invitations import INVITE_PER_ACCOUNT
+from testimonials.projects.notifications import (
+    MODES,
+    find_choice,
+    send_declined_mail,
+    send_handed_over_mail,
+    send_offer_mail,
+    set_decides_by_mail,
+    set_mode,
+)
+from testimonials.projects.projects import SlugTaken, find_free_slug, lock_account
 from testimonials.projects.settings import move_to_trash, rename_slug, set_active
 from testimonials.projects.team import list_members
 from testimonials.testimonials.testimonials import count_by_status
+from testimonials.transfer import ownership
 from testimonials.widget.drafts import change_rated, read_rated
 from testimonials.widget.settings import rate
 
@@ -230,3 +245,103 @@ def delete_project(access: Access, confirm: str) -> Done:
     move_to_trash(project)
     record(events.PROJECT_DELETED, project, name=project.name)
     return Done(to=url_for("dashboard.home.show_projects"))
+
+
+# Handing the project over: the owner's offer, and the page on which an admin answers it.
+
+OVER = gettext_noop("This offer was answered or withdrawn, or its time is over.")
+
+
+class OfferForm(FormSchema):
+    receiver = fields.String(load_default="")
+    keeps_team = Switch(load_default=False)
+
+
+handing_over = ProjectPage(
+    people, "people/hand-over", "settings/people/hand_over.html", role=Role.OWNER
+)
+
+
+@handing_over.show
+def show_hand_over(access: Access) -> Values:
+    members, offer = list_members(access.project), ownership.find_offer(access.project)
+    names = {member.account_id: member.name for member in members}
+    return {
+        "admins": [(one.account_id, one.name) for one in members if one.role == Role.ADMIN],
+        "offer": offer,
+        "receiver": names.get(offer.receiver_id, "") if offer else "",
+    }
+
+
+@handing_over.save(
+    OfferForm,
+    step_up=gettext_noop("hand this project over"),
+    prepare=lambda access, **_: limiter.count(INVITE_PER_ACCOUNT, access.user.account_id),
+)
+def offer_project_here(access: Access, receiver: str, keeps_team: bool, prepared: None) -> Done:
+    made = ownership.offer_project(access, receiver, keeps_team=keeps_team)
+    email = get_account(made.receiver_id).email
+    send_offer_mail(access.project, made, email, access.user.name)
+    record(events.OWNERSHIP_OFFERED, access.project, name=access.project.name, email=email)
+    return Done(_("The offer is on its way."))
+
+
+@handing_over.save(at="/withdraw")
+def withdraw_offer_here(access: Access) -> Done:
+    ownership.withdraw_offer(access.project)
+    record(events.OWNERSHIP_WITHDRAWN, access.project, name=access.project.name)
+    return Done(_("The offer is withdrawn."))
+
+
+offered = ProjectPage(people, "people/offer", "settings/people/offer.html")
+
+
+@offered.show
+def show_offer(access: Access) -> Values | Response:
+    """Show what the admin would get; without an offer to them, redirect to the team."""
+    if (offer := ownership.find_own_offer(access)) is None:
+        return redirect(add_notice(url_for(".show_people"), translate(OVER)), 303)
+    project = access.project
+    members = list_members(project)
+    return {
+        "owner_name": members[0].name,
+        "testimonial_count": sum(count_by_status(project.id).values()),
+        "people_count": len(members),
+        "webhook_count": len(list_endpoints(project)),
+        "has_purchase_secret": bool(project.purchase_secret),
+        "keeps_team": offer.keeps_team,
+        "expires_at": offer.expires_at,
+        "obstacle": ownership.find_obstacle(project, get_account(access.user.account_id)),
+    }
+
+
+# The receiver's account is locked before the project, as wherever a project is added.
+@offered.save(at="/accept", lock_first=lambda owner, _parts: lock_account(owner.account_id))
+def accept_offer_here(access: Access) -> Done:
+    if (offer := ownership.find_own_offer(access)) is None:
+        return Done(translate(OVER), url_for(".show_people"))
+    former = get_account(access.project.account_id)
+    ownership.accept_offer(access, offer)
+    _record_taken(access, former)
+    return Done(_("The project is yours."), url_for(".show_people"))
+
+
+@offered.save(at="/decline")
+def decline_offer(access: Access) -> Done:
+    if ownership.find_own_offer(access) is None:
+        return Done(translate(OVER), url_for(".show_people"))
+    project = access.project
+    ownership.withdraw_offer(project)
+    send_declined_mail(project, get_account(project.account_id).email, access.user.name)
+    record(events.OWNERSHIP_DECLINED, project, name=project.name)
+    return Done(_("You said no. The project stays with its owner."), url_for(".show_people"))
+
+
+def _record_taken(access: Access, former: Account) -> None:
+    """Mail the former owner, and record it for both accounts."""
+    project, user = access.project, access.user
+    is_in = any(each.account_id == former.id for each in list_members(project))
+    send_handed_over_mail(project, former.email, user.name, is_in=is_in)
+    details = {"name": project.name, "old": former.email, "email": user.email}
+    record(events.OWNERSHIP_TAKEN, former.id, **details)
+    record(events.OWNERSHIP_TAKEN, project, **details)
