@@ -24,10 +24,13 @@ MAX_PROGRESSIVE_PIXELS = 25_000_000
 # Each scan of a progressive JPEG, however small, processes all of its pixels. Programs write about
 # ten scans.
 MAX_SCANS = 100
+# Pillow reads what precedes the pixels in Python: segment by segment, and junk byte by byte.
+MAX_SEGMENTS = 2_000
+MAX_JUNK = 64 * 1024
 # The byte between a JPEG's segments that says what follows. Within pixel data, FF is followed by 0
 # or the number of a restart.
 JPEG_MARKER = re.compile(rb"\xff([^\x00\xd0-\xd7\xff])")
-START_OF_PICTURE, END_OF_PICTURE, START_OF_SCAN = 0xD8, 0xD9, 0xDA
+END_OF_PICTURE, START_OF_SCAN = 0xD9, 0xDA
 # How other formats begin. A picture that another program would read as one of these isn't an
 # accident: the patterns are too long to occur by chance in ten megabytes.
 FOREIGN = re.compile(rb"<(?:script|html|svg|iframe)[\s>/]|<!doctype\s|<\?php\s|%pdf-1\.", re.I)
@@ -82,6 +85,8 @@ def _require_picture(data: bytes) -> None:
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
         # Just opening a WebP takes memory for all its pixels.
         _require_few_pixels(MAX_PIXELS["WEBP"], *read_webp_size(data))
+    if data[:2] == b"\xff\xd8":
+        _require_little_work(data)
 
 
 def decode_picture(data: bytes, use: Use) -> Decoded:
@@ -170,8 +175,6 @@ def _decode(data: bytes, use: Use) -> "Pictures.Image":
         _require_few_pixels(MAX_PIXELS[str(picture.format)], *picture.size)
         if picture.info.get("progressive"):
             _require_few_pixels(MAX_PROGRESSIVE_PIXELS, *picture.size)
-            if _count_scans(data) > MAX_SCANS:
-                raise Unreadable(TOO_MUCH_WORK)
         # To save memory, decode a JPEG at a half, a quarter or an eighth of its size.
         picture.draft("RGB", (use.width * 2, use.height * 2))
         picture.load()
@@ -180,17 +183,25 @@ def _decode(data: bytes, use: Use) -> "Pictures.Image":
         return _shrink(_to_srgb(small), use)
 
 
-def _count_scans(data: bytes) -> int:
-    """Return the number of scans of a JPEG's first picture, counting up to one over the limit."""
-    at = scans = 0
-    while (match := JPEG_MARKER.search(data, at)) and scans <= MAX_SCANS:
+def _require_little_work(data: bytes) -> None:
+    """Refuse a JPEG whose first picture has more segments or scans than any program writes."""
+    from PIL.JpegImagePlugin import MARKER
+
+    at = segments = scans = junk = 0
+    kind = None
+    while kind != END_OF_PICTURE:
+        match = JPEG_MARKER.search(data, at)
+        junk += 0 if scans else (match.start() if match else len(data)) - at
+        segments += 1
+        if segments > MAX_SEGMENTS or scans > MAX_SCANS or junk > MAX_JUNK:
+            raise Unreadable(TOO_MUCH_WORK)
+        if match is None:
+            return
         kind, at = match[1][0], match.end()
-        if kind == END_OF_PICTURE:
-            break
         scans += kind == START_OF_SCAN
-        # All segments but the first marker begin with their length.
-        at += int.from_bytes(data[at : at + 2], "big") if kind != START_OF_PICTURE else 0
-    return scans
+        *_names, read = MARKER.get(0xFF00 | kind, (None,))
+        # What Pillow reads begins with its length.
+        at += int.from_bytes(data[at : at + 2], "big") if read else 0
 
 
 def _turn_upright(picture: "Pictures.Image") -> "Pictures.Image":
