@@ -16,12 +16,11 @@ from testimonials.core.db.sqlite import choose_temporary_folder
 from testimonials.core.extensions import init_extensions
 from testimonials.core.http import blueprints
 from testimonials.core.http.errors import register_error_handlers
-from testimonials.core.http.hosts import HostedFlask, init_own_hosts
 from testimonials.core.http.i18n import register_languages, use_visitors_language
 from testimonials.core.http.resource import PROVIDED
 from testimonials.core.http.security import refuse_cross_site_requests, register_web
 from testimonials.core.http.static import register_static_files
-from testimonials.core.http.urls import LateRule, serve_below
+from testimonials.core.http.urls import HostedFlask, LateRule, init_own_hosts, serve_below
 from testimonials.core.late import add_routes, late
 from testimonials.core.logs import init_error_reports, register_access_log
 from testimonials.core.settings.current import EXTENSION as SETTINGS

@@ -35,9 +35,8 @@ from testimonials.core.extensions import db, kept
 from testimonials.core.faults import FAULTS
 from testimonials.core.http.blueprints import analytics
 from testimonials.core.http.errors import NotFound
-from testimonials.core.http.hosts import own_hosts
 from testimonials.core.http.rate_limits import client_key
-from testimonials.core.http.urls import own_origins
+from testimonials.core.http.urls import own_hosts, own_origins
 from testimonials.core.jobs import every_process
 from testimonials.core.settings.current import current_settings
 from testimonials.projects.models import Project

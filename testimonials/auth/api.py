@@ -5,10 +5,10 @@ from typing import Any
 from flask import Response, request
 
 from testimonials.auth.accounts import is_known_email, start_account
+from testimonials.auth.credentials import AGENT_INIT_PER_ADDRESS, AGENT_INIT_PER_EMAIL
 from testimonials.auth.email_addresses import hash_mailbox, normalize_email, require_open_signup
 from testimonials.auth.emails import send_claim_mail
 from testimonials.auth.events import KEY_ISSUED
-from testimonials.auth.lockout import AGENT_INIT_PER_ADDRESS, AGENT_INIT_PER_EMAIL
 from testimonials.auth.magic_links import make_claim_link
 from testimonials.auth.schemas import AccountSchema, AgentInitSchema, SignUpSchema
 from testimonials.auth.tokens import Caller

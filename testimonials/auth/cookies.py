@@ -4,8 +4,13 @@ from flask import after_this_request, g, request
 from werkzeug import Response
 
 from testimonials.auth.accounts import require_unsuspended
+from testimonials.auth.credentials import (
+    KNOWN_SECONDS,
+    Visitor,
+    find_known_browser,
+    make_known_token,
+)
 from testimonials.auth.events import SESSION_STARTED
-from testimonials.auth.lockout import KNOWN_SECONDS, Visitor, find_known_browser, make_known_token
 from testimonials.auth.models import Account
 from testimonials.auth.sessions import LIFETIME, SignInMethod, find_chosen_language, start_session
 from testimonials.core.audit import ActorKind, act_as, current_network, record

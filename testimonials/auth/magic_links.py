@@ -3,14 +3,14 @@
 from enum import StrEnum
 
 from testimonials.auth.accounts import lock_where
-from testimonials.auth.email_addresses import hash_mailbox
-from testimonials.auth.lockout import (
+from testimonials.auth.credentials import (
     LINK_PER_ADDRESS,
     LINK_PER_BROWSER,
     LINK_PER_MAILBOX,
     LINK_PER_NETWORK,
     Visitor,
 )
+from testimonials.auth.email_addresses import hash_mailbox
 from testimonials.auth.models import Account
 from testimonials.core import clock
 from testimonials.core.db.identifiers import hash_secret

@@ -11,10 +11,14 @@ from sqlalchemy import delete, func, select
 from testimonials.auth import two_factor
 from testimonials.auth.accounts import get_account
 from testimonials.auth.cookies import replace_session_cookie
-from testimonials.auth.credentials import SignInRefused, check_password
+from testimonials.auth.credentials import (
+    CONFIRM_PER_SESSION,
+    LINK_PER_MAILBOX,
+    SignInRefused,
+    check_password,
+)
 from testimonials.auth.emails import send_proof_mail
 from testimonials.auth.events import PASSWORD_REFUSED
-from testimonials.auth.lockout import CONFIRM_PER_SESSION, LINK_PER_MAILBOX
 from testimonials.auth.login import draft_purpose
 from testimonials.auth.models import Account, AuthenticatorApp, Passkey
 from testimonials.auth.oidc.accounts import find_identity, unlink_account

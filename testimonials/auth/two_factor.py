@@ -15,10 +15,14 @@ from werkzeug import Response
 
 from testimonials.auth.accounts import operator_address
 from testimonials.auth.cookies import TRUSTED, describe_visitor, read_cookie, set_cookie
-from testimonials.auth.credentials import fingerprint, lock_claimed
+from testimonials.auth.credentials import (
+    CODES_PER_ACCOUNT,
+    CODES_PER_BROWSER,
+    fingerprint,
+    lock_claimed,
+)
 from testimonials.auth.emails import send_security_mail
 from testimonials.auth.events import CODE_REFUSED, RECOVERY_CODE_USED
-from testimonials.auth.lockout import CODES_PER_ACCOUNT, CODES_PER_BROWSER
 from testimonials.auth.models import Account, AuthenticatorApp, RecoveryCode
 from testimonials.auth.passkeys import count_passkeys, has_passkeys
 from testimonials.auth.schemas import StepForm

@@ -1,4 +1,4 @@
-"""Commands about authors, privacy, abuse reports and the activity record."""
+"""Commands about authors, privacy, abuse reports, and the activity and public records."""
 
 import json
 import sys
@@ -19,6 +19,7 @@ from testimonials.cli.output import (
     Output,
     Record,
     Rows,
+    command,
     confirm,
     wants_json,
     writing_file,
@@ -26,13 +27,17 @@ from testimonials.cli.output import (
 from testimonials.collection.abuse import list_reports, read_reported, settle_report
 from testimonials.collection.author_erasure import AboutAddress, find_about, forget_address
 from testimonials.collection.models import AbuseReport
-from testimonials.core.audit import Event, record
+from testimonials.core import clock
+from testimonials.core.audit import Event
+from testimonials.core.audit import record as record_event
+from testimonials.core.chain import LogWrong, read_log
 from testimonials.core.clock import iso
 from testimonials.core.db.identifiers import first_identifier
 from testimonials.core.db.transactions import write
 from testimonials.core.event_lists import find_types, list_events
 from testimonials.core.text import make_printable
 from testimonials.testimonials.events import AUTHOR_ERASED, AUTHOR_EXPORTED
+from testimonials.testimonials.record_heads import add_up, check_record, rotate_key
 from testimonials.transfer.archives.writing import reading_snapshot
 from testimonials.transfer.privacy import count_found, describe_person
 from testimonials.transfer.tables.export import describe_event, find_names, write_events
@@ -65,7 +70,7 @@ def erase_command(email: str, dry_run: bool, yes: bool) -> Output:
     if not dry_run:
         with write():
             about = forget_address(address)
-            record(AUTHOR_ERASED, None, count=len(about.testimonials))
+            record_event(AUTHOR_ERASED, None, count=len(about.testimonials))
     value = {"email": address, "removed": not dry_run, **_count(about)}
     return Output(value, _describe_all(about, address, "To delete" if dry_run else "Deleted"))
 
@@ -123,7 +128,7 @@ def export_command(email: str, file: Path, force: bool) -> Output:
         data = describe_person(address)
         out.write(json.dumps(data, ensure_ascii=False, indent=1).encode())
     with write():
-        record(AUTHOR_EXPORTED, None, count=len(data["testimonials"]))
+        record_event(AUTHOR_EXPORTED, None, count=len(data["testimonials"]))
     counts = count_found(data)
     return Output(
         {"file": str(file), "bytes": file.stat().st_size, "found": counts},
@@ -213,3 +218,43 @@ def list_activity_command(
         write_events(events, people, projects, sys.stdout.buffer)
         return None
     return [describe_event(event, people, projects) for event in events]
+
+
+@command("verify", needs_app=False)
+@FILE
+@click.option("--key", help="The public key that must have signed it, as in /record/keys.")
+@click.option(
+    "--record", type=Path, help="The record.json of a testimonial that must match the log."
+)
+def verify(file: Path, key: str | None, record: Path | None) -> Output:
+    """Verify a downloaded log of a project, without network or database.
+
+    Every entry has the hash of the one before it, and the last line is the head, signed by the
+    service. Prints the totals of the entries. Exits with 1 if any byte was changed.
+    """
+    try:
+        log = read_log(file.read_bytes())
+        if key not in (None, log.key):
+            raise LogWrong(f"Another key signed it: {log.key}.")
+        if record is not None:
+            check_record(log, record.read_bytes())
+    except OSError as error:
+        raise click.ClickException(f"{error.filename} can’t be read: {error.strerror}.") from None
+    except LogWrong as error:
+        return Output({"isWhole": False, "problem": str(error)}, str(error), is_failure=True)
+    ratings, average = add_up(log)
+    facts = {"project": log.head["project"], "entries": log.head["seq"], "time": log.head["time"]}
+    facts |= {"hash": log.head["hash"], "key": log.key, "ratings": ratings, "average": average}
+    return Output({"isWhole": True} | facts, facts, ["Every entry is as it was signed."])
+
+
+@click.group(cls=Group)
+def record() -> None:
+    """Replace the key that signs the public records."""
+
+
+@record.command("rotate-key", writes=True)
+def rotate_key_command() -> Record:
+    """Create a new signing key; signatures of the former keys stay valid."""
+    key = rotate_key()
+    return {"id": key.id, "key": key.public_key, "createdAt": clock.iso(key.created_at)}

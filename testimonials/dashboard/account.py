@@ -11,9 +11,9 @@ from werkzeug import Response
 
 from testimonials.auth import accounts, events
 from testimonials.auth.cookies import clear_session_cookie, replace_session_cookie
-from testimonials.auth.email_change import make_change_link
+from testimonials.auth.credentials import COMPANY_PER_ADDRESS, LINK_PER_EMAIL
 from testimonials.auth.emails import send_email_change_mail, send_security_mail
-from testimonials.auth.lockout import COMPANY_PER_ADDRESS, LINK_PER_EMAIL
+from testimonials.auth.login import make_change_link
 from testimonials.auth.oidc.accounts import AttemptPurpose
 from testimonials.auth.oidc.pages import leave
 from testimonials.auth.schemas import GoOnForm, NewLinkForm

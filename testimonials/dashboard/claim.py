@@ -13,8 +13,7 @@ from flask.typing import ResponseReturnValue
 from marshmallow import fields
 
 from testimonials.auth import accounts, cookies, events, magic_links
-from testimonials.auth.credentials import hash_password, judge_password
-from testimonials.auth.lockout import CLAIM_PER_ADDRESS
+from testimonials.auth.credentials import CLAIM_PER_ADDRESS, hash_password, judge_password
 from testimonials.auth.models import Account
 from testimonials.auth.oidc.accounts import claim_for, lock_waiting, read_claim_token, signed_in
 from testimonials.auth.oidc.client import CompanyPerson

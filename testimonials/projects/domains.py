@@ -23,9 +23,14 @@ from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from testimonials.core.http.blueprints import site
 from testimonials.core.http.errors import NotFound, ServiceError, ValidationFailed
-from testimonials.core.http.hosts import own_hosts
 from testimonials.core.http.i18n import gettext, gettext_noop
-from testimonials.core.http.urls import host_mark_url, own_host_url, own_names, target_host
+from testimonials.core.http.urls import (
+    host_mark_url,
+    own_host_url,
+    own_hosts,
+    own_names,
+    target_host,
+)
 from testimonials.core.jobs import every
 from testimonials.core.settings.current import current_settings
 from testimonials.projects.events import DOMAIN_ADDED, DOMAIN_LOST, DOMAIN_REMOVED, DOMAIN_VERIFIED

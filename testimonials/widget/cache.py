@@ -17,10 +17,9 @@ from testimonials.core import clock
 from testimonials.core.db.cache import LIST_PAGES, Answer, Body, VersionedCache, make_body
 from testimonials.core.db.identifiers import KEY_PREFIX, hash_secret, is_credential
 from testimonials.core.extensions import READER
-from testimonials.core.http.hosts import OwnHost
 from testimonials.core.http.i18n import PARAMETER, match_language
 from testimonials.core.http.security import DATA_POLICY
-from testimonials.core.http.urls import AT_ROOT
+from testimonials.core.http.urls import AT_ROOT, OwnHost
 from testimonials.core.logs import log_request
 from testimonials.core.settings.current import current_settings
 from testimonials.widget.container import WHOLE, read_selection

@@ -14,8 +14,8 @@ from testimonials.core.http import urls
 from testimonials.core.http.answers import dump_json
 from testimonials.core.http.blueprints import wall, widget
 from testimonials.core.http.errors import NotFound, ServiceError, ValidationFailed
-from testimonials.core.http.hosts import own_hosts
 from testimonials.core.http.i18n import PARAMETER, gettext, speaking
+from testimonials.core.http.urls import own_hosts
 from testimonials.projects.models import Project
 from testimonials.projects.projects import find_public_project, names_service
 from testimonials.widget.cache import FRAMES, keep_page

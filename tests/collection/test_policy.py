@@ -19,8 +19,8 @@ from testimonials.collection.models import MailedRequest
 from testimonials.core import clock
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
-from testimonials.core.http.hosts import own_hosts
 from testimonials.core.http.i18n import LANGUAGES
+from testimonials.core.http.urls import own_hosts
 from testimonials.projects.models import CustomDomain
 from testimonials.testimonials import models
 from tests.auth.tokens import give_token

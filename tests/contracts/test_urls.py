@@ -26,7 +26,6 @@ WRITERS = {
 # Who reads an origin from the settings, and why.
 READERS = {
     "core/http/urls.py": "It is the place for it.",
-    "core/http/hosts.py": "It answers before Flask knows the request.",
     "core/http/openapi.py": "It describes an application that isn't the current one.",
     "core/settings/table.py": "It fills in what was left empty.",
     "operations/doctor_network.py": "It tries whether the setting is reachable.",
@@ -61,7 +60,8 @@ LINKS = {
 PARTS = {
     "link_url",
     "own_host_url", "own_names", "target_host", "app_url", "base_url", "base_path", "own_origins",
-    "origin_of", "serve_below", "remove_base_path", "current_path",
+    "origin_of", "serve_below", "remove_base_path", "current_path", "init_own_hosts", "own_hosts",
+    "find_own_host",
 }  # fmt: skip
 POSTED = {"mcp_url", "oauth_url"}
 SAMPLES = {

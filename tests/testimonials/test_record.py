@@ -26,7 +26,7 @@ from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.db.transactions import write
 from testimonials.core.event_lists import delete_old_events
 from testimonials.core.extensions import db
-from testimonials.core.http.hosts import own_hosts
+from testimonials.core.http.urls import own_hosts
 from testimonials.core.jobs import run_due
 from testimonials.projects.models import CustomDomain, Project
 from testimonials.testimonials import models

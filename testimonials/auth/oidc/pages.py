@@ -9,8 +9,8 @@ from flask.typing import ResponseReturnValue
 from werkzeug import Response
 
 from testimonials.auth import cookies
+from testimonials.auth.credentials import COMPANY_PER_ADDRESS
 from testimonials.auth.events import ACCOUNT_CLAIMED, COMPANY_LINKED, COMPANY_REFUSED
-from testimonials.auth.lockout import COMPANY_PER_ADDRESS
 from testimonials.auth.login import go_on
 from testimonials.auth.models import CompanyAttempt
 from testimonials.auth.oidc import accounts, client

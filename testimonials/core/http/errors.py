@@ -14,7 +14,6 @@ from werkzeug.exceptions import BadHost, HTTPException
 
 from testimonials.core.db.outages import log_fault
 from testimonials.core.http.forms import read_unsent_form
-from testimonials.core.http.hosts import find_own_host
 from testimonials.core.http.i18n import (
     ENGLISH,
     current_language,
@@ -25,7 +24,7 @@ from testimonials.core.http.i18n import (
     use_language,
     use_visitors_language,
 )
-from testimonials.core.http.urls import account_url, login_url, project_url
+from testimonials.core.http.urls import account_url, find_own_host, login_url, project_url
 from testimonials.core.late import find_late, load_all
 from testimonials.core.text import to_snake
 
