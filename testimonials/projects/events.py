@@ -37,10 +37,7 @@ OWNERSHIP_DECLINED = EventType("ownership.declined", "declined the offer of %(na
 OWNERSHIP_TAKEN = EventType("ownership.taken", "handed %(name)s over from %(old)s to %(email)s")
 PROJECT_CREATED = EventType("project.created", "created %(name)s")
 PROJECT_CHANGED = EventType(
-    "project.changed",
-    "changed the settings",
-    webhook=PROJECT_UPDATED,
-    is_counted=True,
+    "project.changed", "changed the settings", webhook=PROJECT_UPDATED, is_counted=True
 )
 PROJECT_RENAMED = EventType(
     "project.renamed",
@@ -61,10 +58,7 @@ STEPS_MAILED = EventType(
     "project.steps_mailed", "mailed the steps of “Add to your site” to %(email)s"
 )
 PAGE_CHANGED = EventType(
-    "page.changed",
-    "changed the collection page",
-    webhook=PROJECT_UPDATED,
-    is_counted=True,
+    "page.changed", "changed the collection page", webhook=PROJECT_UPDATED, is_counted=True
 )
 PROPOSAL_MADE = EventType("proposal.made", "proposed: %(title)s")
 PROPOSAL_DECIDED = EventType("proposal.decided", _name_decision, webhook="proposal.decided")

@@ -87,8 +87,7 @@ def _make_id(words: str, taken: list[str]) -> str:
 
 def _lines(length: int, most: int) -> Parts:
     return Parts(
-        OneLine(length),
-        validate=validate.Length(max=most, error=f"Must be at most {most}."),
+        OneLine(length), validate=validate.Length(max=most, error=f"Must be at most {most}.")
     )
 
 

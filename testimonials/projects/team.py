@@ -372,9 +372,7 @@ def list_names(email: str) -> list[str]:
     own = select(Account.id).where(Account.email == email)
     invited, member = TeamInvitation.email == email, Member.account_id == own.scalar_subquery()
     owners: CompoundSelect[Any] = union_all(
-        own,
-        select(TeamInvitation.owner_id).where(invited),
-        select(Member.owner_id).where(member),
+        own, select(TeamInvitation.owner_id).where(invited), select(Member.owner_id).where(member)
     )
     ids: CompoundSelect[Any] = union_all(
         select(TeamInvitation.project_id).where(invited), select(Member.project_id).where(member)

@@ -174,8 +174,7 @@ class WidgetDesignSchema(StrictSchema):
     onlyChosen = Switch(description="Show no others than those of `chosen`.")
     labels = fields.Nested(WidgetLabelsSchema)
     theme = Choice(
-        *THEMES,
-        description="`auto`: as the embedding page is; empty: that of `widgetConfig`.",
+        *THEMES, description="`auto`: as the embedding page is; empty: that of `widgetConfig`."
     )
     shape = Choice(*SHAPES, description="What a saved widget is; empty: the whole widget.")
 

@@ -8,9 +8,7 @@ WIDGET_CHANGED = EventType(
 )
 WIDGET_SAVED = EventType("widget.saved", "saved the widget %(widget)s", webhook=PROJECT_UPDATED)
 WIDGET_RENAMED = EventType(
-    "widget.renamed",
-    "renamed the widget %(old)s to %(widget)s",
-    webhook=PROJECT_UPDATED,
+    "widget.renamed", "renamed the widget %(old)s to %(widget)s", webhook=PROJECT_UPDATED
 )
 WIDGET_DELETED = EventType(
     "widget.deleted", "deleted the widget %(widget)s", webhook=PROJECT_UPDATED

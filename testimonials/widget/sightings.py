@@ -79,8 +79,7 @@ def list_sightings(project_id: str) -> list[dict[str, Any]]:
     """
     rows = db.session.execute(
         select(WidgetSighting.origin, WidgetSighting.seen_at).where(
-            WidgetSighting.project_id == project_id,
-            WidgetSighting.seen_at > clock.now() - KEPT,
+            WidgetSighting.project_id == project_id, WidgetSighting.seen_at > clock.now() - KEPT
         )
     )
     times = {row.origin: row.seen_at for row in rows}

@@ -220,9 +220,7 @@ def find_present(project_id: str) -> dict[str, str]:
         Testimonial.import_key,
         Testimonial.deleted_at,
     ).where(
-        Testimonial.project_id == project_id,
-        Testimonial.status != "demo",
-        ~_is_undone(project_id),
+        Testimonial.project_id == project_id, Testimonial.status != "demo", ~_is_undone(project_id)
     )
     present = {}
     is_here, in_trash = translate(IS_HERE), translate(IN_TRASH)
