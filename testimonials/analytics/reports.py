@@ -309,7 +309,7 @@ class ViewsSchema(WholeSchema):
     widget = Number()
     wall = Number()
     total = Number()
-    previous = Number(description="In as many days before.")
+    previous = Number(description="Views in the period before.")
 
 
 class DaySchema(WholeSchema):
@@ -318,20 +318,20 @@ class DaySchema(WholeSchema):
     day = Date()
     widget = Number(description="Views of the widget.")
     wall = Number(description="Views of the wall.")
-    clicks = Number(description="Clicks on the button, on both.")
+    clicks = Number(description="Clicks on the button, in widget and wall.")
 
 
 class FunnelSchema(WholeSchema):
-    """How far the visits to the collection pages came that opened in these days."""
+    """How far the visits went that opened a collection page in the period."""
 
     opened = Number()
     started = Number()
-    sent = Number(description="Without spam; what was deleted since counts.")
-    approved = Number(description="What these visits sent and is approved now.")
+    sent = Number(description="Without spam, but with testimonials that were deleted since.")
+    approved = Number(description="Testimonials of these visits that are approved now.")
 
 
 class RequestCountsSchema(WholeSchema):
-    """Requests by mail of these days, and what has come of them since."""
+    """Requests by mail in the period, and those opened and answered since."""
 
     sent = Number()
     opened = Number()
@@ -342,14 +342,14 @@ class ReadSchema(WholeSchema):
     """How often a testimonial was seen and read."""
 
     testimonialId = String(attribute="id")
-    seen = Number(description="Half of it was on a screen.")
-    read = Number(description="For 5 seconds, or more of it was opened, or it was played.")
+    seen = Number(description="How often half of it was on a screen.")
+    read = Number(description="How often it was shown for 5 seconds, expanded or played.")
 
 
 class ViewedWebsiteSchema(WholeSchema):
     """A website that showed the widget."""
 
-    website = String(description="Its host; empty for the wall; `*` for all beyond 50 of a day.")
+    website = String(description="Its host; empty: the wall; `*`: those beyond 50 on a day.")
     views = Number()
     clicks = Number()
     lastSeenAt = Time(attribute="last_seen_at")
@@ -371,16 +371,16 @@ class WeekSchema(WholeSchema):
 
 
 class RatingsSchema(WholeSchema):
-    """Ratings of what is shown, by when it was said; samples left out."""
+    """The genuine ratings, by the dates of their testimonials."""
 
     average = Average()
     count = Number()
-    stars = List(fields.Integer(), description="How many have 5, 4, 3, 2 and 1 stars.")
-    weeks = List(fields.Nested(WeekSchema), description="Weeks with ratings, from Monday.")
+    stars = List(fields.Integer(), description="Numbers of ratings with 5, 4, 3, 2 and 1 stars.")
+    weeks = List(fields.Nested(WeekSchema), description="Weeks with ratings, beginning on Monday.")
 
 
 class InsightsSchema(WholeSchema):
-    """What happened in a period, in days of UTC."""
+    """The insights of a period, in days of UTC."""
 
     period = fields.Nested(PeriodSchema)
     views = fields.Nested(ViewsSchema)
@@ -389,7 +389,7 @@ class InsightsSchema(WholeSchema):
     funnel = fields.Nested(FunnelSchema)
     requests = fields.Nested(RequestCountsSchema)
     testimonials = List(
-        fields.Nested(ReadSchema), description=f"What was read most, at most {MOST_LISTED}."
+        fields.Nested(ReadSchema), description=f"Those read most often, at most {MOST_LISTED}."
     )
     websites = List(
         fields.Nested(ViewedWebsiteSchema), description=f"Most views first, at most {MOST_LISTED}."
@@ -405,10 +405,10 @@ class InsightsSchema(WholeSchema):
     data=InsightsSchema,
 )
 def get_insights(project: Project, query: dict[str, Any]) -> dict[str, Any]:
-    """Read what was seen, read and sent.
+    """Read the insights.
 
-    Views of widget and wall by day, the testimonials that were read most, websites, the way from
-    opening the collection page to being shown, and ratings over time; of the last ``days``, today
-    included. Counts are of views, not of people, and up to a minute late.
+    Views of widget and wall by day, the testimonials that were read most, websites, the funnel from
+    opening the collection page to approval, and ratings over time; for the last ``days``, including
+    today. Views are counted rather than people, and up to a minute late.
     """
     return describe_insights(project, query["days"], top=MOST_LISTED)

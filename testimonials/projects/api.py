@@ -32,8 +32,8 @@ CHECKS_PER_ACCOUNT = Limit("domain-check", 60, "of one account")
 def list_projects(caller: Caller, query: Values) -> Page:
     """List projects.
 
-    The account's own, most recent first, at most 50. While there are more, the header ``Link`` has
-    the URL of the next ones.
+    Most recent first, at most 50. While there are more, the ``Link`` header has the URL of the next
+    page.
     """
     return read_projects(caller.id, caller.project_id, query["after"])
 
@@ -105,8 +105,8 @@ def get_brand(project: Project) -> Any:
 def update_brand(body: Values) -> Values:
     """Change the brand.
 
-    Only the fields sent are changed; null takes one back. Name and website are those of the page,
-    and its own colors, like the widget's, are changed there.
+    Only the fields sent are changed; null unsets one. Name and website are settings of the page.
+    The page's and the widget's own colors are changed there.
     """
     return body
 
@@ -143,7 +143,7 @@ def update_page_config(body: Values) -> Values:
     """Change the collection page.
 
     Only the fields sent are changed, also within ``collectFields``. The page always asks for the
-    name. The logo is changed by ``PUT logo``.
+    name. ``PUT logo`` changes the logo.
     """
     return body
 
@@ -152,8 +152,8 @@ def update_page_config(body: Values) -> Values:
 def set_logo(caller: Caller, project: Project, image: Image) -> Values:
     """Upload the logo.
 
-    The body is the picture itself: PNG, JPEG or WebP of at most 2 MB. It is scaled down to 640 by
-    320 pixels at most, and nothing else of the file is kept.
+    The body is the image itself: PNG, JPEG or WebP of at most 2 MB. It is scaled down to at most
+    640 by 320 pixels, and its metadata are removed.
     """
     return {"image_id": keep_picture(caller, project, "logo", image)}
 
@@ -192,9 +192,9 @@ def get_domain(domain: CustomDomain) -> CustomDomain:
 def set_domain(project: Project, body: Values) -> CustomDomain:
     """Set the project’s own host name.
 
-    The answer says which ``records`` the name’s zone needs. They are looked up every few minutes;
-    once this service answers there, links to the collection page, the wall and testimonials use the
-    name. Another name takes the place of the one before; the same again changes nothing.
+    The response has the DNS ``records`` that the name needs. They are looked up every few minutes;
+    once this service answers at the name, links to the collection page, the wall and testimonials
+    use it. Another name replaces the previous one.
     """
     return domains.set_domain(project, body["host"])
 
@@ -217,7 +217,7 @@ def _look_up(caller: Caller, domain: CustomDomain) -> tuple[str, domains.Finding
 def check_domain(project: Project, prepared: tuple[str, domains.Finding]) -> CustomDomain:
     """Look the project’s own host name up now.
 
-    Takes some seconds. At most 60 times an hour.
+    This takes some seconds, and works at most 60 times an hour.
     """
     domains.note_finding(project, *prepared)
     return domains.get_domain(project)
@@ -232,6 +232,6 @@ def check_domain(project: Project, prepared: tuple[str, domains.Finding]) -> Cus
 def remove_domain(project: Project) -> None:
     """Remove the project’s own host name.
 
-    Links use the service’s address again, which never stopped working.
+    Links use the service’s own address again, which has worked all the time.
     """
     domains.remove_domain(project)

@@ -54,11 +54,9 @@ class FoundSchema(StrictSchema):
 class BrandUpdateSchema(StrictSchema):
     """The fields of the brand that the owner or an agent sets; null unsets one."""
 
-    color = Color(allow_none=True, description="All others follow from it.")
-    font = Choice(
-        *FONTS, allow_none=True, description="`site`: as the owner's website; null: that too."
-    )
-    trade = Choice(*TRADES, allow_none=True, description="What the business is.")
+    color = Color(allow_none=True, description="All other colors are derived from it.")
+    font = Choice(*FONTS, allow_none=True, description="`site` or null: as on the owner's website.")
+    trade = Choice(*TRADES, allow_none=True, description="The kind of business.")
 
 
 class StoredBrandSchema(StrictSchema):

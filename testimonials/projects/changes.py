@@ -102,7 +102,7 @@ def _describe_proposal(kind: str, schema: type[StrictSchema], needs_target: bool
     parts: dict[str, fields.Field[Any]] = {
         "kind": Choice(kind, required=True),
         "values": fields.Nested(schema, required=True),
-        "reason": Text(REASON_LENGTH, load_default="", description="Why, in words for the owner."),
+        "reason": Text(REASON_LENGTH, load_default="", description="The reason, for the owner."),
     }
     if needs_target:
         parts["targetId"] = Identifier(

@@ -167,7 +167,7 @@ class Project(Base):
 
     @property
     def called(self) -> str:
-        """The name that its people see; six random letters would be none."""
+        """The name that the team sees, in place of a random slug."""
         is_random = re.fullmatch(r"project-[a-z0-9]{6}", self.slug)
         return gettext("Unnamed project") if is_random and not self.business_name else self.name
 
@@ -293,7 +293,7 @@ class NotificationChoice(Base):
     project_id: Mapped[str] = child_of(Project.id, primary_key=True)
     account_id: Mapped[str] = child_of(Account.id, primary_key=True, index=True)
     mode: Mapped[str] = mapped_column(default="at_once")
-    # Testimonials up to this time have been reported.
+    # The person was notified of testimonials up to this time.
     told_until: Mapped[datetime | None] = mapped_column(Timestamp)
     last_sent_at: Mapped[datetime | None] = mapped_column(Timestamp)
     told_of_proposals_at: Mapped[datetime | None] = mapped_column(Timestamp)
@@ -345,7 +345,7 @@ class CustomDomain(Base):
         ]
 
 
-# Beside the states of testimonials.
+# In addition to the statuses of testimonials.
 PROPOSED = "proposed"
 
 

@@ -43,7 +43,7 @@ class ItemId(RuleField, fields.String):
     rule = f"Must be {ID_LENGTH} lower-case letters and digits."
     about: ClassVar[Mapping[str, Any]] = {
         "pattern": f"^{ID_PATTERN}$",
-        "description": "Stays when the words change; left out: made of them.",
+        "description": "Stays the same when the words change; derived from them by default.",
     }
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
@@ -119,21 +119,23 @@ def question_translations(name: str, **options: Any) -> Any:
 
 class QuestionSchema(StrictSchema):
     id = ItemId()
-    kind = Choice(*KINDS, required=True, description="Fixed once somebody has answered.")
+    kind = Choice(*KINDS, required=True, description="Can't be changed once somebody has answered.")
     text = OneLine(QUESTION_LENGTH, blank=False, required=True)
     choices = Parts(
         OneLine(CHOICE_LENGTH, blank=False),
         validate=validate.Length(max=CHOICES_RANGE[1], error=_CHOICES),
         load_default=list,
-        metadata={"description": "Of a `choice`: 2 to 8 different ones."},
+        metadata={"description": "For a `choice`: 2 to 8 different ones."},
     )
-    several = Switch(load_default=False, description="Of a `choice`: more than one.")
+    several = Switch(
+        load_default=False, description="For a `choice`: whether several may be chosen."
+    )
     isRequired = Switch(load_default=False)
     isPublic = Switch(
-        load_default=False, description="Its card shows the answer; never that of a `consent`."
+        load_default=False, description="The card shows the answer, except for a `consent`."
     )
-    low = OneLine(END_LENGTH, load_default="", description="What 0 of a `scale` means.")
-    high = OneLine(END_LENGTH, load_default="", description="What 10 of a `scale` means.")
+    low = OneLine(END_LENGTH, load_default="", description="For a `scale`: what 0 means.")
+    high = OneLine(END_LENGTH, load_default="", description="For a `scale`: what 10 means.")
     translations = question_translations("Question", load_default=dict)
 
     @validates_schema
@@ -161,7 +163,7 @@ def prompt_list() -> Parts:
     return Parts(
         OneLine(PROMPT_LENGTH, blank=False),
         validate=validate.Length(max=MAX_PROMPTS, error=f"Must be at most {MAX_PROMPTS}."),
-        metadata={"description": "Hints for the words, in order; nobody sends them."},
+        metadata={"description": "Hints for the text, in order; they aren't sent."},
     )
 
 
@@ -206,7 +208,7 @@ DEFAULTS: dict[str, Any] = {
 
 PAGE_LANGUAGE = Choice(
     *("", *(language.code for language in LANGUAGES)),
-    description="Of the public pages, unless a link has `?lang=`; empty: each visitor’s own.",
+    description="Of the public pages, without `?lang=` in a link; empty: each visitor’s own.",
 )
 
 
@@ -244,11 +246,12 @@ class StepSchema(StrictSchema):
     kind = Choice(*STEP_KINDS, required=True)
     title = OneLine(STEP_TITLE_LENGTH, blank=False, required=True)
     text = Text(STEP_TEXT_LENGTH, load_default="")
-    url = StepUrl(STEP_URL_LENGTH, load_default="", description="Of a `link`.")
+    url = StepUrl(STEP_URL_LENGTH, load_default="", description="For a `link`.")
     copies = Switch(
-        load_default=False, description="Of a `link`: their words are copied, to post there too."
+        load_default=False,
+        description="For a `link`: copies the visitor's text, to post it there too.",
     )
-    code = OneLine(CODE_LENGTH, load_default="", description="Of a `code`.")
+    code = OneLine(CODE_LENGTH, load_default="", description="For a `code`.")
     until = Day(
         allow_none=True, load_default=None, description="The last day on which it is offered."
     )
@@ -291,7 +294,7 @@ class PageDesignSchema(StrictSchema):
     video = Switch(description="Visitors may record a video.")
     voice = Switch(description="Visitors may record their voice.")
     needsCaptions = Switch(description="A recording without words or captions can't be approved.")
-    asksInsider = Switch(description="Asks whether they work here.")
+    asksInsider = Switch(description="Visitors are asked whether they work here.")
     steps = step_list()
     translations = page_translations("Page")
 

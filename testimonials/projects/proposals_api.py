@@ -53,14 +53,14 @@ class ProposalSchema(WholeSchema):
     status = Choice(*STATUSES)
     result = fields.Dict(
         allow_none=True,
-        metadata={"description": "What accepting it made, such as `testimonialId`."},
+        metadata={"description": "What accepting it created, such as `testimonialId`."},
     )
-    note = String(allow_none=True, description="The owner’s words to you.")
+    note = String(allow_none=True, description="The owner’s answer to you.")
     createdAt = Time(attribute="created_at")
     decidedAt = Time(attribute="decided_at", allow_none=True)
     url = fields.Function(
         lambda proposal: project_url(proposal.project_id, "proposals"),
-        metadata={"type": "string", "description": "Where the owner decides."},
+        metadata={"type": "string", "description": "The page on which the owner decides."},
     )
 
 
@@ -125,9 +125,9 @@ projects.find(proposal=services.find_proposal)
 def list_proposals(caller: Caller, project: Project, query: Values) -> Page:
     """List proposals.
 
-    Newest first, with what became of each: ``status``, the owner’s ``note``, and ``result``. The
-    account’s key sees those made with a key; a token those of its projects with the scope read, or
-    else its own.
+    Newest first, each with its ``status``, the owner’s ``note``, and the ``result``. The account’s
+    key sees those made with a key; a token with the scope read sees all of its projects, any other
+    token its own.
     """
     return services.list_proposals(caller, project, **query)
 
@@ -151,9 +151,9 @@ def propose_change(caller: Caller, project: Project, body: Values) -> Proposal:
     """Propose a change.
 
     It waits until the owner accepts or declines it in the dashboard, or while claiming the account;
-    nothing of it is public before. ``kind`` says what changes, and ``values`` are that kind’s
-    fields; what can’t be done is refused at once, with the reason. The same proposal twice is one.
-    At most 500 may wait in a project (409 TOO_MANY_PROPOSALS).
+    nothing of it is public before. ``kind`` says what changes, and ``values`` are the fields of
+    that kind; an impossible change is rejected at once, with the reason. Proposing the same again
+    returns the existing proposal. At most 500 may wait in a project (409 TOO_MANY_PROPOSALS).
     """
     return services.propose(caller, project, **body)
 
@@ -177,7 +177,6 @@ def get_proposal(proposal: Proposal) -> Proposal:
 def withdraw_proposal(caller: Caller, project: Project, proposal_id: str) -> Proposal:
     """Withdraw a proposal.
 
-    One that was made with the same credential and still waits; 409 PROPOSAL_DECIDED once it is
-    decided.
+    It must be made with the same credential and still wait, else 409 PROPOSAL_DECIDED.
     """
     return services.withdraw(caller, project, proposal_id)

@@ -33,16 +33,16 @@ class ProjectCreateSchema(StrictSchema):
 
     businessName = OneLine(
         defaults.BUSINESS_NAME_LENGTH,
-        description="Names the slug when none is given, and the samples.",
+        description="Used for the slug if none is given, and in the samples.",
     )
     slug = OneLine(
         defaults.SLUG_LENGTH,
         blank=False,
-        description="Becomes lower case with dashes; unique among all projects.",
+        description="Converted to lower case with dashes; unique among all projects.",
     )
     website = OneLine(
         defaults.WEBSITE_LENGTH,
-        description="http(s); `https://` is put before it when no scheme is given.",
+        description="An http(s) URL; `https://` is added if it has no scheme.",
         metadata={"pattern": WEBSITE_PATTERN},
     )
     headline = OneLine(defaults.HEADLINE_LENGTH, description="Headline on the collection page.")
@@ -50,7 +50,7 @@ class ProjectCreateSchema(StrictSchema):
         defaults.DESCRIPTION_LENGTH, description="Sub-headline on the collection page."
     )
     skipDemoTestimonials = Switch(
-        description="true: no samples, should this be the account's first project."
+        description="Don't add samples if this is the account's first project."
     )
 
 
@@ -196,12 +196,14 @@ class DomainSchema(WholeSchema):
     )
     records = List(
         fields.Nested(DomainRecordSchema),
-        description="The TXT record says whose it is, the CNAME leads here.",
+        description="The TXT record proves the ownership, the CNAME leads here.",
     )
     points_to = List(
-        String(), data_key="pointsTo", description="Where it led to when it was looked up last."
+        String(),
+        data_key="pointsTo",
+        description="Names and addresses that the last look-up found.",
     )
-    problem = String(description="Why it doesn’t answer; empty if it does.")
+    problem = String(description="Why it doesn’t work yet; empty if it does.")
     verified_at = Time(data_key="verifiedAt", allow_none=True)
     serving_since = Time(data_key="servingSince", allow_none=True)
     checked_at = Time(data_key="checkedAt", allow_none=True)

@@ -140,7 +140,7 @@ class WidgetDesignSchema(StrictSchema):
 
     brandColor = Color(
         allow_none=True,
-        description="Everything is derived from it; null: the palette's, or the brand's.",
+        description="All other colors are derived from it; null: the palette's, or the brand's.",
     )
     font = Choice(
         *FONTS,
@@ -150,18 +150,18 @@ class WidgetDesignSchema(StrictSchema):
     radius = NumberChoice(*RADII, description="Corner radius of cards, in px.")
     density = Choice(*DENSITIES, description="Space inside and between cards.")
     photoSize = NumberChoice(*PHOTO_SIZES, description="Size of authors' photos, in px; 0: none.")
-    cardWidth = Choice(*CARD_WIDTHS, description="How wide cards are.")
+    cardWidth = Choice(*CARD_WIDTHS, description="Width of cards.")
     starColor = Choice(*STAR_COLORS, description="Gold, or the brand's.")
     dateStyle = Choice(*DATE_STYLES, description="How dates are written.")
     featured = Choice(*FEATURED, description="How the first pinned testimonial stands out.")
     showHeader = Switch(description="Average, stars and faces above the cards.")
-    showHighlights = Switch(description="Words that the owner highlighted.")
+    showHighlights = Switch(description="Highlights in texts.")
     layout = Choice(*LAYOUTS, description="Empty: the layout of `widgetConfig`.")
     marqueeRows = NumberChoice(
         *MARQUEE_ROWS, description="Rows of a carousel with `horizontal` animation."
     )
     order = Choice(*ORDERS, description="`hand`: those of `chosen` first, in their order.")
-    minRating = Count(0, 5, description="Only ratings from this.")
+    minRating = Count(0, 5, description="The lowest rating to show.")
     tags = Parts(
         OneLine(TAG_LENGTH, blank=False),
         validate=validate.Length(max=MAX_TAGS, error=f"Must be at most {MAX_TAGS}."),
@@ -171,12 +171,12 @@ class WidgetDesignSchema(StrictSchema):
         *MIN_LENGTH_RANGE, description="Only texts with at least this many characters."
     )
     chosen = Identifiers(description="Ids of testimonials, in the owner's order.")
-    onlyChosen = Switch(description="Show no others than those of `chosen`.")
+    onlyChosen = Switch(description="Show only those of `chosen`.")
     labels = fields.Nested(WidgetLabelsSchema)
     theme = Choice(
-        *THEMES, description="`auto`: as the embedding page is; empty: that of `widgetConfig`."
+        *THEMES, description="`auto`: that of the embedding page; empty: that of `widgetConfig`."
     )
-    shape = Choice(*SHAPES, description="What a saved widget is; empty: the whole widget.")
+    shape = Choice(*SHAPES, description="The shape of a saved widget; empty: the whole widget.")
 
 
 def read_design(stored: Mapping[str, Any]) -> dict[str, Any]:

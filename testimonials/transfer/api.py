@@ -50,17 +50,15 @@ class ImportSchema(WholeSchema):
 
 class UndoImportSchema(StrictSchema):
     alsoChanged = Switch(
-        load_default=False, description="Also remove what somebody has changed since."
+        load_default=False, description="Also remove testimonials that were changed since."
     )
 
 
 class UndoneImportSchema(WholeSchema):
-    """What undoing an import did."""
+    """The result of undoing an import."""
 
-    removedCount = Number(attribute="removed", description="How many it removed.")
-    keptCount = Number(
-        attribute="kept", description="How many stay, because they were changed since."
-    )
+    removedCount = Number(attribute="removed", description="How many testimonials were removed.")
+    keptCount = Number(attribute="kept", description="How many stay, since they were changed.")
 
 
 @transfer.resource(
@@ -69,7 +67,7 @@ class UndoneImportSchema(WholeSchema):
 def list_imports(project: Project) -> Sequence[TableImport]:
     """List imports of files.
 
-    The newest 20, with how far each is.
+    The newest 20, with the progress of each.
     """
     return list_newest(project.id)
 
@@ -86,8 +84,8 @@ def list_imports(project: Project) -> Sequence[TableImport]:
 def undo_import(caller: Caller, project: Project, import_id: str, body: Values) -> Undone:
     """Undo an import.
 
-    What it added goes to the trash. What somebody has edited, replied to or
-    decided since stays, unless ``alsoChanged``.
+    The testimonials that it added go to the trash, unless somebody has edited, answered or decided
+    them since; with ``alsoChanged``, these too.
     """
     row = find_import(project.id, import_id, for_update=True)
     return take_back(project, row, caller.label, also_changed=body["alsoChanged"])
@@ -97,11 +95,11 @@ def undo_import(caller: Caller, project: Project, import_id: str, body: Values) 
 
 
 class CaseFileQuerySchema(StrictSchema):
-    testimonial = Text(24, description="The id of one testimonial. Without it, all.")
+    testimonial = Text(24, description="The id of a testimonial. Default: all.")
 
 
 class CaseFileSchema(WholeSchema):
-    """What happened, and how the numbers are made."""
+    """The history of a project or testimonial, and how its numbers come about."""
 
     format = String()
     version = Number()
@@ -135,8 +133,8 @@ def get_case_file(project: Project, query: Values) -> Response:
     """Read the case file.
 
     Settings over time, who was asked, each decision with its reason, consents, edits, complaints,
-    and the numbers with all that they are made of. With ``Accept: text/html`` it is a page to read
-    and to print.
+    and the numbers with everything that they consist of. With ``Accept: text/html`` it is a page to
+    read and to print.
     """
     project_id, testimonial_id = project.id, query.get("testimonial")
     is_page = request.accept_mimetypes.best_match(("application/json", "text/html")) == "text/html"

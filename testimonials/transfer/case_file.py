@@ -55,29 +55,28 @@ DECISIONS = ("approve", "reject", SET_ASIDE, "spam")
 COUNTED = ("sent_at", "opened_at", "declined_at", "answered_at")
 NOTES = {
     "numbers": (
-        "The average and the number are of every genuine rating that was received, whether it is "
-        "shown or not: of all testimonials here whose standing is “genuine”, and of the kept "
-        "ratings. Those were deleted without a reason: their words are gone, their stars count. "
-        "Everything else has the reason for which it doesn’t count as its standing."
+        "The average and the number include every genuine rating, shown or not: all testimonials "
+        "whose standing is “genuine”, and the kept ratings, whose testimonials were deleted "
+        "without a reason. Any other standing is the reason why a testimonial doesn’t count."
     ),
     "oldNumbers": (
-        "The numbers of before the upgrade stand until the day below. They are of what was shown."
+        "Until the day below, the numbers are those from before the upgrade, of what was shown."
     ),
     "settings": (
-        "The settings are as they are now. The record holds when they were changed, by whom, and "
-        "from what to what, newest first; of codes and of the name below the page’s words only "
-        "that they changed. Of changes from before it kept values, it says so."
+        "These are the current settings. Their changes are listed newest first: when, by whom, "
+        "from what to what. Of codes, and of the name below the page’s words, only the fact is "
+        "recorded. Older changes, of which no values were recorded, are marked."
     ),
     "stars": (
-        "Of what visitors sent, by stars; the time is from when it came to its first decision. "
-        "What was set aside and then deleted for good is counted with its reason; all else that "
-        "was deleted for good is only among the kept ratings."
+        "What visitors sent, by stars; the time is that until the first decision. Testimonials "
+        "that were set aside and then deleted for good are counted by reason; others that were "
+        "deleted for good are only among the kept ratings."
     ),
-    "requests": ("A list is what was sent together. Orders that nobody named here aren’t known."),
-    "kept": "The record keeps %g days of what isn’t about one testimonial, requests without an "
-    "answer %g days; the lists count them still. 0 is for good.",
-    "gone": "What was set aside for a reason and is deleted for good, without its words and names.",
-    "complaints": "What was reported about the public pages, without the reporter’s words.",
+    "requests": "A list is what was sent together. Orders that nobody named here aren’t known.",
+    "kept": "Events that aren’t about one testimonial are kept for %g days, and requests without "
+    "an answer for %g days; the lists still count them. 0 means for good.",
+    "gone": "What was set aside for a reason and deleted for good, without words and names.",
+    "complaints": "Reports about the public pages, without the reporters’ words.",
 }
 
 

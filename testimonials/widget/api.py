@@ -99,7 +99,7 @@ class WidgetDraftSchema(DraftStepSchema):
     class Meta(DraftStepSchema.Meta):
         exclude = ("step",)
 
-    # The last one last.
+    # Oldest first.
     steps = List(fields.Nested(DraftStepSchema), validate=validate.Length(max=MAX_STEPS))
 
 
@@ -117,16 +117,16 @@ class WidgetSchema(WholeSchema):
 
 class EmbedSnippetQuerySchema(StrictSchema):
     widget = OneLine(
-        40, load_default="", description="Name of a saved widget; without it, the project's own."
+        40, load_default="", description="Name of a saved widget. Default: the project's own."
     )
 
 
 class EmbedSnippetSchema(WholeSchema):
-    """What to place in a web page."""
+    """The code to add to a web page."""
 
     projectId = String()
     widgetUrl = String(description="URL of the widget script.")
-    script = String(description="Script element, once on a page.")
+    script = String(description="Script element, needed once on a page.")
     container = String(description="Element that the widget renders into.")
 
 
@@ -142,8 +142,8 @@ class EmbedSnippetSchema(WholeSchema):
 def update_widget_config(body: Values) -> Values:
     """Change the widget.
 
-    Only the fields sent are changed. Gives the full project. ``widgetDesign`` there is changed by
-    ``PATCH widget-design``; ``layout`` and ``animation`` here go before its own layout.
+    Only the fields sent are changed. Returns the full project. ``PATCH widget-design`` changes its
+    ``widgetDesign``; setting ``layout`` or ``animation`` here resets the layout there.
     """
     return body
 
@@ -161,7 +161,7 @@ def update_widget_design(body: Values) -> Values:
 
     What the specified settings of ``widget-config`` don’t say: colors, fonts, sizes, and which
     testimonials show in which order. Only the fields sent are changed; ``labels`` is replaced as a
-    whole. Gives the full project.
+    whole. Returns the full project.
     """
     return body
 
@@ -176,8 +176,8 @@ def update_widget_design(body: Values) -> Values:
 def list_widgets(project: Project) -> Any:
     """List the widgets.
 
-    The project's own first, then the saved ones by name, at most 20. They are made and changed in
-    the dashboard.
+    The project's own first, then at most 20 saved ones by name. Saved widgets are created and
+    changed in the dashboard.
     """
     return describe_widgets(project)
 

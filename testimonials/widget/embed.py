@@ -160,7 +160,7 @@ def _carousel(words: Sequence[Words], look: WidgetSettings, width: int) -> float
     columns = min(_count_columns(look, width), len(words)) if width >= 640 else 1
     inner = _divide(look, width - 56, columns) if width >= 640 else min(width - 28, 420)
     controls = (44 if width >= 640 else 56) if len(words) > columns else 0
-    # All cards are as high as the highest.
+    # All cards have the height of the tallest.
     return max(_card(each, look, inner, "carousel") for each in words) + controls
 
 

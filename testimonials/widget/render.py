@@ -347,11 +347,16 @@ def _value_rules(settings: WidgetSettings, theme: str, root: str) -> str:
     """
     theme, design = theme or settings.config["theme"], settings.design
     themes = list_colors(read_colors(settings.config, design))
-    columns = list(themes.values()) if theme == "auto" else [themes[theme]]
+    pairs = zip(themes["light"], themes["dark"], strict=True)
+    colors = (
+        [f"light-dark({light},{dark})" for light, dark in pairs]
+        if theme == "auto"
+        else themes[theme]
+    )
     names = (*NAMES, "shade", "glyph")
     values = [
-        f"--tm-{name}:var(--testimonials-{name.rstrip('012')},{_write_color(pair)})"
-        for name, *pair in zip(names, *columns, strict=True)
+        f"--tm-{name}:var(--testimonials-{name.rstrip('012')},{color})"
+        for name, color in zip(names, colors, strict=True)
     ]
     radius, photo = design["radius"], design["photoSize"]
     font = FONTS.get(design["font"], FONTS[settings.typeface])
@@ -364,10 +369,6 @@ def _value_rules(settings: WidgetSettings, theme: str, root: str) -> str:
     # More specific than the rules of densities, which set the size of photos too.
     size = f"{root if root == '.tm' else PAGE + ' .tm'}.tm{{--tm-photo:{photo}px}}"
     return f"{root}{{{';'.join(values)}}}" + (size if photo not in (0, 48) else "")
-
-
-def _write_color(pair: list[str]) -> str:
-    return "light-dark({},{})".format(*pair) if len(pair) > 1 else pair[0]
 
 
 def _column_rules(card_width: str, total: int, page: str = "") -> str:

@@ -22,12 +22,11 @@ STALE = -1
 
 # The same condition as `projects.projects.is_shown`; a test compares the two.
 VERSION_QUERY = """
-SELECT project.feed_version FROM project JOIN account ON account.id = project.account_id
-WHERE project.id = ? AND project.deleted_at IS NULL
-AND (account.claimed_at IS NOT NULL OR account.claim_expires_at > ?)
+SELECT project.feed_version, account.claimed_at, account.claim_expires_at
+FROM project JOIN account ON account.id = project.account_id
+WHERE project.id = :id AND project.deleted_at IS NULL
+AND (account.claimed_at IS NOT NULL OR account.claim_expires_at > :now)
 """
-
-
 # For callers of the API with an account's key: the project's version and the key's hash.
 CALLERS_QUERY = """
 SELECT project.feed_version, account.key_hash
@@ -46,7 +45,7 @@ class SqliteVersions:
 
     def find(self, project_id: str) -> int | None:
         """Return the version of a public project; None leaves the request to the view."""
-        row = self._read(VERSION_QUERY, (project_id, time.time_ns() // 1_000_000))
+        row = self._read(VERSION_QUERY, _bind(project_id))
         return row[0] if row else None
 
     def find_for(self, project_id: str, account_id: str) -> tuple[int, str | None] | None:
@@ -54,7 +53,8 @@ class SqliteVersions:
 
         None leaves the request to the view.
         """
-        return self._read(CALLERS_QUERY, _bind(project_id, account_id))  # type: ignore[no-any-return]
+        values = {**_bind(project_id), "account_id": account_id}
+        return self._read(CALLERS_QUERY, values)  # type: ignore[no-any-return]
 
     def _read(self, query: str, values: Any) -> Any:
         try:
@@ -79,12 +79,6 @@ TRUSTED_SECONDS = 0.8
 PATIENCE_SECONDS = 1.0
 PAUSE_SECONDS = 1.0
 MAX_KNOWN = 50_000
-QUERY = text("""
-SELECT project.feed_version, account.claimed_at, account.claim_expires_at
-FROM project JOIN account ON account.id = project.account_id
-WHERE project.id = :id AND project.deleted_at IS NULL
-AND (account.claimed_at IS NOT NULL OR account.claim_expires_at > :now)
-""")
 
 
 class ToldVersions:
@@ -132,7 +126,8 @@ class ToldVersions:
             return None
         try:
             with self._autocommit.connect() as connection:
-                row = _CALLERS.one(connection, _bind(project_id, account_id))
+                values = {**_bind(project_id), "account_id": account_id}
+                row = _CALLERS.one(connection, values)
         except SQLAlchemyError:
             return None
         return (row[0], row[1]) if row else None
@@ -241,24 +236,24 @@ class ToldVersions:
             self._asking.clear()
 
 
-_CALLERS = Prepared(text(CALLERS_QUERY))
+_VERSION, _CALLERS = text(VERSION_QUERY), Prepared(text(CALLERS_QUERY))
 
 
-def _bind(project_id: str, account_id: str) -> dict[str, Any]:
-    return {"id": project_id, "account_id": account_id, "now": time.time_ns() // 1_000_000}
+def _bind(project_id: str) -> dict[str, Any]:
+    return {"id": project_id, "now": time.time_ns() // 1_000_000}
 
 
 def _read(engine: Engine, project_id: str) -> Any:
-    values = {"id": project_id, "now": time.time_ns() // 1_000_000}
+    values = _bind(project_id)
     try:
         with engine.connect() as connection:
-            return connection.execute(QUERY, values).first()
+            return connection.execute(_VERSION, values).first()
     except DBAPIError as error:
         if not error.connection_invalidated:
             raise
     # The connection was lost; the pool has dropped all others too.
     with engine.connect() as connection:
-        return connection.execute(QUERY, values).first()
+        return connection.execute(_VERSION, values).first()
 
 
 def begin_versions(app: Flask) -> None:

@@ -401,7 +401,7 @@ TESTIMONIAL = Part(
     {
         "kind": Choice("written", "video", "voice"),
         "status": Choice("pending", "approved", "rejected", "spam", "demo", "withdrawn"),
-        # Empty beside a recording.
+        # Empty if there is only a recording.
         "text": Text(TEXT_LENGTH, required=True),
         "source": Choice("public_page", "manual", "import", "demo"),
         "set_aside": Choice(*REASONS),

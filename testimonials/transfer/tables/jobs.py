@@ -363,17 +363,14 @@ def _stop(import_id: str, problem: str | None) -> None:
 def _lock_import(import_id: str) -> tuple[Project, TableImport]:
     """Lock the project and its import, if this process still runs it."""
     row = require_found(db.session.get(TableImport, import_id))
-    project = _lock_project(row)
+    if row.account_id is None:
+        project = lock_project(row.project_id)
+    else:
+        # The person may have lost the role.
+        who = SignedIn("", row.account_id, row.actor, None, method=SignInMethod.EARLIER)
+        project = find_access(who, row.project_id, Role.ADMIN, for_update=True).project
     row = find_import(project.id, import_id, for_update=True)
     if row.state != RUNNING:
         raise ImportEnded
     hold_job(import_id)
     return project, row
-
-
-def _lock_project(row: TableImport) -> Project:
-    """Lock the project, if the importing person still has the role for it."""
-    if row.account_id is None:
-        return lock_project(row.project_id)
-    who = SignedIn("", row.account_id, row.actor, None, method=SignInMethod.EARLIER)
-    return find_access(who, row.project_id, Role.ADMIN, for_update=True).project
