@@ -1,4 +1,4 @@
-"""The events of testimonials, recorded where they change, so that no door can forget one."""
+"""The types of events about testimonials."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -9,14 +9,14 @@ from testimonials.core.http.i18n import gettext_noop
 from testimonials.testimonials.models import Testimonial
 
 # Reasons in `held_for`: the owner marked it as spam, or the holder of the address denies having
-# written it. Anything else was held before anybody heard of it.
+# written it. For any other reason it was held before anybody was notified of it.
 BY_HAND, DISOWNED = "owner", "disowned"
-# Who acts without an account; their network is nobody's business.
+# Somebody without an account; their network isn't recorded.
 AUTHOR = gettext_noop("The author")
 BY_AUTHOR = Actor(ActorKind.VISITOR, AUTHOR)
 ADDRESS = gettext_noop("The holder of that address")
 
-# What became of one or of several, by the action in the details where the type leaves it open.
+# Texts for one and for several testimonials, by the action in an event's details.
 BECAME = {
     "submit": (gettext_noop("sent a testimonial"), gettext_noop("sent testimonials: %(count)s")),
     "release": (
@@ -128,7 +128,7 @@ TESTIMONIAL_REJECTED = EventType(
 TESTIMONIAL_SET_ASIDE = EventType(
     "testimonial.set_aside",
     partial(_name_action, usual=SET_ASIDE),
-    # Receivers show it no more; its data says that it was set aside, and why.
+    # Receivers stop showing it; the data says that it was set aside, and why.
     webhook="testimonial.rejected",
 )
 TESTIMONIAL_UPDATED = EventType("testimonial.updated", _name_action, webhook="testimonial.updated")
@@ -179,9 +179,9 @@ BY_STATUS = {
 
 
 def name_change(row: Testimonial, before: Mapping[str, Any]) -> EventType | None:
-    """Return the type of a change that was just made, by what the columns were before.
+    """Return the event type of a change that was just made, by the earlier values.
 
-    None for what concerns nobody: changes of samples, and of what is held as spam.
+    None for changes that nobody is notified of: of samples, and of what is held as spam.
     """
     is_gone = "deleted_at" in before and row.deleted_at is not None
     if row.status == "demo":
@@ -201,5 +201,5 @@ def name_change(row: Testimonial, before: Mapping[str, Any]) -> EventType | None
 
 
 def is_held(row: Testimonial) -> bool:
-    """Tell whether the service took it for spam when it came, released since or not."""
+    """Tell whether the service held it as spam when it arrived, released since or not."""
     return bool(set((row.held_for or BY_HAND).split(",")) - {BY_HAND, DISOWNED})

@@ -1,4 +1,4 @@
-"""The numbers of before every genuine rating counted: how long they stand, and who is told."""
+"""The old numbers, from before every genuine rating counted: when they end, and the mail."""
 
 from datetime import datetime, timedelta
 
@@ -23,19 +23,19 @@ from testimonials.testimonials.events import NUMBERS_CHANGED
 from testimonials.testimonials.history import ROWS
 from testimonials.testimonials.models import OVERDUE_DAYS, WAITING, Testimonial, TestimonialCount
 
-# From the first time that somebody of the project opens a page of it.
+# After somebody of the project first opens one of its pages.
 LOOK = timedelta(days=14)
-# In the old numbers, once the owner was told.
+# A key of the old numbers, once the owner was notified.
 TOLD = "told"
 
 
-def say_what_changes(project: Project) -> str:
-    """Say what the old numbers become; nothing if they don't stand, or nobody would see it."""
-    old, of = project.old_numbers, TestimonialCount
+def describe_new_average(project: Project) -> str:
+    """Return a sentence about how the old numbers will change; empty if nobody would notice."""
+    old, row = project.old_numbers, TestimonialCount
     if not old:
         return ""
     was, now = average(old["total"], sum(old["stars"])), count_genuine(project).average
-    is_rejected = (of.status == "rejected", of.standing == "genuine", of.halves > 1)
+    is_rejected = (row.status == "rejected", row.standing == "genuine", row.halves > 1)
     count = count_where(project.id, *is_rejected)
     values = {"old": format_average(was), "new": format_average(now)}
     if was == now:
@@ -59,15 +59,15 @@ def say_what_changes(project: Project) -> str:
 
 
 def describe_old_numbers(project: Project) -> dict[str, str] | None:
-    """Return what the old numbers become, and when, if they stand."""
-    said, until = say_what_changes(project), project.numbers_from
-    if not said or until is None:
+    """Return how the old numbers will change, and when."""
+    message, until = describe_new_average(project), project.numbers_from
+    if not message or until is None:
         return None
-    return {"said": said, "until": format_day(min(until, clock.now() + LOOK))}
+    return {"said": message, "until": format_day(min(until, clock.now() + LOOK))}
 
 
 def start_old_numbers_clock(project: Project) -> None:
-    """Let the old numbers of the locked project stand for as long as its people need to look."""
+    """Let the old numbers of the locked project end after the time that its people have to look."""
     if project.old_numbers and project.numbers_from:
         project.numbers_from = min(project.numbers_from, clock.now() + LOOK)
 
@@ -78,7 +78,7 @@ def starts_clock(project: Project) -> bool:
 
 
 def end_old_numbers(project: Project) -> None:
-    """Show the numbers of the locked project that count every genuine rating, from now on."""
+    """Let the locked project show the numbers that count every genuine rating from now on."""
     if project.old_numbers:
         project.old_numbers = project.numbers_from = None
         mark_changed(project)
@@ -87,9 +87,8 @@ def end_old_numbers(project: Project) -> None:
 
 @every("new-numbers")
 def follow_old_numbers() -> int:
-    """End the old numbers that have stood long enough, and tell owners of the others, once.
-
-    And let count what has waited long enough.
+    """End the old numbers that are over, notify the owners of others once, and count overdue
+    ratings.
     """
     with write():
         while mark_overdue() == ROWS:
@@ -98,15 +97,15 @@ def follow_old_numbers() -> int:
 
 
 def mark_overdue() -> int:
-    """Let ratings count that have waited too long for a decision; return how many, some at once."""
+    """Count up to ROWS ratings that have waited too long for a decision; return how many."""
     waiting = text(WAITING), Testimonial.created_at <= clock.now() - timedelta(days=OVERDUE_DAYS)
-    found = select(Testimonial.id, Testimonial.project_id).where(*waiting).limit(ROWS)
-    overdue = db.session.execute(found).all()
+    query = select(Testimonial.id, Testimonial.project_id).where(*waiting).limit(ROWS)
+    overdue = db.session.execute(query).all()
     for project_id in sorted({row.project_id for row in overdue}):
         mark_changed(lock_project(project_id))
     ids = [row.id for row in overdue]
-    query = update(Testimonial).where(Testimonial.id.in_(ids)).values(is_overdue=True)
-    db.session.execute(query.execution_options(synchronize_session=False))
+    statement = update(Testimonial).where(Testimonial.id.in_(ids)).values(is_overdue=True)
+    db.session.execute(statement.execution_options(synchronize_session=False))
     return len(ids)
 
 
@@ -120,7 +119,7 @@ def _find_due() -> list[tuple[str, str]]:
 
 
 def _follow(project: Project, account_id: str) -> bool:
-    """Do what is due about a locked project's old numbers; return whether anything was."""
+    """End a locked project's old numbers, or notify its owner; return whether either was due."""
     old, until = project.old_numbers, project.numbers_from
     if not old or until is None:
         return False
@@ -129,19 +128,20 @@ def _follow(project: Project, account_id: str) -> bool:
         return True
     if TOLD in old:
         return False
-    if said := say_what_changes(project):
-        send_new_numbers_mail(project, db.session.get_one(Account, account_id).email, said, until)
+    if message := describe_new_average(project):
+        email = db.session.get_one(Account, account_id).email
+        send_new_numbers_mail(project, email, message, until)
     project.old_numbers = old | {TOLD: True}
     return True
 
 
-def send_new_numbers_mail(project: Project, email: str, said: str, until: datetime) -> None:
+def send_new_numbers_mail(project: Project, email: str, message: str, until: datetime) -> None:
     send_plain_mail(
         email,
         "new-numbers",
         f"The average of {cut(project.name, SUBJECT_NAME)} counts every rating now",
         [
-            said,
+            message,
             "An average that leaves out what its owner didn’t like misleads, and laws forbid it. "
             "So rejecting means “not shown”, and the rating counts. What isn’t genuine, such as "
             "spam or somebody who was never your customer, you set aside with a reason: then it "

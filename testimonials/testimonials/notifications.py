@@ -1,4 +1,4 @@
-"""Mail about new testimonials, and the links in it that decide about one without signing in."""
+"""Mail about new testimonials, and its links that decide about one without signing in."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
@@ -74,8 +74,6 @@ decision_purpose = TokenPurpose("decide")
 
 
 class DecisionLinkInvalid(ServiceError):
-    """The link is incomplete, or its person no longer looks after the project or wants links."""
-
     status = 404
     default_message = gettext_noop(
         "It is incomplete, or you no longer look after its project, or no longer want such links."
@@ -100,9 +98,9 @@ class DecisionLinkUsed(DecisionLinkInvalid):
 
 
 def find_decision(token: str, *, for_update: bool = False) -> tuple[Access, Testimonial]:
-    """Return the person with their access now, and the testimonial of a link.
+    """Return the current access of the link's person, and the testimonial.
 
-    The project is locked if asked for. Raises `DecisionLinkInvalid` or a subclass.
+    `for_update` locks the project. Raises `DecisionLinkInvalid` or a subclass.
     """
     named, _, signed = token.partition(".")
     try:
@@ -130,7 +128,7 @@ def _find_access(account_id: str, project_id: str, *, for_update: bool) -> Acces
     if account is None or not account.is_claimed:
         raise DecisionLinkInvalid
     user = SignedIn("", account.id, account.email, None, account.display_name)
-    # Who no longer wants such links ends those that were mailed.
+    # Turning these links off also disables those that were mailed.
     if not find_choice(account_id, project_id).decides_by_mail:
         raise DecisionLinkInvalid
     try:
@@ -140,17 +138,15 @@ def _find_access(account_id: str, project_id: str, *, for_update: bool) -> Acces
 
 
 NAME_LENGTH = 60
-# One testimonial is shown nearly whole; of several, enough to recognise each.
-ONE_LENGTH = 600
-MANY_LENGTH = 200
 
 
 def send_submissions_mail(
     reader: Reader, project: Project, rows: Sequence[Testimonial], total: int
 ) -> None:
-    """Put a notification of `total` new testimonials into the outbox; it shows `rows` of them."""
+    """Notify a reader of `total` new testimonials, of which the mail shows `rows`."""
     name = cut(project.name, NAME_LENGTH)
-    length = ONE_LENGTH if total == 1 else MANY_LENGTH
+    # A single one is shown nearly whole.
+    length = 600 if total == 1 else 200
     title = f"{total} new testimonials for {name}"
     if total == 1:
         did = "wrote to you" if rows[0].returned_at is None else "changed their testimonial"
@@ -160,11 +156,10 @@ def send_submissions_mail(
         "project_name": name,
         "items": [_describe(row, length, reader) for row in rows],
         "more": total - len(rows),
-        # It has Approve and Reject, which open its page with that button in focus.
+        # Shows Approve and Reject, which open the testimonial with that button in focus.
         "is_one": total == 1,
         "is_daily": reader.mode == "daily",
         "inbox_url": project_url(project.id, "inbox"),
-        # One after another, the one that has waited longest first.
         "decide_url": project_url(project.id, "decide"),
         "is_link": reader.decides_by_mail,
         "choose_url": project_url(project.id, "settings/mail"),
@@ -181,7 +176,7 @@ def _describe(row: Testimonial, length: int, reader: Reader) -> dict[str, Any]:
     if reader.decides_by_mail:
         seen = clock.to_milliseconds(row.updated_at)
         token = decision_purpose.sign([row.project_id, row.id, reader.account_id, seen])
-        # The id tells which mails name a testimonial that its author deletes.
+        # By the id, mails are found that name a testimonial that its author deletes.
         url = link_url("decide", f"{row.id}.{token}")
     stars = None
     if row.rating is not None:
@@ -197,7 +192,7 @@ def _describe(row: Testimonial, length: int, reader: Reader) -> dict[str, Any]:
 
 
 def describe_card(row: Testimonial, parts: list[tuple[str, bool]]) -> dict[str, Any]:
-    """Return what `card` of `email/_parts.html` shows, with the words in parts, some marked."""
+    """Return the context of `card` in `email/_parts.html`; `parts` are the words, some marked."""
     details = [row.author_role, row.author_company or ""]
     return {
         "name": cut(row.author_name, NAME_LENGTH),
@@ -209,24 +204,21 @@ def describe_card(row: Testimonial, parts: list[tuple[str, bool]]) -> dict[str, 
     }
 
 
-# Notifications: mail about new testimonials, at once, after a pause, or once a day.
+# Notifications of new testimonials: at once, after a pause, or once a day.
 #
-# A mail and the note of who was told of what are written in one transaction, under the project's
-# lock, so that nobody is notified twice, however many processes run.
+# A mail and the note that it was sent are written in one transaction, under the project's lock, so
+# that nobody is notified twice, however many processes run.
 
-# A flood of submissions becomes one mail in this time.
+# All submissions of this time become one mail.
 PAUSE = timedelta(minutes=5)
 LISTED = 20
-LARGEST_BATCH = 200
+NOTIFY = "mail.new-testimonial"
 
 
-TELL = "mail.new-testimonial"
+def lock_for_job(testimonial_id: str) -> tuple[Project, Testimonial] | None:
+    """Return the testimonial of a job and its locked project, or None if either is gone.
 
-
-def take_up(testimonial_id: str) -> tuple[Project, Testimonial] | None:
-    """Return what a job is about, with the project locked; None if either is gone.
-
-    The job is done with this transaction, as by `finish_job`.
+    Finishes the job with this transaction (`finish_job`).
     """
     query = select(Project).where(Project.id == Testimonial.project_id)
     query = query.where(Testimonial.id == testimonial_id, Project.deleted_at.is_(None))
@@ -237,52 +229,50 @@ def take_up(testimonial_id: str) -> tuple[Project, Testimonial] | None:
 
 
 def finish_job() -> None:
-    """Let a job be done with this transaction, so that it mails once.
+    """Finish the current job with this transaction, so that it sends its mail only once.
 
-    Raises `Interrupted` if it was done before.
+    Raises `Interrupted` if it is finished already.
     """
     this = delete(Job).where(Job.id == current_job().id)
     if db.session.scalar(this.returning(Job.id)) is None:
         raise Interrupted
 
 
-def enqueue_telling(row: Testimonial) -> None:
-    """Let everybody who wants mail at once be told of a testimonial that came, or came back."""
-    # One after the other: the first one that somebody is told of is where their mail begins.
-    enqueue(TELL, lane=f"{TELL} {row.project_id}", testimonial_id=row.id)
+def enqueue_notification(row: Testimonial) -> None:
+    """Enqueue the mails about a testimonial that is new, or in the queue again."""
+    # In order: the first one that somebody is notified of is where their mail begins.
+    enqueue(NOTIFY, lane=f"{NOTIFY} {row.project_id}", testimonial_id=row.id)
 
 
-@job(TELL, "mail")
-def tell_of_submission(testimonial_id: str) -> None:
-    """Notify everybody who wants mail at once of a testimonial, if it still waits.
+@job(NOTIFY, "mail")
+def notify_of_submission(testimonial_id: str) -> None:
+    """Notify everybody who wants mail at once of a testimonial, if it is still waiting.
 
-    Those who had a mail in the last minutes are notified later, by `tell_waiting`.
+    Those who got a mail in the last minutes are notified later, by `notify_waiting`.
     """
-    with write(partial(take_up, testimonial_id)) as found:
-        if found is None or found[1].status != "pending" or found[1].deleted_at is not None:
+    with write(partial(lock_for_job, testimonial_id)) as locked:
+        if locked is None or locked[1].status != "pending" or locked[1].deleted_at is not None:
             return
-        project, row = found
+        project, row = locked
         now, queued_at = clock.now(), row.returned_at or row.created_at
         for reader in list_readers(project):
             is_rested = reader.last_sent_at is None or reader.last_sent_at <= now - PAUSE
             if reader.mode != "at_once" or not is_rested:
                 continue
             if reader.told_until is not None:
-                rows, total = _find_untold(project, reader)
-                if rows:
-                    _tell(project, reader, rows, total, now)
+                _notify(project, reader, now)
             elif reader.since is None or queued_at > reader.since:
-                # The first notification is about this one alone, not everything that waits.
+                # The first notification is about this one alone, not all that are waiting.
                 send_submissions_mail(reader, project, [row], 1)
                 note_told(project, reader.account_id, now, queued_at)
 
 
 def find_waiting(project_id: str | None = None) -> list[tuple[str, str]]:
-    """Return project and account of everybody who is due a notification."""
+    """Return project and account of everybody who is due a notification, at most 200."""
     now = clock.now()
     digest = latest_digest_time(now)
     choice = NotificationChoice
-    # Who only looks is told of nothing to decide.
+    # Those who can't decide aren't notified.
     is_reader = has_role(choice.account_id, Right.DECIDE)
     is_due = or_(
         and_(
@@ -300,54 +290,45 @@ def find_waiting(project_id: str | None = None) -> list[tuple[str, str]]:
         select(choice.project_id, choice.account_id)
         .join(Project, Project.id == choice.project_id)
         .join(Account, Account.id == choice.account_id)
-        .where(
-            Project.deleted_at.is_(None),
-            may_act(),
-            ~Project.is_suspended,
-            is_reader,
-            is_due,
-        )
+        .where(Project.deleted_at.is_(None), may_act(), ~Project.is_suspended, is_reader, is_due)
         .where(Project.id == project_id if project_id else true())
         .order_by(choice.told_until)
-        .limit(LARGEST_BATCH)
+        .limit(200)
     )
     return [(row[0], row[1]) for row in rows]
 
 
 @every("gathered-mail")
 def send_gathered_mail() -> int:
-    """Write the mails about new testimonials that are due; return how many."""
-    return tell_each(find_waiting, tell_waiting)
+    """Send the mails about new testimonials that are due; return how many."""
+    return tell_each(find_waiting, notify_waiting)
 
 
-def tell_waiting(project: Project, account_id: str) -> bool:
+def notify_waiting(project: Project, account_id: str) -> bool:
     """Notify one person of everything new in the locked project, in one mail.
 
     Returns False if it is no longer due: another process may have sent it.
     """
     if (project.id, account_id) not in find_waiting(project.id):
         return False
-    for reader in list_readers(project):
-        rows, total = _find_untold(project, reader)
-        if reader.account_id == account_id and rows:
-            _tell(project, reader, rows, total, clock.now())
-            return True
-    return False
+    readers = (reader for reader in list_readers(project) if reader.account_id == account_id)
+    return any(_notify(project, reader, clock.now()) for reader in readers)
 
 
-def _tell(
-    project: Project, reader: Reader, rows: Sequence[Testimonial], total: int, now: datetime
-) -> None:
-    send_submissions_mail(reader, project, rows, total)
-    note_told(project, reader.account_id, now, project.last_testimonial_at)
+def _notify(project: Project, reader: Reader, now: datetime) -> bool:
+    rows, total = _find_untold(project, reader)
+    if rows:
+        send_submissions_mail(reader, project, rows, total)
+        note_told(project, reader.account_id, now, project.last_testimonial_at)
+    return bool(rows)
 
 
 def _find_untold(project: Project, reader: Reader) -> tuple[Sequence[Testimonial], int]:
-    """Return the oldest testimonials that the person wasn't told of, and how many there are."""
+    """Return the oldest testimonials that the person wasn't notified of, and how many there are."""
     since = max((each for each in (reader.told_until, reader.since) if each), default=clock.EPOCH)
-    found = [and_(Testimonial.project_id == project.id, each) for each in _are_queued_after(since)]
-    counts = [select(func.count(Testimonial.id)).where(each).scalar_subquery() for each in found]
-    oldest = union_all(*map(_pick_oldest, found)).subquery()
+    untold = [and_(Testimonial.project_id == project.id, each) for each in _are_queued_after(since)]
+    counts = [select(func.count(Testimonial.id)).where(each).scalar_subquery() for each in untold]
+    oldest = union_all(*map(_pick_oldest, untold)).subquery()
     query = select(Testimonial).where(Testimonial.id.in_(select(oldest.c.id)))
     queued_at = func.coalesce(Testimonial.returned_at, Testimonial.created_at)
     rows = db.session.scalars(query.order_by(queued_at, Testimonial.id).limit(LISTED)).all()
@@ -355,9 +336,9 @@ def _find_untold(project: Project, reader: Reader) -> tuple[Sequence[Testimonial
 
 
 def _pick_oldest(condition: ColumnElement[bool]) -> Select[tuple[str]]:
-    """Return a query of the ids of the oldest; one of their two times is the same for all."""
-    of = Testimonial
-    query = select(of.id).where(condition).order_by(of.returned_at, of.created_at, of.id)
+    """Return a query of the oldest ids; one of the two times is the same for all."""
+    row = Testimonial
+    query = select(row.id).where(condition).order_by(row.returned_at, row.created_at, row.id)
     return select(query.limit(LISTED).subquery().c.id)
 
 
@@ -374,14 +355,14 @@ def _has_untold(until: datetime | None) -> ColumnElement[bool]:
 def _are_queued_after(
     since: Any, until: datetime | None = None
 ) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
-    """Return the conditions for those that wait since a time after `since`: new, or returned.
+    """Return the conditions for new testimonials and for returned ones, queued after `since`.
 
-    Each of the two reads a part of an index that has only those that may have to be told of.
+    Each reads a range of the partial index of `UNTOLD`.
     """
-    of = Testimonial
+    row = Testimonial
     return (
-        and_(text(UNTOLD), of.returned_at.is_(None), *_is_between(of.created_at, since, until)),
-        and_(text(UNTOLD), *_is_between(of.returned_at, since, until)),
+        and_(text(UNTOLD), row.returned_at.is_(None), *_is_between(row.created_at, since, until)),
+        and_(text(UNTOLD), *_is_between(row.returned_at, since, until)),
     )
 
 
@@ -391,7 +372,7 @@ def _is_between(
     return [time > since] + ([time < until] if until is not None else [])
 
 
-# Answering requests for a link by mail (`auth.magic_links`).
+# Mailing the links that were asked for (`auth.magic_links`).
 
 
 @job("mail.link", "mail")

@@ -1,4 +1,4 @@
-"""A project's public record: what each of its entries says, and the record of one testimonial."""
+"""A project's public record: its entries, and the record of one testimonial."""
 
 import contextlib
 import hashlib
@@ -24,43 +24,43 @@ from testimonials.projects.models import Project
 from testimonials.testimonials.media.recordings import path_of
 from testimonials.testimonials.models import REASONS, Recording, Testimonial
 
-# Entries. None has words or names, only their salted hash: the salt goes with the testimonial.
+# Entries hold no words or names, only a salted hash; the salt is deleted with the testimonial.
 
-# Column of the words that are shown to what they are called.
+# The names in entries of the columns with words.
 WORDS = {
     "text": "text",
     "author_name": "name",
     "author_role": "role",
     "author_company": "company",
 }
-# What is told by a hash; media by that of their own digests.
+# Recorded as a hash; for media, of their digests.
 HASHED = {*WORDS, "avatar_id", "kind"}
-TOLD = {*HASHED, "rating", "status", "set_aside", "deleted_at", "submitted_at"}
-# The digests of a testimonial's `photo` and `recording`, as far as it has them.
+RECORDED = {*HASHED, "rating", "status", "set_aside", "deleted_at", "submitted_at"}
+# The digests of a testimonial's `photo` and `recording`, if it has them.
 Digests = Mapping[str, str]
 
 
 def write_entry(
     row: Any, kind: str, *proofs: str, hashes: Digests | None = None, **more: Any
 ) -> dict[str, Any]:
-    """Return the `entry` of an event; with `hashes` of words and media, their `salt`, too.
+    """Return the `entry` of an event, with `hashes` of media also hashes of the words and a `salt`.
 
-    `proofs` are those that the testimonial itself doesn't tell of.
+    `proofs` are those that aren't in the testimonial itself.
     """
     if row.status == "demo":
         return {}
     stars = row.rating
-    known = {"order": row.purchase_verified_at, "email": row.email_verified_at}
+    verified = {"order": row.purchase_verified_at, "email": row.email_verified_at}
     entry = {
         "kind": kind,
         "testimonial": row.id,
         "source": row.source,
         "status": row.status,
         "stars": int(stars) if stars is not None and stars == int(stars) else stars,
-        "proofs": sorted({*proofs, *(name for name, at in known.items() if at is not None)}),
+        "proofs": sorted({*proofs, *(name for name, at in verified.items() if at is not None)}),
     }
-    marks = {"insider": row.is_insider, "rewarded": row.is_rewarded}
-    entry |= {"marks": found} if (found := [name for name in marks if marks[name]]) else {}
+    flags = {"insider": row.is_insider, "rewarded": row.is_rewarded}
+    entry |= {"marks": marks} if (marks := [name for name in flags if flags[name]]) else {}
     day = row.submitted_at.date()
     entry |= {"day": day.isoformat()} if day != row.created_at.date() else {}
     entry |= {"reason": row.set_aside} if row.set_aside else {}
@@ -68,18 +68,18 @@ def write_entry(
     if hashes is None:
         return {"entry": entry | more}
     salt = secrets.token_hex(16)
-    entry["words"] = hash_told(salt, describe_words(row))
+    entry["words"] = hash_salted(salt, describe_words(row))
     if hashes:
-        entry["media"] = {name: hash_told(salt, digest) for name, digest in hashes.items()}
+        entry["media"] = {name: hash_salted(salt, digest) for name, digest in hashes.items()}
     return {"entry": entry | more, "salt": salt}
 
 
 def follow_change(row: Any, before: Mapping[str, Any], digests: Digests) -> dict[str, Any]:
-    """Return the entry of a change that was just made, by what the columns were before.
+    """Return the entry of a change that was just made, by the earlier values.
 
-    Nothing for what concerns neither the words nor the numbers.
+    Returns nothing if neither words nor numbers changed.
     """
-    changed = TOLD.intersection(before)
+    changed = RECORDED.intersection(before)
     if not changed:
         return {}
     hashes = None if changed.isdisjoint(HASHED) else digests
@@ -100,125 +100,124 @@ def describe_words(row: Any) -> dict[str, str]:
     return {name: getattr(row, column) or "" for column, name in WORDS.items()}
 
 
-def hash_told(salt: str, value: Any) -> str:
+def hash_salted(salt: str, value: Any) -> str:
     return hashlib.sha256((salt + write_canonical(value)).encode()).hexdigest()
 
 
 def find_digests(rows: Iterable[Any]) -> dict[str, dict[str, str]]:
     """Return the digests of the media of testimonials, by their ids."""
     rows = list(rows)
-    found, faces = dict[str, dict[str, str]](), {row.avatar_id for row in rows if row.avatar_id}
-    spoken = [row.id for row in rows if row.kind != "written"]
-    # Building a statement takes longer than SQLite needs for one, and most rows have neither.
+    digests, avatars = dict[str, dict[str, str]](), {row.avatar_id for row in rows if row.avatar_id}
+    recorded = [row.id for row in rows if row.kind != "written"]
+    # Most rows have neither, and building a statement takes longer than running it on SQLite.
     photos, recordings = dict[str, str](), dict[str, str]()
-    if faces:
-        photos = _read_known(select(Image.id, Image.digest).where(Image.id.in_(faces)))
-    if spoken:
-        of_spoken = select(Recording.testimonial_id, Recording.digest)
-        recordings = _read_known(of_spoken.where(Recording.testimonial_id.in_(spoken)))
+    if avatars:
+        photos = _read_digests(select(Image.id, Image.digest).where(Image.id.in_(avatars)))
+    if recorded:
+        query = select(Recording.testimonial_id, Recording.digest)
+        recordings = _read_digests(query.where(Recording.testimonial_id.in_(recorded)))
     for row in rows:
         media = {"photo": photos.get(row.avatar_id), "recording": recordings.get(row.id)}
-        found[row.id] = {name: digest for name, digest in media.items() if digest}
-    return found
+        digests[row.id] = {name: digest for name, digest in media.items() if digest}
+    return digests
 
 
-def _read_known(query: Select[*tuple[Any, ...]]) -> dict[str, str]:
+def _read_digests(query: Select[*tuple[Any, ...]]) -> dict[str, str]:
     return {id: digest for id, digest in db.session.execute(query) if digest}
 
 
 def list_entries(row: Testimonial) -> list[dict[str, Any]]:
-    """Return the entries of a testimonial, the oldest first, each with its `hash`.
+    """Return the entries of a testimonial, oldest first, each with its `hash`.
 
-    Those whose words and media are shown now have their `salt`; earlier words stay with who wrote
-    them, unless they agree: then they stand beside their entry.
+    An entry has its `salt` if its words and media are shown now. If the author agrees, earlier
+    entries have theirs, too, with the words.
     """
-    of = Event.testimonial_id == row.id, Event.project_id == row.project_id
-    query = select(Event.entry, Event.salt, Event.before).where(*of).order_by(Event.number.desc())
-    words, digests, found = describe_words(row), find_digests([row])[row.id], []
+    is_own = Event.testimonial_id == row.id, Event.project_id == row.project_id
+    query = select(Event.entry, Event.salt, Event.before).where(*is_own)
+    words, digests, entries = describe_words(row), find_digests([row])[row.id], []
     then = words
-    for text, salt, before in db.session.execute(query).all():
+    for text, salt, before in db.session.execute(query.order_by(Event.number.desc())).all():
         if text is not None:
             entry = json.loads(str(text))
-            told = {"entry": entry, "hash": hash_entry(str(text))}
-            if salt and hash_told(salt, words) == entry["words"] and _are(digests, entry, salt):
-                told["salt"] = salt
-            elif salt and row.shows_earlier and hash_told(salt, then) == entry["words"]:
-                told |= {"salt": salt, "words": then}
-            found.append(told)
+            item = {"entry": entry, "hash": hash_entry(str(text))}
+            if salt and hash_salted(salt, words) == entry["words"] and _match(digests, entry, salt):
+                item["salt"] = salt
+            elif salt and row.shows_earlier and hash_salted(salt, then) == entry["words"]:
+                item |= {"salt": salt, "words": then}
+            entries.append(item)
         then = then | {
             WORDS[name]: old or "" for name, old in (before or {}).items() if name in WORDS
         }
-    return found[::-1]
+    return entries[::-1]
 
 
-def _are(digests: Digests, entry: Mapping[str, Any], salt: str) -> bool:
-    """Tell whether the media of an entry are these, as far as it has some."""
-    told = entry.get("media", {})
-    return all(hash_told(salt, digests.get(name, "")) == told[name] for name in told)
+def _match(digests: Digests, entry: Mapping[str, Any], salt: str) -> bool:
+    media = entry.get("media", {}).items()
+    return all(hash_salted(salt, digests.get(name, "")) == hashed for name, hashed in media)
 
 
 def group_entries(log: Log) -> dict[str, list[dict[str, Any]]]:
     """Return the entries of each testimonial of a log, oldest first."""
-    found: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    entries: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for entry in log.entries:
         if "testimonial" in entry:
-            found[entry["testimonial"]].append(entry)
-    return found
+            entries[entry["testimonial"]].append(entry)
+    return entries
 
 
 def is_kept(entry: Mapping[str, Any]) -> bool:
-    """Tell whether the rating of a testimonial with this newest entry counts once it is gone."""
+    """Tell whether a rating still counts once its testimonial is gone, by the newest entry."""
     is_genuine = "reason" not in entry and entry["status"] not in ("withdrawn", "spam")
     return is_genuine and entry["source"] == "public_page" and entry["stars"] is not None
 
 
 def find_gone(project_id: str) -> dict[str, list[dict[str, Any]]]:
-    """Return the entries of the record, oldest first, of what was set aside and is gone."""
+    """Return the entries, oldest first, of each testimonial that was set aside and is gone."""
     query = select(Event.testimonial_id, Event.entry).where(*_are_gone(project_id))
-    found: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    gone: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for id, entry in db.session.execute(query.order_by(Event.number)):
-        found[str(id)].append(json.loads(str(entry)))
-    return {id: entries for id, entries in found.items() if "reason" in entries[-1]}
+        gone[str(id)].append(json.loads(str(entry)))
+    return {id: entries for id, entries in gone.items() if "reason" in entries[-1]}
 
 
 def count_gone(project_id: str) -> dict[str, int]:
-    """Return how many of these there are, by the reasons of their newest entries."""
-    of, gone = Event, _are_gone(project_id)
-    newest = select(func.max(of.number)).where(*gone).group_by(of.testimonial_id)
-    # Canonical JSON, in which nobody's words are.
-    named = (of.entry.contains(f'"reason":"{each}"', autoescape=True) for each in REASONS)
+    """Return how many testimonials were set aside and are gone, by their last reason."""
+    row, gone = Event, _are_gone(project_id)
+    newest = select(func.max(row.number)).where(*gone).group_by(row.testimonial_id)
+    # The entries are canonical JSON without anybody's words.
+    named = (row.entry.contains(f'"reason":"{each}"', autoescape=True) for each in REASONS)
     counts = (func.count().filter(each) for each in named)
-    query = select(*counts).where(of.project_id == project_id, of.number.in_(newest))
+    query = select(*counts).where(row.project_id == project_id, row.number.in_(newest))
     return dict(zip(REASONS, db.session.execute(query).one(), strict=True))
 
 
-def read_brought(project_id: str) -> dict[str, int]:
-    """Return the same of those that were gone where the project came from, as its log says."""
+def count_gone_before(project_id: str) -> dict[str, int]:
+    """Return the same for an imported project from before its import, by the first entry."""
     query = select(Event.entry).where(Event.project_id == project_id, Event.entry.is_not(None))
     first = db.session.scalar(query.order_by(Event.number).limit(1))
-    brought: dict[str, int] = json.loads(str(first)).get("aside", {}) if first else {}
-    return brought
+    counts: dict[str, int] = json.loads(str(first)).get("aside", {}) if first else {}
+    return counts
 
 
 def _are_gone(project_id: str) -> Sequence[ColumnElement[bool]]:
-    of = Event
-    aside = select(of.testimonial_id).where(of.project_id == project_id, of.reason.is_not(None))
+    row = Event
+    aside = select(row.testimonial_id).where(row.project_id == project_id, row.reason.is_not(None))
     return (
-        of.project_id == project_id,
-        of.entry.is_not(None),
-        of.testimonial_id.in_(aside),
-        ~exists().where(Testimonial.id == of.testimonial_id),
+        row.project_id == project_id,
+        row.entry.is_not(None),
+        row.testimonial_id.in_(aside),
+        ~exists().where(Testimonial.id == row.testimonial_id),
     )
 
 
-# What was there before there was a record, and what comes with an archive.
+# Entries for what is older than the record, or was imported.
 
 BEGIN = "record.begin"
 
 
 @every("record.begin-each", is_due=lambda row: row.finished_at is None)
 def begin_all() -> None:
-    """Let the records of all projects begin, once."""
+    """Begin the records of all projects, once."""
     with write():
         for project_id in db.session.scalars(select(Project.id)).all():
             enqueue(BEGIN, project_id=project_id)
@@ -226,9 +225,9 @@ def begin_all() -> None:
 
 @job(BEGIN, "jobs", longest=timedelta(hours=1))
 def begin_record(project_id: str, asked: Sequence[str] = ()) -> None:
-    """Write an entry for each testimonial of a project that has none yet, with its own time.
+    """Add an entry for each testimonial of a project that has none, dated when it was created.
 
-    `asked` are the ids of those that answer a request, as the record says that they came with.
+    `asked` are the ids of those that answered a request, by the record that they came with.
     """
     fill_digests(project_id)
     row = Testimonial
@@ -242,19 +241,19 @@ def begin_record(project_id: str, asked: Sequence[str] = ()) -> None:
         for some in in_batches(ids):
             if project is None:
                 return
-            found = select(row).where(*wanted, row.id.in_(some)).order_by(*in_order)
-            add_entries(project, db.session.scalars(found).all(), set(asked))
+            query = select(row).where(*wanted, row.id.in_(some)).order_by(*in_order)
+            add_entries(project, db.session.scalars(query).all(), set(asked))
 
 
 def fill_digests(project_id: str) -> None:
-    """Note the digests of a project's pictures and recordings from before there were any."""
-    of, missing = Testimonial.project_id == project_id, Image.digest.is_(None)
-    faces = select(Image.id).join(Testimonial, Testimonial.avatar_id == Image.id)
-    for id in db.session.scalars(faces.where(of, missing)).all():
+    """Store the missing digests of a project's photos and recordings."""
+    photos = select(Image.id).join(Testimonial, Testimonial.avatar_id == Image.id)
+    photos = photos.where(Testimonial.project_id == project_id, Image.digest.is_(None))
+    for id in db.session.scalars(photos).all():
         content = db.session.scalar(select(Image.content).where(Image.id == id))
         _set_digest(Image, id, hashlib.sha256(content or b"").hexdigest())
-    spoken = Recording.project_id == project_id, Recording.state == "ready"
-    query = select(Recording.id).where(*spoken, Recording.digest.is_(None))
+    is_ready = Recording.project_id == project_id, Recording.state == "ready"
+    query = select(Recording.id).where(*is_ready, Recording.digest.is_(None))
     for id in db.session.scalars(query).all():
         with contextlib.suppress(FileNotFoundError), path_of(id).open("rb") as file:
             _set_digest(Recording, id, hashlib.file_digest(file, "sha256").hexdigest())
@@ -266,9 +265,9 @@ def _set_digest(model: Any, id: str, digest: str) -> None:
 
 
 def continue_record(project: Project, log: Log | None, asked: Sequence[str], **more: Any) -> None:
-    """Begin the record of a locked project that came from elsewhere, after the head of that one.
+    """Begin the record of a locked project that was imported, after the head of its old `log`.
 
-    `more` is what that one doesn't say, as far as there is any.
+    `more` is what the log doesn't say.
     """
     entry = {name: value for name, value in more.items() if value}
     if log is not None:
@@ -282,7 +281,7 @@ def continue_record(project: Project, log: Log | None, asked: Sequence[str], **m
 
 
 def add_entries(project: Project, rows: Sequence[Testimonial], asked: Collection[str] = ()) -> None:
-    """Write what is known of testimonials of the locked project from before their record began."""
+    """Add the first entries of testimonials that are older than the locked project's record."""
     digests = find_digests(rows)
     entries = [
         {"testimonial_id": row.id, "type": "", "before": None, "created_at": row.created_at}
@@ -303,14 +302,14 @@ def add_entries(project: Project, rows: Sequence[Testimonial], asked: Collection
 def note(
     project: Project, row: Testimonial, kind: str, by: Actor | None = None, **more: Any
 ) -> None:
-    """Write an entry about a testimonial of which nobody else is told; see `write_entry`."""
+    """Add an entry that is part of no other event; see `write_entry`."""
     entry = {"testimonial_id": row.id, "type": "", "before": None, "created_at": clock.now()}
     entry |= write_entry(row, kind, **more)
     record_changes(project, [entry], by, batch_id=new_identifier())
 
 
 def note_photos(project: Project, rows: Sequence[Testimonial]) -> None:
-    """Write an entry for each of the testimonials that were just given a copy of their photo."""
+    """Add an entry for each of the testimonials whose photo was just copied."""
     db.session.flush()
     digests, common = find_digests(rows), {"type": "", "before": None, "created_at": clock.now()}
     entries = [

@@ -1,4 +1,4 @@
-"""The signed heads of public records: keys, signing, the log as a file, what it adds up to."""
+"""Signed heads of public records: keys, signing, the log as a file, and checking it."""
 
 import hashlib
 import json
@@ -21,7 +21,7 @@ from testimonials.core.http.signing import require_key
 from testimonials.core.jobs import every, has_passed
 from testimonials.testimonials.counts import BILLION, average
 from testimonials.testimonials.models import OVERDUE_DAYS, RecordHead, SigningKey
-from testimonials.testimonials.record import hash_told
+from testimonials.testimonials.record import hash_salted
 
 # Keys. The pair lies in the database, so that all hosts and every backup have the same.
 
@@ -30,7 +30,7 @@ NONCE_LENGTH = 12
 
 
 def rotate_key() -> SigningKey:
-    """Make the key that signs from now on; the caller commits."""
+    """Create the key that signs from now on; the caller commits."""
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     for each in db.session.scalars(select(SigningKey).where(SigningKey.retired_at.is_(None))):
@@ -62,7 +62,7 @@ def _make_cipher() -> Any:
 
 
 def _open_key() -> tuple[SigningKey, Any]:
-    """Return the key that signs now; a new one if the secret key is another than it was."""
+    """Return the key that signs now, a new one if the secret key has changed."""
     from cryptography.exceptions import InvalidTag
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
@@ -85,13 +85,13 @@ def _unseal(key: SigningKey) -> bytes:
 # Heads.
 
 SIGNED_EACH = timedelta(seconds=10)
-# Long enough that a run that is late misses nothing; a head that is asked for is signed then.
+# Long enough for a late run; heads that are older are signed when somebody asks for them.
 LOOKED_BACK = timedelta(minutes=2)
 
 
 @every("record.sign", "webhooks", lambda row: has_passed(row.started_at, SIGNED_EACH))
 def sign_heads() -> None:
-    """Sign the heads of the records that got entries lately."""
+    """Sign the heads of the records that have new entries."""
     since = first_identifier(clock.now() - LOOKED_BACK)
     query = select(Event.project_id).where(Event.id >= since, Event.entry.is_not(None)).distinct()
     for project_id in db.session.scalars(query).all():
@@ -99,52 +99,54 @@ def sign_heads() -> None:
 
 
 def find_head(project_id: str) -> RecordHead | None:
-    """Return the signed head of a project's record, signed now if it wasn't; None without any."""
-    entry = db.session.scalar(find_newest_entry(project_id))
-    head = db.session.get(RecordHead, project_id)
-    if entry is None or (head is not None and head.hash == hash_entry(entry)):
+    """Return the signed head of a project's record, after signing it if need be; None without
+    entries.
+    """
+    head, entry = _read_head(project_id)
+    if entry is None:
         return head
     with write():
         # Others may have written meanwhile.
-        entry = db.session.scalar(find_newest_entry(project_id))
-        return _sign(project_id, entry) if entry else None
+        if (entry := db.session.scalar(find_newest_entry(project_id))) is None:
+            return None
+        values = _make_head(project_id, entry)
+        insert = insert_into(db.session(), RecordHead).values(**values)
+        insert = insert.on_conflict_do_update(index_elements=[RecordHead.project_id], set_=values)
+        db.session.execute(insert)
+        return db.session.get_one(RecordHead, project_id, populate_existing=True)
 
 
 def read_head(project_id: str) -> RecordHead | None:
-    """Return the same without storing it, for whoever reads what is there at one moment."""
+    """Return the signed head without storing it, within the snapshot of the caller."""
+    head, entry = _read_head(project_id)
+    return head if entry is None else RecordHead(**_make_head(project_id, entry))
+
+
+def _read_head(project_id: str) -> tuple[RecordHead | None, str | None]:
+    """Return the stored head, and the newest entry if the head isn't of it."""
     entry = db.session.scalar(find_newest_entry(project_id))
     head = db.session.get(RecordHead, project_id)
-    if entry is None or (head is not None and head.hash == hash_entry(entry)):
-        return head
-    return RecordHead(project_id=project_id, **_make_head(project_id, entry))
+    is_newest = entry is None or (head is not None and head.hash == hash_entry(entry))
+    return head, None if is_newest else entry
 
 
 def _make_head(project_id: str, entry: str) -> dict[str, Any]:
     key, private = _open_key()
     values: dict[str, Any] = {"seq": json.loads(entry)["seq"], "hash": hash_entry(entry)}
-    values |= {"time": clock.now(), "key_id": key.id}
-    told = describe_head(RecordHead(project_id=project_id, **values))
-    return values | {"signature": private.sign(write_canonical(told).encode()).hex()}
-
-
-def _sign(project_id: str, entry: str) -> RecordHead:
-    values = _make_head(project_id, entry)
-    insert = insert_into(db.session(), RecordHead).values(project_id=project_id, **values)
-    insert = insert.on_conflict_do_update(index_elements=[RecordHead.project_id], set_=values)
-    db.session.execute(insert)
-    return db.session.get_one(RecordHead, project_id, populate_existing=True)
+    values |= {"project_id": project_id, "time": clock.now(), "key_id": key.id}
+    signed = write_canonical(describe_head(RecordHead(**values)))
+    return values | {"signature": private.sign(signed.encode()).hex()}
 
 
 def describe_head(head: RecordHead) -> dict[str, Any]:
-    told = {"project": head.project_id, "seq": head.seq, "hash": head.hash}
-    return told | {"time": clock.iso(head.time)}
+    time = clock.iso(head.time)
+    return {"project": head.project_id, "seq": head.seq, "hash": head.hash, "time": time}
 
 
 def write_head(head: RecordHead) -> dict[str, Any]:
     """Return a head with its signature and the key that verifies it."""
-    key = db.session.get_one(SigningKey, head.key_id)
-    signed = {"signature": head.signature, "key": key.public_key}
-    return {"head": describe_head(head)} | signed
+    key = db.session.get_one(SigningKey, head.key_id).public_key
+    return {"head": describe_head(head), "signature": head.signature, "key": key}
 
 
 # The log as a file: an entry on each line, and the signed head on the last.
@@ -159,7 +161,7 @@ def write_log(head: RecordHead) -> Iterator[str]:
 
 
 def read_entries(project_id: str, count: int) -> Iterator[str]:
-    """Yield the first so many entries of a record."""
+    """Yield the first `count` entries of a record."""
     number: int | None = 0
     while count > 0:
         query = select(Event.number, Event.entry).where(
@@ -173,7 +175,7 @@ def read_entries(project_id: str, count: int) -> Iterator[str]:
 
 
 def check_record(log: Log, content: bytes) -> None:
-    """Raise `LogWrong` unless a testimonial's `record.json` is what a log says of it."""
+    """Raise `LogWrong` unless a testimonial's `record.json` matches a log."""
     wrong = LogWrong("The record is not what the log says.")
     with refusing(lambda _fault: wrong):
         record = json.loads(content)
@@ -181,9 +183,9 @@ def check_record(log: Log, content: bytes) -> None:
         if not entries or entries != [each for each in log.entries if _names(each, name)]:
             raise wrong
         hashed = [each for each in record["entries"] if "words" in each["entry"]]
-        # What is shown is what the newest of these has, and others only where they say so.
+        # The newest of these must match what is shown; others only need to if they have a salt.
         if "words" in hashed[-1] or not all(
-            _is_as_said(each, record) for each in hashed if each is hashed[-1] or "salt" in each
+            _matches(each, record) for each in hashed if each is hashed[-1] or "salt" in each
         ):
             raise wrong
 
@@ -192,21 +194,22 @@ def _names(entry: dict[str, Any], testimonial_id: str) -> bool:
     return bool(entry.get("testimonial") == testimonial_id)
 
 
-def _is_as_said(told: dict[str, Any], record: dict[str, Any]) -> bool:
-    entry, salt = told["entry"], told["salt"]
-    if "words" in told:
-        return bool(hash_told(salt, told["words"]) == entry["words"])
-    said = {name: hash_told(salt, each["sha256"]) for name, each in record["media"].items()}
+def _matches(item: dict[str, Any], record: dict[str, Any]) -> bool:
+    """Tell whether the hashes of an entry are those of its own words, or of what is shown."""
+    entry, salt = item["entry"], item["salt"]
+    if "words" in item:
+        return bool(hash_salted(salt, item["words"]) == entry["words"])
+    shown = {name: hash_salted(salt, each["sha256"]) for name, each in record["media"].items()}
     media = entry.get("media", {}).items()
-    is_same = hash_told(salt, record["words"]) == entry["words"]
-    return is_same and bool(media <= said.items())
+    is_same = hash_salted(salt, record["words"]) == entry["words"]
+    return is_same and bool(media <= shown.items())
 
 
-# What the entries of a log add up to, for whoever checks the numbers.
+# The numbers of a log, for checking those of the project.
 
 
 def add_up(log: Log) -> tuple[int, float]:
-    """Return how many ratings count by a log, and their average."""
+    """Return how many ratings of a log count, and their average."""
     since, newest = dict[str, str](), dict[str, dict[str, Any]]()
     for entry in log.entries:
         if (name := entry.get("testimonial")) is not None:
@@ -218,14 +221,14 @@ def add_up(log: Log) -> tuple[int, float]:
     stars = [round(each["stars"] * BILLION) for each in genuine if each["stars"] is not None]
     count, total = len(stars), sum(stars)
     for entry in log.entries:
-        # Those that an archive brought without their testimonials.
+        # Ratings that an archive brought without their testimonials.
         for rating, number in entry.get("kept", {}).items():
             count, total = count + number, total + number * round(float(rating) * BILLION)
     return count, average(total, count)
 
 
 def _is_genuine(entry: dict[str, Any], is_new: bool) -> bool:
-    """Tell whether a testimonial counts by its newest entry; see `STANDING` of the models."""
+    """Tell whether a testimonial counts, by its newest entry; see `STANDING` in the models."""
     if "reason" in entry or entry["status"] in ("withdrawn", "spam"):
         return False
     if "deleted" in entry:

@@ -41,7 +41,7 @@ JSON_LINES = "application/x-ndjson"
 
 @wall.get("/<slug>/<string(length=24):testimonial_id>/record")
 def show_record(slug: str, testimonial_id: str) -> str:
-    """Show what happened to a testimonial that is shown, and what is known of its author."""
+    """Show the history of a public testimonial, and what is known about its author."""
     project, row = _find_shown(slug, testimonial_id)
     entries = list_entries(row)
     return render_template(
@@ -59,11 +59,11 @@ def show_record(slug: str, testimonial_id: str) -> str:
 
 @wall.get("/<slug>/<string(length=24):testimonial_id>/record.json")
 def get_record(slug: str, testimonial_id: str) -> Response:
-    """Return the same, with the words that are shown and the salt of their hash."""
+    """Return the same as JSON, with the words that are shown and the salt of their hash."""
     project, row = _find_shown(slug, testimonial_id)
     urls = {"photo": image_url(row.avatar_id), "recording": (describe_of(row) or {}).get("url")}
     digests = find_digests([row])[row.id]
-    told = {
+    record = {
         "project": project.id,
         "testimonial": row.id,
         "words": describe_words(row),
@@ -73,23 +73,20 @@ def get_record(slug: str, testimonial_id: str) -> Response:
     }
     # Signing ends the session.
     head = find_head(project.id)
-    return jsonify(told | (write_head(head) if head else {}))
+    return jsonify(record | (write_head(head) if head else {}))
 
 
 @wall.get("/record/<project_id>/log")
 @limiter.per_address(LOGS_PER_ADDRESS)
 def get_log(project_id: str) -> Response:
-    """Return all entries of a project, one on each line, and their signed head on the last.
-
-    Who has it up to this head gets 304.
-    """
+    """Return all entries of a project, one on each line, and their signed head on the last."""
     project = db.session.get(Project, project_id) if is_identifier(project_id) else None
     if project is None or project.deleted_at is not None or not project.is_active:
         raise NotFound(MISSING)
     head = _require_head(project_id)
-    etag, known = f'W/"{head.signature[:20]}"', request.headers.get("If-None-Match", "")
-    has_it = known and is_among(etag, known)
-    response = Response(status=304) if has_it else _stream_log(head)
+    etag, sent = f'W/"{head.signature[:20]}"', request.headers.get("If-None-Match", "")
+    is_known = sent and is_among(etag, sent)
+    response = Response(status=304) if is_known else _stream_log(head)
     response.headers |= {"ETag": etag, "Cache-Control": "no-cache", "Vary": "Accept-Encoding"}
     return response
 
@@ -107,7 +104,7 @@ def _stream_log(head: RecordHead) -> Response:
 
 
 def _pack(content: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the same as gzip: hashes shrink little, so it takes the least time."""
+    """Yield the content as gzip, at the fastest level: hashes hardly compress."""
     packer = zlib.compressobj(1, wbits=GZIP)
     yield from filter(None, map(packer.compress, content))
     yield packer.flush()
@@ -115,20 +112,20 @@ def _pack(content: Iterable[bytes]) -> Iterator[bytes]:
 
 @wall.get("/record/<project_id>/head")
 def get_head(project_id: str) -> Response:
-    """Return the newest signed head, which stays when its project is gone."""
+    """Return the newest signed head, also of a project that is gone."""
     return jsonify(write_head(_require_head(project_id)))
 
 
 @wall.get("/record/keys")
 def get_keys() -> Response:
-    """Return the keys that signed, the newest first."""
+    """Return all signing keys, newest first."""
     return jsonify(keys=[_describe_key(each) for each in list_keys()])
 
 
-def _describe_entry(told: dict[str, Any]) -> dict[str, Any]:
-    entry = told["entry"]
+def _describe_entry(item: dict[str, Any]) -> dict[str, Any]:
+    entry = item["entry"]
     day = datetime.fromisoformat(entry["time"])
-    return {**entry, "day": day, "earlier": told.get("words")}
+    return {**entry, "day": day, "earlier": item.get("words")}
 
 
 def _list_proofs(entries: list[dict[str, Any]]) -> set[str]:
@@ -138,18 +135,20 @@ def _list_proofs(entries: list[dict[str, Any]]) -> set[str]:
 
 
 def _describe_key(key: SigningKey) -> dict[str, Any]:
-    retired = clock.iso(key.retired_at) if key.retired_at else None
-    told = {"id": key.id, "key": key.public_key, "createdAt": clock.iso(key.created_at)}
-    return told | {"retiredAt": retired}
+    return {
+        "id": key.id,
+        "key": key.public_key,
+        "createdAt": clock.iso(key.created_at),
+        "retiredAt": clock.iso(key.retired_at) if key.retired_at else None,
+    }
 
 
 def _find_shown(slug: str, testimonial_id: str) -> tuple[Project, Testimonial]:
-    """Return a testimonial that everybody may see, and its project; raise `NotFound`."""
-    project = find_public_project(slug=slug)
-    of = Testimonial
-    is_shown = (of.project_id == project.id, of.is_visible, of.status != "demo")
-    row = find_row(of, testimonial_id, *is_shown) if project.is_active else None
-    return project, require_found(row, MISSING)
+    """Return a public testimonial and its project; raise `NotFound`."""
+    project, row = find_public_project(slug=slug), Testimonial
+    is_shown = (row.project_id == project.id, row.is_visible, row.status != "demo")
+    found = find_row(row, testimonial_id, *is_shown) if project.is_active else None
+    return project, require_found(found, MISSING)
 
 
 def _require_head(project_id: str) -> RecordHead:

@@ -18,7 +18,7 @@ from testimonials.core.mail.outbox import OutboxMail
 from testimonials.projects.models import Project
 from testimonials.projects.notifications import list_readers
 from testimonials.testimonials.notifications import (
-    TELL,
+    NOTIFY,
     _find_untold,
     find_waiting,
     send_gathered_mail,
@@ -259,7 +259,7 @@ def test_visitors_at_once_make_one_mail_at_once(app, site):
 def test_mail_is_written_in_the_background_once(app, site, smtp):
     site.post("Noor", email="noor@example.com")
     app.test_client().post("/signup", data={"email": "new@example.com"})
-    kinds = (TELL, MAIL_LINK, "mail.link")
+    kinds = (NOTIFY, MAIL_LINK, "mail.link")
     with app.app_context():
         jobs = list(db.session.scalars(select(Job).where(Job.kind.in_(kinds))))
         assert (len(jobs), count_rows(app, OutboxMail)) == (3, 0)

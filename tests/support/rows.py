@@ -9,7 +9,7 @@ from sqlalchemy import delete, func, select
 from testimonials import create_app
 from testimonials.auth.models import Account, Passkey
 from testimonials.collection.author_rights import MAIL_LINK
-from testimonials.collection.storing import TELL_OF_FLOOD
+from testimonials.collection.storing import NOTIFY_OF_FLOOD
 from testimonials.core import clock
 from testimonials.core.db import engine
 from testimonials.core.db.engine import Base
@@ -25,7 +25,7 @@ from testimonials.projects.models import Member, Project
 from testimonials.projects.projects import lock_account, lock_project, mark_changed
 from testimonials.projects.team import set_role
 from testimonials.testimonials.models import Recording, Testimonial
-from testimonials.testimonials.notifications import TELL
+from testimonials.testimonials.notifications import NOTIFY
 from testimonials.widget.settings import save_widget
 from tests.conftest import Caller
 from tests.support.applications import change_settings
@@ -210,7 +210,7 @@ def do_jobs(app: Flask, *kinds: str) -> None:
 
 def write_mail(app: Flask) -> None:
     """Let the mail about what visitors sent be written."""
-    do_jobs(app, TELL, TELL_OF_FLOOD, MAIL_LINK)
+    do_jobs(app, NOTIFY, NOTIFY_OF_FLOOD, MAIL_LINK)
 
 
 def fill_outbox(instance: Path, count: int) -> None:

@@ -14,7 +14,7 @@ from testimonials.core import clock
 from testimonials.core.chain import Log
 from testimonials.testimonials.history import CONFIRM, CORRECT, OBJECT, OWN_WORDS
 from testimonials.testimonials.models import OVERDUE_DAYS, REASONS
-from testimonials.testimonials.record import WORDS, group_entries, hash_told, is_kept
+from testimonials.testimonials.record import WORDS, group_entries, hash_salted, is_kept
 from testimonials.transfer.archives.format import KEPT_RATING, Row
 
 # Columns that only an author or a link to them may set.
@@ -108,13 +108,13 @@ def _has_words(row: Row, entries: list[dict[str, Any]], digests: Mapping[str, st
     if not hashed or len(row["salts"]) != len(hashed):
         return False
     media = {"photo": digests.get(row["avatar_id"]), "recording": digests.get(row["id"])}
-    hashes = {name: hash_told(row["salts"][-1], each) for name, each in media.items() if each}
+    hashes = {name: hash_salted(row["salts"][-1], each) for name, each in media.items() if each}
     if not hashes.items() <= hashed[-1].get("media", {}).items():
         return False
     own_texts, versions = set[str](), _list_versions(row)
     words = next(versions)
     for entry, salt in zip(reversed(hashed), reversed(row["salts"]), strict=True):
-        while hash_told(salt, words) != entry["words"]:
+        while hash_salted(salt, words) != entry["words"]:
             if (earlier := next(versions, None)) is None:
                 return False
             words = earlier

@@ -36,7 +36,7 @@ from testimonials.projects.widget_design import PALETTES
 from testimonials.testimonials.counts import count_once
 from testimonials.testimonials.history import in_chunks
 from testimonials.testimonials.media.recordings import require_share, size_of
-from testimonials.testimonials.media.uploads import note_contents
+from testimonials.testimonials.media.uploads import set_contents
 from testimonials.testimonials.models import RecordHead, Recording, Testimonial, TestimonialTag
 from testimonials.testimonials.record import continue_record
 from testimonials.testimonials.record_heads import describe_head
@@ -272,7 +272,7 @@ def _insert_recordings(
         recording = Recording(**_renew(row, ids) | own)
         require_share(project, recording.size)
         db.session.add(recording)
-        note_contents(recording, contents)
+        set_contents(recording, contents)
         db.session.flush()
 
 

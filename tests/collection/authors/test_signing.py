@@ -16,7 +16,7 @@ from testimonials.core.chain import read_log
 from testimonials.core.extensions import db
 from testimonials.core.jobs import Job
 from testimonials.testimonials.history import MAIL_CHANGED
-from testimonials.testimonials.record import hash_told
+from testimonials.testimonials.record import hash_salted
 from testimonials.testimonials.record_heads import add_up
 from tests.auth.tokens import give_token
 from tests.collection.authors.authors import WORDS, Visitor
@@ -104,7 +104,7 @@ def test_words_of_the_owner_are_marked_until_their_author_confirms_them(client, 
     told = client.get(f"/oat/{one}/record.json").json
     last = told["entries"][-1]
     assert last["entry"]["kind"] == "confirmed"
-    assert hash_told(last["salt"], told["words"]) == last["entry"]["words"]
+    assert hash_salted(last["salt"], told["words"]) == last["entry"]["words"]
     # Others than those that were confirmed.
     edit(helper, visitor, text="They did.")
     assert all(MARK in page for page in see_cards(visitor))
@@ -218,7 +218,7 @@ def test_earlier_words_are_shown_only_while_their_author_agrees(client, helper, 
         texts = [each["words"]["text"] for each in earlier]
         assert texts == ([WORDS["text"], SHORTER] if is_agreed else [])
         for each in earlier:
-            assert hash_told(each["salt"], each["words"]) == each["entry"]["words"]
+            assert hash_salted(each["salt"], each["words"]) == each["entry"]["words"]
     visitor.post(f"{path}/earlier", shows_earlier="yes")
     visitor.post(f"{path}/withdraw")
     assert client.get(f"/oat/{one}/record.json").status_code == 404

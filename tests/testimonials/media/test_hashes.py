@@ -18,7 +18,7 @@ from testimonials.core.extensions import db
 from testimonials.core.images.uploads import Image
 from testimonials.core.jobs import run_due
 from testimonials.testimonials import models
-from testimonials.testimonials.record import begin_all, hash_told
+from testimonials.testimonials.record import begin_all, hash_salted
 from tests.auth.tokens import give_token
 from tests.conftest import Caller
 from tests.support.commands import run, run_well
@@ -72,7 +72,7 @@ def test_an_entry_has_the_hashes_of_what_is_served(app, client, page, one, tmp_p
         url = urlsplit(each["url"])
         with client.get(f"{url.path}?{url.query}") as served:
             assert hashlib.sha256(served.data).hexdigest() == each["sha256"]
-        assert hash_told(received["salt"], each["sha256"]) == received["entry"]["media"][name]
+        assert hash_salted(received["salt"], each["sha256"]) == received["entry"]["media"][name]
         assert each["sha256"] not in json.dumps(received["entry"])
     assert verify(app, page, told, tmp_path) == 0
     for wrong in (

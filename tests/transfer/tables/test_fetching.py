@@ -9,7 +9,7 @@ import pytest
 from testimonials.core.extensions import begin_write, db
 from testimonials.core.http_client import AddressRefused, connect
 from testimonials.testimonials import models
-from testimonials.testimonials.record import hash_told, list_entries
+from testimonials.testimonials.record import hash_salted, list_entries
 from testimonials.transfer.models import TableImport
 from testimonials.transfer.tables.jobs import copy_some
 from testimonials.transfer.tables.plan import PictureUnreachable, fetch_picture, is_website
@@ -143,7 +143,7 @@ def test_a_copy_replaces_its_url(app, owner, website, tmp_path):
         other = db.session.get_one(models.Testimonial, rows["/page"].id)
         assert len(list_entries(other)) == 1
     assert "media" not in received["entry"]
-    hashed = hash_told(changed["salt"], hashlib.sha256(content).hexdigest())
+    hashed = hash_salted(changed["salt"], hashlib.sha256(content).hexdigest())
     assert changed["entry"]["media"] == {"photo": hashed}
     assert read(content).size == (200, 200)
     for path in ("/page", "/nothing"):
