@@ -29,7 +29,7 @@ from testimonials.projects.page_design import SCALE_RANGE
 from testimonials.projects.projects import count_projects, more_projects_url, project_limit_of
 from testimonials.testimonials.events import DISOWNED
 from testimonials.testimonials.fields import COLUMNS, write_answer
-from testimonials.testimonials.media.containers import tell_who_cannot_play
+from testimonials.testimonials.media.containers import describe_support
 from testimonials.testimonials.media.playback import describe_of
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.moderation import ACTIONS, DELETE, SET_ASIDE, keeps_rating
@@ -131,7 +131,7 @@ def _describe_recording(row: Testimonial) -> dict[str, Any] | None:
         "length": f"{minutes}:{seconds:02}",
         "has_captions": bool(row.captions),
         "shows_transcript": row.shows_transcript,
-        "warning": tell_who_cannot_play(row.recording.media_type or "", row.recording.codecs or ""),
+        "warning": describe_support(row.recording.media_type or "", row.recording.codecs or ""),
     }
 
 

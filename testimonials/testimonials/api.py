@@ -21,7 +21,7 @@ from testimonials.testimonials.changes import (
     BulkResultsSchema,
     TestimonialEditSchema,
     add_each,
-    say_added,
+    summarize_results,
 )
 from testimonials.testimonials.events import SAMPLES_DELETED
 from testimonials.testimonials.models import Testimonial
@@ -123,7 +123,7 @@ def create_testimonials(caller: Caller, project: Project, body: Values, query: V
     to 512 KiB.
     """
     results = add_each(caller, project, body["testimonials"], **query)
-    return Answer(say_added(results), _BULK.dump({"results": results}))
+    return Answer(summarize_results(results), _BULK.dump({"results": results}))
 
 
 @testimonials.resource(

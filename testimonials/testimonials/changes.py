@@ -1,4 +1,4 @@
-"""Adding (also a hundred at once), editing and deciding about testimonials, as may be proposed."""
+"""Changes that may be proposed: adding testimonials, editing them, and deciding about them."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -6,13 +6,14 @@ from contextlib import nullcontext
 from typing import Any, ClassVar
 
 from marshmallow import Schema, ValidationError, fields
-from sqlalchemy import delete, exists, func, or_, select
+from sqlalchemy import exists, func, or_, select
 
 from testimonials.auth.email_addresses import Email
 from testimonials.auth.tokens import Caller, Scope
 from testimonials.core import clock
 from testimonials.core.audit import LockedProject
 from testimonials.core.db.prepared import in_one_trip
+from testimonials.core.db.transactions import delete_rows
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import NotFound, ServiceError
 from testimonials.core.http.fields import (
@@ -92,7 +93,7 @@ def add_testimonial(
 
 
 class TagList(RuleField):
-    """Tags as a JSON list of strings, each once."""
+    """Tags as a JSON list of strings."""
 
     rule = (
         f"Must be a list of at most {MAX_TAGS} tags of 1 to {TAG_LENGTH} characters, without "
@@ -102,7 +103,7 @@ class TagList(RuleField):
         "type": "array",
         "items": {"type": "string", "maxLength": TAG_LENGTH, "pattern": TAG_PATTERN},
         "maxItems": MAX_TAGS,
-        "description": "All tags; those left out are removed.",
+        "description": "All tags; tags that are left out are removed.",
     }
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
@@ -118,7 +119,7 @@ class TagList(RuleField):
 
 
 class NewHighlights(Highlights):
-    """As `Highlights`; an empty list removes them all."""
+    """Highlights, which an empty list removes."""
 
     about: ClassVar[Mapping[str, Any]] = {
         "type": "array",
@@ -131,7 +132,7 @@ class NewHighlights(Highlights):
 
 
 class TestimonialEditSchema(CardFields, StrictSchema):
-    """Changes of one testimonial; what is left out stays."""
+    """Changes of a testimonial; what is left out stays."""
 
     authorName = AuthorName(attribute="author_name", required=False)
     authorEmail = Email(attribute="author_email", is_lasting=False, allow_none=True)
@@ -140,22 +141,22 @@ class TestimonialEditSchema(CardFields, StrictSchema):
     )
     text = Words(required=False)
     rating = Rating(
-        allow_none=True, description="null removes the stars. A visitor’s can’t be changed: 409."
+        allow_none=True, description="null removes it. A visitor’s rating can’t be changed: 409."
     )
     translatedFrom = LanguageTag(attribute="translated_from", allow_none=True)
     tags = TagList()
-    pinned = Switch(attribute="is_pinned", description="Only approved ones can be pinned.")
-    reply = Reply(description="The owner’s public reply; an empty one removes it.")
+    pinned = Switch(attribute="is_pinned", description="Only approved testimonials can be pinned.")
+    reply = Reply(description="The owner’s public reply; an empty text removes it.")
     highlights = NewHighlights()
     avatarId = Identifier(
         attribute="avatar_id",
         allow_none=True,
         description="An uploaded picture; null removes the photo.",
     )
-    transcript = Transcript(description="What is said in the recording, if there is one.")
+    transcript = Transcript(description="What is said in the recording.")
     captions = Captions(
-        description="WebVTT for the recording; an empty text removes it. Without any, the "
-        "transcript is shown as captions."
+        description="WebVTT for the recording; an empty text removes it. Without captions, the "
+        "transcript is shown instead."
     )
     showsTranscript = Switch(
         attribute="shows_transcript", description="Whether the transcript is the card’s `text`."
@@ -184,14 +185,14 @@ def edit(project: Project, target: str | None, values: Values, actor: str) -> Ou
 
 
 def _to_columns(row: Testimonial, values: Values) -> Values:
-    """Return the columns that an edit sets; raise `ActionRefused` if one can't be set."""
+    """Return the columns that an edit sets; raise `ActionRefused` if it can't be pinned."""
     columns = dict(values)
     if "author_company" in columns:
         columns["author_company"] = columns["author_company"] or None
     if values.get("avatar_id", "") is None:
         columns.setdefault("author_avatar", None)
     if "author_avatar" in values:
-        # An uploaded photo would go before it.
+        # An uploaded photo would take precedence.
         columns.setdefault("avatar_id", None)
     if values.get("is_pinned") and not (row.is_pinned or ACTIONS["pin"].can(row)):
         raise ActionRefused(gettext_noop("Only an approved testimonial can be pinned."))
@@ -206,10 +207,10 @@ def _to_columns(row: Testimonial, values: Values) -> Values:
 
 
 def read_fields(row: Testimonial) -> Values:
-    """Return what an edit may change, as it is now; what isn't there, as an edit removes it."""
+    """Return the current values of what an edit may change, in the form that an edit takes."""
     now = {name: getattr(row, each.attribute or name) for name, each in _EDIT.fields.items()}
-    removes = {"authorCompany": "", "reply": "", "highlights": []}
-    return now | {name: now[name] or nothing for name, nothing in removes.items()}
+    empty = {"authorCompany": "", "reply": "", "highlights": []}
+    return now | {name: now[name] or value for name, value in empty.items()}
 
 
 @change(
@@ -238,10 +239,10 @@ def name_state(row: Testimonial) -> str:
 
 
 def find_picture(project: Project, image_id: str | None) -> Image | None:
-    """Return the picture, None for None; raise `NotFound`, also for one of another project.
+    """Return the picture, or None for None; raise `NotFound`, also for one of another project.
 
-    Anybody reads a picture's id in its URL, and one that somebody else uses too would stay when its
-    author erases it.
+    Picture ids are public, in URLs. One that two projects used would remain when its author erases
+    it.
     """
     image = None if image_id is None else db.session.get(Image, image_id)
     if image is not None:
@@ -257,32 +258,26 @@ def find_picture(project: Project, image_id: str | None) -> Image | None:
 
 
 def publish_picture(project: Project, image_id: str | None) -> Image | None:
-    """Return the picture, which anybody may see from now on."""
+    """Make a picture public, and return it."""
     if image := find_picture(project, image_id):
         image.is_held = False
     return image
 
 
 def delete_old_proposals() -> int:
-    """Delete what was decided long ago or names a testimonial that is gone; return how many.
+    """Delete proposals that were decided long ago, or whose testimonial is gone; return how many.
 
-    It holds the words and the address of an author, who may have erased them.
+    They contain the words and the address of an author, who may have erased them.
     """
     added = Proposal.result["testimonialId"].as_string()
     about = func.coalesce(Proposal.target_id, added)
     is_gone = about.is_not(None) & ~exists().where(Testimonial.id == about)
     until = clock.expired_until(current_settings().proposal_days)
-    removed = db.session.scalars(
-        delete(Proposal)
-        .where(or_(Proposal.decided_at < until, is_gone))
-        .returning(Proposal.id)
-        .execution_options(synchronize_session=False)
-    ).all()
-    return len(removed)
+    return delete_rows(Proposal, or_(Proposal.decided_at < until, is_gone))
 
 
 class BulkResultSchema(Schema):
-    """What became of one testimonial of a bulk."""
+    """The result for one testimonial of a bulk."""
 
     index = Number(required=True, description="Its place in the list, from 0.")
     status = Choice(
@@ -291,26 +286,28 @@ class BulkResultSchema(Schema):
         "proposed",
         "refused",
         required=True,
-        description="`exists`: there is one with this `externalId`; it wasn't changed.",
+        description="`exists`: there is already one with this `externalId`; it wasn't changed.",
     )
-    testimonialId = String(attribute="testimonial.id", description="The one that is there now.")
+    testimonialId = String(
+        attribute="testimonial.id", description="The added or existing testimonial."
+    )
     proposal = fields.Nested(ProposalSchema)
     errors = fields.Dict(
         keys=String(),
         values=List(String()),
-        metadata={"description": "Why it was refused: field name to the list of broken rules."},
+        metadata={"description": "Why it was refused: the broken rules by field."},
     )
 
 
 class BulkResultsSchema(WholeSchema):
-    """One answer for each testimonial, in order."""
+    """A result for each testimonial, in order."""
 
     results = List(fields.Nested(BulkResultSchema))
 
 
 KIND = "testimonial.add"
 
-SAID = {
+LABELS = {
     "created": "added",
     "exists": "there already",
     "proposed": "waiting for the owner",
@@ -325,8 +322,8 @@ _ADD = TestimonialAddSchema()
 def add_each(caller: Caller, project: Project, sent: Sequence[Any], reason: str = "") -> Results:
     """Add testimonials to the locked project, or propose them if the caller drafts.
 
-    Returns what `BulkResultSchema` dumps. One that is refused stops no other; one whose external
-    id is there, or waits, is left as it is.
+    Returns what `BulkResultSchema` dumps. One that is refused doesn't stop the others; one whose
+    external id exists, or is proposed, is left as it is.
     """
     checked = [_check(each) for each in sent]
     names = [each["external_id"] for each, _ in checked if each and "external_id" in each]
@@ -335,13 +332,18 @@ def add_each(caller: Caller, project: Project, sent: Sequence[Any], reason: str 
         known = _find_waiting(project, names) | known
     results: Results = []
     for index, (values, errors) in enumerate(checked):
-        result: dict[str, Any] | None = None
         name = values.get("external_id") if values else None
         if values is None:
-            result = {"status": "refused", "errors": errors}
-        if result is None and name in known:
-            result = _name_kind("exists", known[name])
-        if result is None and values is not None:
+            result: dict[str, Any] = {"status": "refused", "errors": errors}
+        elif name in known:
+            row = known[name]
+            is_proposal = isinstance(row, Proposal)
+            result = (
+                {"status": "proposed", "proposal": row}
+                if is_proposal
+                else {"status": "exists", "testimonial": row}
+            )
+        else:
             result = (
                 _propose(caller, project, values, reason)
                 if caller.drafts_only
@@ -349,20 +351,20 @@ def add_each(caller: Caller, project: Project, sent: Sequence[Any], reason: str 
             )
             if name and "errors" not in result:
                 known[name] = result.get("testimonial") or result.get("proposal")
-        results.append({"index": index} | (result or {}))
+        results.append({"index": index} | result)
     added = [each["testimonial"] for each in results if each["status"] == "created"]
     write_added(project, added, caller.label)
     return results
 
 
-def say_added(results: Results) -> str:
-    """Return in a few words what became of them."""
+def summarize_results(results: Results) -> str:
     counts = Counter(each["status"] for each in results)
-    return ", ".join(f"{counts[name]} {said}" for name, said in SAID.items() if counts[name]) + "."
+    parts = (f"{counts[name]} {label}" for name, label in LABELS.items() if counts[name])
+    return ", ".join(parts) + "."
 
 
 def _check(sent: Any) -> tuple[dict[str, Any] | None, dict[str, list[str]]]:
-    """Return the loaded values, or None and what is wrong."""
+    """Return the loaded values, or None and the errors."""
     if not isinstance(sent, dict):
         return None, {"testimonial": ["Must be an object."]}
     try:
@@ -381,14 +383,8 @@ def _propose(
         return {"status": "refused", "errors": {"testimonial": [error.message]}}
 
 
-def _name_kind(status: str, found: Testimonial | Proposal) -> dict[str, Any]:
-    if isinstance(found, Proposal):
-        return {"status": "proposed", "proposal": found}
-    return {"status": status, "testimonial": found}
-
-
 def _find_waiting(project: Project, names: Sequence[str]) -> dict[str, Proposal]:
-    """Return the proposals that wait to add testimonials with these external ids."""
+    """Return the waiting proposals to add testimonials with these external ids."""
     name = Proposal.values["externalId"].as_string()
     query = select(Proposal).where(
         Proposal.project_id == project.id,

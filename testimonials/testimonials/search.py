@@ -245,15 +245,6 @@ class Found:
     is_all: bool
 
 
-@dataclass(frozen=True)
-class _Candidates:
-    """Testimonials that have all words by the index (`sure`), or may have them."""
-
-    sure: Collection[str]
-    others: Collection[str]
-    is_all: bool
-
-
 def search(
     project_id: str, words: str, *conditions: ColumnElement[bool], of_ids: ColumnElement[bool]
 ) -> Found:
@@ -270,18 +261,20 @@ def search(
     ranked = _rank(newest[:MOST], wanted, tagged)
     if len(ranked) >= ENOUGH and _is_long(*of_project):
         return _sort(ranked, is_all=False)
-    candidates = _ask_index(project_id, wanted, tagged)
-    if not candidates.is_all and len(newest) <= MOST:
+    sure, others, is_all = _ask_index(project_id, wanted, tagged)
+    if not is_all and len(newest) <= MOST:
         return _sort(ranked, is_all=True)
-    ids = {*candidates.sure, *candidates.others}
-    by_index = _rank(_load(ids, of_ids), wanted, tagged, candidates.sure)
-    return _sort(by_index if candidates.is_all else ranked | by_index, is_all=candidates.is_all)
+    by_index = _rank(_load({*sure, *others}, of_ids), wanted, tagged, sure)
+    return _sort(by_index if is_all else ranked | by_index, is_all=is_all)
 
 
-def _ask_index(project_id: str, words: list[Word], tagged: dict[Word, set[str]]) -> _Candidates:
+def _ask_index(
+    project_id: str, words: list[Word], tagged: dict[Word, set[str]]
+) -> tuple[set[str], list[str], bool]:
+    """Return ids that match by the index, others that may match, and whether there are no more."""
     indexed = [word for word in words if word.pattern]
     if not indexed:
-        return _Candidates((), (), is_all=False)
+        return set(), [], False
     matches = find_by_index(project_id, indexed)
     is_all = len(matches) <= MOST and not any(word.is_short for word in words)
     others: list[str] = []
@@ -296,8 +289,8 @@ def _ask_index(project_id: str, words: list[Word], tagged: dict[Word, set[str]])
         others += find_by_index(project_id, rest)[:MOST]
     if len(indexed) < len(words):
         # The other words are punctuation, which the index doesn't have.
-        return _Candidates((), [*matches[:MOST], *others], is_all)
-    return _Candidates(set(matches[:MOST]), others, is_all)
+        return set(), [*matches[:MOST], *others], is_all
+    return set(matches[:MOST]), others, is_all
 
 
 def _find_tagged(project_id: str, words: list[Word]) -> dict[Word, set[str]]:

@@ -29,7 +29,7 @@ from testimonials.testimonials.history import record_additions
 from testimonials.testimonials.models import Recording, Testimonial, TestimonialTag
 from testimonials.testimonials.samples import write_samples
 
-# The largest offset that both databases accept; nothing is past it.
+# The largest offset that both databases accept.
 LARGEST_OFFSET = 2**62
 
 
@@ -78,7 +78,7 @@ def _approve(
 
 
 def find_by_external_ids(project: Project, ids: Iterable[str]) -> dict[str, Testimonial]:
-    """Return those of the project's testimonials that have the caller's own ids, also deleted."""
+    """Return the project's testimonials with these ids of the caller's own, trash included."""
     query = select(Testimonial).where(
         Testimonial.project_id == project.id, Testimonial.external_id.in_(list(ids))
     )
@@ -87,7 +87,7 @@ def find_by_external_ids(project: Project, ids: Iterable[str]) -> dict[str, Test
 
 @project_created.connect
 def seed_demos(project: Project, *, has_samples: bool) -> None:
-    """Add the six samples to an account's first project (spec, "States and transitions")."""
+    """Add six samples to an account's first project (spec, "States and transitions")."""
     if not has_samples:
         return
     trade = project.brand.get("trade", "")
@@ -100,9 +100,9 @@ def seed_demos(project: Project, *, has_samples: bool) -> None:
 
 
 def delete_demos(project: Project) -> int:
-    """Remove every sample of the locked project; return how many there were."""
-    is_theirs = Testimonial.project_id == project.id
-    removed = delete_rows(Testimonial, is_theirs, Testimonial.status == "demo")
+    """Delete the samples of the locked project; return how many there were."""
+    is_own = Testimonial.project_id == project.id
+    removed = delete_rows(Testimonial, is_own, Testimonial.status == "demo")
     if removed:
         mark_changed(project)
     return removed
@@ -135,7 +135,7 @@ def count_by_status(project_id: str) -> dict[str, int]:
 
 
 def count_by_project(project_ids: Iterable[str] | None = None) -> dict[str, dict[str, int]]:
-    """Return how many testimonials these projects, or all of them, have in each state."""
+    """Return the number of testimonials by project and status, for these projects or all."""
     counts: dict[str, dict[str, int]] = defaultdict(dict)
     for each in count_states(None if project_ids is None else list(project_ids)):
         of_project = counts[each.project_id]
@@ -145,36 +145,37 @@ def count_by_project(project_ids: Iterable[str] | None = None) -> dict[str, dict
 
 @summarizing.connect
 def summarize_projects(account_id: str) -> list[dict[str, Any]]:
-    """Return what mails and the claim page show of each of the account's projects."""
-    found, projects = [], list_projects(account_id)
+    """Return what mails and the claim page show about the account's projects."""
+    summaries, projects = [], list_projects(account_id)
     by_project = count_by_project(project.id for project in projects)
     for project in projects:
         counts = by_project[project.id]
         counts.pop("spam", None)
         samples = counts.pop("demo", 0)
-        about = {
-            "name": project.called,
-            "slug": project.slug,
-            "page_url": collection_page_url(project.slug, project.own_host),
-            "widget_url": widget_page_url(project.id),
-        }
-        found.append(about | {"testimonial_count": sum(counts.values()), "sample_count": samples})
-    return found
+        summaries.append(
+            {
+                "name": project.called,
+                "slug": project.slug,
+                "page_url": collection_page_url(project.slug, project.own_host),
+                "widget_url": widget_page_url(project.id),
+                "testimonial_count": sum(counts.values()),
+                "sample_count": samples,
+            }
+        )
+    return summaries
 
 
-# Pictures that are no longer used.
-
-# Longer than a change can be undone (undoing.UNDO_SECONDS), so that the picture is still there.
-KEPT = timedelta(days=2)
+# Unused pictures.
 
 
 def delete_unused_images(proposed: Set[str]) -> int:
     """Delete the pictures that no testimonial and no project uses; return how many.
 
-    A replaced picture is kept while that can be undone, a new one until its form is sent, those
-    that are `proposed`, and the logos that whoever claims an account may choose from.
+    Kept are replaced ones while that can be undone, new ones until their form is sent, `proposed`
+    ones, and the logos offered to a person who claims an account.
     """
-    since = clock.now() - KEPT
+    # Longer than a change can be undone (`undo.UNDO_SECONDS`).
+    since = clock.now() - timedelta(days=2)
     avatar = Event.before["avatar_id"].as_string()
     replaced = select(avatar).where(IS_HISTORY, Event.created_at > since, avatar.is_not(None))
     kept = proposed | set(db.session.scalars(replaced))
@@ -197,21 +198,21 @@ def delete_unused_images(proposed: Set[str]) -> int:
     return len(gone)
 
 
-# What whoever claims an account learns of its keys, and of what was added after the first.
-#
-# Anybody who knows an unclaimed address can get a new key to it (spec, "POST /v1/auth/agent-init").
+# What a person who claims an account is shown about its keys, and about what was added after the
+# first: anybody who knows an unclaimed account's address can get a new key to it (spec,
+# "POST /v1/auth/agent-init").
 
 MOST_KEYS, MOST_ADDED = 20, 10
 
 
 def describe_issued(account_id: str) -> list[dict[str, Any]]:
-    """Return when the newest keys were issued and a sentence that says from where, newest first."""
+    """Return when and from where the newest keys were issued, newest first."""
     events = list_events(account_id=account_id, type=KEY_ISSUED, limit=MOST_KEYS)
     return [{"time": each.created_at, "sentence": write_sentence(each, {}, {})} for each in events]
 
 
 def describe_keys(account_id: str) -> dict[str, Any]:
-    """Return the keys of an unclaimed account, and the newest of what came after the first."""
+    """Return the keys of an unclaimed account, and what was added after the first."""
     issued, since = describe_issued(account_id), _find_renewal(account_id)
     if since is None:
         return {"issued": issued, "added_count": 0}
@@ -229,10 +230,7 @@ def describe_keys(account_id: str) -> dict[str, Any]:
 
 
 def mark_added(account_id: str) -> None:
-    """Tag what was added to an account after its key was first renewed; whoever claims it calls it.
-
-    By one statement, however much that is.
-    """
+    """Tag what was added to an account after its first key, when it is claimed."""
     if (since := _find_renewal(account_id)) is None:
         return
     db.session.flush()
@@ -251,7 +249,7 @@ def mark_added(account_id: str) -> None:
 
 
 def _find_renewal(account_id: str) -> datetime | None:
-    """Return when the account got its second key; None if it had one at most."""
+    """Return when the account got its second key, if it did."""
     issued = select(Event.created_at).where(
         Event.account_id == account_id, Event.type == KEY_ISSUED
     )

@@ -1,4 +1,4 @@
-"""MP4, WebM and Ogg: what is in a file."""
+"""Reading MP4, WebM and Ogg files, and checking recordings by their content."""
 
 import hashlib
 import os
@@ -21,16 +21,14 @@ from testimonials.testimonials.media.recordings import (
     RecordingRefused,
 )
 
-# What was found in a recording's file.
-
 
 class Unreadable(ValueError):
-    """The file is damaged, or not what its first bytes say."""
+    """The file is damaged, or not of the type that its first bytes promise."""
 
 
 @dataclass
 class Contents:
-    """A file's container (`webm`, `mp4` or `ogg`), codecs, true length, and SHA-256 as `digest`."""
+    """A file's container (`webm`, `mp4` or `ogg`), codecs, real length, and SHA-256 as `digest`."""
 
     container: str
     video: list[str] = field(default_factory=list)
@@ -50,27 +48,27 @@ class Contents:
 
     @property
     def codecs(self) -> str:
-        """The codecs as RFC 6381 writes them, as far as they are known."""
+        """The codecs as in RFC 6381, if they are known."""
         return ", ".join([*self.video, *self.audio])
 
 
-# MP4 and QuickTime: what is in a file, whole or in fragments as browsers write it.
+# MP4 and QuickTime, whole or in fragments as browsers write it.
 
 ENTERED = {b"moov", b"trak", b"mdia", b"minf", b"stbl", b"mvex", b"moof", b"traf"}
 READ = {b"tkhd", b"mdhd", b"hdlr", b"stsd", b"stts", b"trex", b"tfhd", b"tfdt", b"trun"}
-# All tables of a recording of several minutes are far below this; phones write up to five tracks.
+# The tables of several minutes take far less; phones write up to five tracks.
 MOST_TABLE_BYTES = 4 * 1024 * 1024
 MOST_TRACKS = 16
-# In a sample's description: where its size in pixels and its further boxes begin.
+# Offsets in a sample description: of its size in pixels, and of the boxes that follow.
 PIXELS, AFTER_VIDEO = 32, 86
-# What each bit of the flags before a table of samples adds to it.
+# Flags of a table of samples: each adds four bytes.
 FIRST_SAMPLE_FLAGS, HAS_DURATION = 0x4, 0x100
 OF_EACH_SAMPLE = (0x100, 0x200, 0x400, 0x800)
 
 
 @dataclass
 class Track:
-    """One track: its number, how many of its units make a second, and how many it plays."""
+    """A track: its number, its units per second (`scale`), and its length in `units`."""
 
     number: int = 0
     handler: bytes = b""
@@ -84,7 +82,7 @@ class Track:
 
 
 def read_mp4(file: BinaryIO, size: int, most: int) -> Contents:
-    """Return what is in the file of `size` bytes, of at most `most` boxes."""
+    """Return the contents of a file of `size` bytes with at most `most` boxes."""
     tracks: list[Track] = []
     fragment = Track()
     start = 0
@@ -111,23 +109,23 @@ def read_mp4(file: BinaryIO, size: int, most: int) -> Contents:
 
 
 def _describe(tracks: list[Track]) -> Contents:
-    found = Contents("mp4")
+    contents = Contents("mp4")
     for track in tracks:
         if track.handler == b"vide":
-            found.video.append(track.codec)
+            contents.video.append(track.codec)
             size = (track.width, track.height)
-            found.width, found.height = size[::-1] if track.is_turned else size
+            contents.width, contents.height = size[::-1] if track.is_turned else size
         elif track.handler == b"soun":
-            found.audio.append(track.codec)
+            contents.audio.append(track.codec)
         else:
             continue
         if track.scale:
-            found.seconds = max(found.seconds, track.units / track.scale)
-    return found
+            contents.seconds = max(contents.seconds, track.units / track.scale)
+    return contents
 
 
 def _boxes(file: BinaryIO, size: int, most: int) -> Iterator[tuple[bytes, bytes]]:
-    """Yield the name of each box in order, and the data of those that are read."""
+    """Yield the name of each box in order, with the data of those in READ."""
     position, left = 0, MOST_TABLE_BYTES
     for _rest in range(most):
         if position == size:
@@ -166,7 +164,7 @@ def _note(track: Track, name: bytes, data: bytes) -> None:
     if name == b"tkhd":
         track.number = _number(data, 20 if is_long else 12)
         matrix = 52 if is_long else 40
-        # A phone held upright records lying down, and says that it is to be turned.
+        # Phones held upright record sideways, and say that the picture is to be rotated.
         track.is_turned = _number(data, matrix) == 0 != _number(data, matrix + 4)
     elif name == b"mdhd":
         track.scale = _number(data, 20 if is_long else 12)
@@ -198,7 +196,7 @@ def _begin_fragment(tracks: list[Track], data: bytes) -> Track:
 
 
 def _add_up(data: bytes, default: int) -> int:
-    """Return how many units a fragment's samples play."""
+    """Return the length of a fragment's samples in units."""
     flags, count = _number(data, 0) & 0xFFFFFF, _number(data, 4)
     if not flags & HAS_DURATION:
         return count * default
@@ -206,30 +204,30 @@ def _add_up(data: bytes, default: int) -> int:
     step = 4 * sum(bool(flags & bit) for bit in OF_EACH_SAMPLE)
     if begin + count * step > len(data):
         raise Unreadable
-    # Of each sample, its duration comes first.
+    # The duration is the first value of each sample.
     each = struct.iter_unpack(f">I{step - 4}x", data[begin : begin + step * count])
     return sum(duration for (duration,) in each)
 
 
-# WebM: what is in a file, and the duration that browsers leave out of what they record.
+# WebM, and the duration that browsers leave out when they record.
 
 DOCTYPE, SEGMENT, INFO, SCALE, DURATION = 0x4282, 0x18538067, 0x1549A966, 0x2AD7B1, 0x4489
 TRACKS, TRACK, TRACK_TYPE, CODEC_ID = 0x1654AE6B, 0xAE, 0x83, 0x86
 VIDEO, WIDTH, HEIGHT = 0xE0, 0xB0, 0xBA
 CLUSTER, CLUSTER_TIME, GROUP, BLOCK, SIMPLE_BLOCK = 0x1F43B675, 0xE7, 0xA0, 0xA1, 0xA3
 HEADER = 0x1A45DFA3
-# What is looked into, and what ends with the next of its kind: browsers write no sizes of them.
+# Elements whose children are read; browsers write some of them without a size.
 ENTERED_ELEMENTS = {HEADER, SEGMENT, INFO, TRACKS, TRACK, VIDEO, CLUSTER, GROUP}
 VALUES = {DOCTYPE, SCALE, DURATION, TRACK_TYPE, CODEC_ID, WIDTH, HEIGHT, CLUSTER_TIME}
 LONGEST_VALUE = 64
 CODECS = {"V_VP8": "vp8", "V_VP9": "vp9", "V_AV1": "av01", "A_OPUS": "opus", "A_VORBIS": "vorbis"}
-# A new Duration: its id, its length, and a float of eight bytes.
+# The id and length of a Duration, before a float of eight bytes.
 NEW_DURATION = b"\x44\x89\x88"
 
 
 @dataclass
 class Element:
-    """One element: where it and its data begin, and how long the data is, if that was known."""
+    """An element: the offsets of itself and of its data, and the data's length if it is known."""
 
     id: int
     start: int
@@ -244,7 +242,7 @@ class Element:
 
 @dataclass
 class WebM(Contents):
-    """A WebM file, and where its duration stands or could."""
+    """A WebM file, and the places where its duration is or could be."""
 
     scale: int = 1_000_000
     tracks: list[int] = field(default_factory=list)
@@ -254,8 +252,8 @@ class WebM(Contents):
 
 
 def read_webm(file: BinaryIO, size: int, most: int) -> WebM:
-    """Return what is in the file of `size` bytes, of at most `most` elements."""
-    found = WebM("webm")
+    """Return the contents of a file of `size` bytes with at most `most` elements."""
+    contents = WebM("webm")
     last = cluster = 0
     for each in _elements(file, size, most):
         if each.id == DOCTYPE and each.value.rstrip(b"\0") != b"webm":
@@ -269,32 +267,32 @@ def read_webm(file: BinaryIO, size: int, most: int) -> WebM:
                 raise Unreadable
             last = max(last, cluster + int.from_bytes(block[length : length + 2], signed=True))
         else:
-            _note_element(found, each)
-    found.seconds = last * found.scale / 1e9
-    return found
+            _note_element(contents, each)
+    contents.seconds = last * contents.scale / 1e9
+    return contents
 
 
-def _note_element(found: WebM, each: Element) -> None:
+def _note_element(contents: WebM, each: Element) -> None:
     if each.id == SEGMENT:
-        found.segment = each
+        contents.segment = each
     elif each.id == INFO:
-        found.info = each
+        contents.info = each
     elif each.id == DURATION:
-        found.duration = each
+        contents.duration = each
     elif each.id == SCALE:
-        found.scale = each.number
+        contents.scale = each.number
     elif each.id == CODEC_ID:
         name = each.value.rstrip(b"\0").decode("ascii", "replace")
         known = CODECS.get(name, name)
-        (found.video if name.startswith("V_") else found.audio).append(known)
+        (contents.video if name.startswith("V_") else contents.audio).append(known)
     elif each.id == WIDTH:
-        found.width = found.width or each.number
+        contents.width = contents.width or each.number
     elif each.id == HEIGHT:
-        found.height = found.height or each.number
+        contents.height = contents.height or each.number
 
 
 def _elements(file: BinaryIO, size: int, most: int) -> Iterator[Element]:
-    """Yield each element in order, with those inside; what is cut off at the end is left out."""
+    """Yield elements and their children in order, without one that is cut off at the end."""
     position = 0
     for _rest in range(most):
         if position >= size:
@@ -321,7 +319,7 @@ def _elements(file: BinaryIO, size: int, most: int) -> Iterator[Element]:
 
 
 def _read_number(head: bytes, at: int, *, keeps_length: bool = False) -> tuple[int | None, int]:
-    """Return a number of variable length, or None for "unknown", and how many bytes it takes."""
+    """Return a number of variable length, None for "unknown", and the bytes that it takes."""
     if at >= len(head) or head[at] == 0:
         raise Unreadable
     length = 9 - head[at].bit_length()
@@ -334,21 +332,21 @@ def _read_number(head: bytes, at: int, *, keeps_length: bool = False) -> tuple[i
     return (None if value & unknown == unknown else value & unknown), length
 
 
-def write_duration(path: Path, found: WebM) -> None:
-    """Write how long the file plays into its header, where the browser left that out.
+def write_duration(path: Path, contents: WebM) -> None:
+    """Write the duration into the header if the browser left it out.
 
-    Without it players show no length and can't seek. What browsers record bit by bit has neither
-    an index nor a size, so that bytes may be inserted; a file that has them is complete.
+    Without it players show no length and can't seek. Such recordings have neither an index nor a
+    size, so bytes may be inserted; files that have them are complete.
     """
-    value = found.seconds * 1e9 / found.scale
-    at = found.duration
+    value = contents.seconds * 1e9 / contents.scale
+    at = contents.duration
     if at is not None:
         if at.length in (4, 8) and not struct.unpack(_float(at.length), at.value)[0] > 0:
             with path.open("r+b") as file:
                 file.seek(at.data)
                 file.write(struct.pack(_float(at.length), value))
-    elif found.info and found.segment and found.segment.length is None:
-        _insert(path, found.info, NEW_DURATION + struct.pack(">d", value))
+    elif contents.info and contents.segment and contents.segment.length is None:
+        _insert(path, contents.info, NEW_DURATION + struct.pack(">d", value))
 
 
 def _float(length: int) -> str:
@@ -356,10 +354,10 @@ def _float(length: int) -> str:
 
 
 def _insert(path: Path, info: Element, added: bytes) -> None:
-    """Write the file anew with `added` at the begin of the information in its header."""
+    """Rewrite the file with `added` at the start of the Info element."""
     if info.length is None:
         return
-    # The length in eight bytes, whatever it had before.
+    # The length takes eight bytes now.
     head = INFO.to_bytes(4) + b"\x01" + (info.length + len(added)).to_bytes(7)
     new = path.with_name(f"{path.name}.new")
     try:
@@ -374,20 +372,20 @@ def _insert(path: Path, info: Element, added: bytes) -> None:
         new.unlink(missing_ok=True)
 
 
-# Ogg, in which Firefox records voices: its codec, and how long it plays.
+# Ogg, in which Firefox records voices.
 
 OPUS_RATE = 48_000
 HEAD = 27
 
 
 def read_ogg(file: BinaryIO, size: int, most: int) -> Contents:
-    """Return what is in the file of `size` bytes, of at most `most` pages."""
-    found = Contents("ogg")
+    """Return the contents of a file of `size` bytes with at most `most` pages."""
+    contents = Contents("ogg")
     position = rate = skipped = last = 0
     for _rest in range(most):
         if position >= size:
-            found.seconds = max(0, last - skipped) / rate if rate else 0.0
-            return found
+            contents.seconds = max(0, last - skipped) / rate if rate else 0.0
+            return contents
         file.seek(position)
         head = file.read(HEAD)
         if len(head) < HEAD or head[:4] != b"OggS":
@@ -395,7 +393,7 @@ def read_ogg(file: BinaryIO, size: int, most: int) -> Contents:
         lengths = file.read(head[26])
         if head[5] & 2:
             codec, rate, skipped = _read_codec(file.read(32))
-            (found.video if codec == "theora" else found.audio).append(codec)
+            (contents.video if codec == "theora" else contents.audio).append(codec)
         granule = int.from_bytes(head[6:14], "little", signed=True)
         last = max(last, granule)
         position += HEAD + len(lengths) + sum(lengths)
@@ -403,7 +401,7 @@ def read_ogg(file: BinaryIO, size: int, most: int) -> Contents:
 
 
 def _read_codec(packet: bytes) -> tuple[str, int, int]:
-    """Return the codec of a stream's first packet, its rate, and what isn't played of it."""
+    """Return a stream's codec, rate and skipped samples from its first packet."""
     if packet[:8] == b"OpusHead":
         return "opus", OPUS_RATE, int.from_bytes(packet[10:12], "little")
     if packet[:7] == b"\x01vorbis":
@@ -413,42 +411,44 @@ def _read_codec(packet: bytes) -> tuple[str, int, int]:
     raise Unreadable
 
 
-# Check a recording by what is in its file, never by its name or what the sender says.
+# Checking a recording by its content, never by its name or declared type.
 
-# Blocks, boxes or pages in a second of the liveliest recording, and those in a header.
+# The most blocks, boxes or pages per second, and in a header.
 MOST_A_SECOND, MOST_BESIDE = 250, 5000
 CODEC = re.compile(r"[A-Za-z0-9./_-]+")
-# What browsers record after their timer ended.
+# Browsers may go on recording for this long after the limit.
 GRACE_SECONDS = 2.0
-# The shortest side and the longest that a screen could show.
+# In pixels, a side that a screen could show.
 SIDES = range(16, 8193)
 
 
 # Damage can make a reader raise anything.
 @refusing(lambda _fault: RecordingRefused(_(DAMAGED)))
 def check_recording(path: Path, kind: str) -> Contents:
-    """Return what is in the file; complete the header of one that a browser recorded.
+    """Return a file's contents, after completing the header that a browser wrote.
 
     Raises `RecordingRefused`, with the reason in the visitor's language.
     """
     longest = current_settings().recording_seconds
-    found = _read(path, longest)
-    # What names a codec is shown, and stored as text.
-    if found and not all(map(CODEC.fullmatch, found.video + found.audio)):
+    contents = _read(path, longest)
+    # The names of codecs are shown and stored.
+    if contents and not all(map(CODEC.fullmatch, contents.video + contents.audio)):
         raise RecordingRefused(_(DAMAGED))
-    if found is None or not (found.video or found.audio) or not _has_size(found):
+    if contents is None or not (contents.video or contents.audio):
         raise RecordingRefused(_(NOT_PLAYABLE))
-    if found.video and kind == "voice":
+    if contents.video and not (contents.width in SIDES and contents.height in SIDES):
+        raise RecordingRefused(_(NOT_PLAYABLE))
+    if contents.video and kind == "voice":
         raise RecordingRefused(_(HAS_PICTURE))
-    if not found.seconds > 0:
+    if not contents.seconds > 0:
         raise RecordingRefused(_(DAMAGED))
-    if found.seconds > longest + GRACE_SECONDS:
+    if contents.seconds > longest + GRACE_SECONDS:
         raise RecordingRefused(_(TOO_LONG, seconds=longest))
-    if isinstance(found, WebM):
-        write_duration(path, found)
+    if isinstance(contents, WebM):
+        write_duration(path, contents)
     with path.open("rb") as file:
-        found.digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return found
+        contents.digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return contents
 
 
 def _read(path: Path, longest: int) -> Contents | None:
@@ -464,17 +464,12 @@ def _read(path: Path, longest: int) -> Contents | None:
     return None
 
 
-def _has_size(found: Contents) -> bool:
-    return not found.video or (found.width in SIDES and found.height in SIDES)
-
-
-# Which visitors can't play a recording: said to the owner before it is approved.
-#
-# From the release notes of the browsers, and caniuse.com, of 2026.
+# Which browsers can't play a recording, for its owner to know before approving it. From the
+# browsers' release notes and caniuse.com, as of 2026.
 
 OLD_SAFARI = "Safari before 17.4"
-WHO = (
-    # What is in the media type or the codecs, and who can't play that.
+UNSUPPORTED = (
+    # A part of the media type or the codecs, and who can't play it.
     ("ogg", "Safari before 18.4"),
     ("hvc1", "Firefox on Linux, and Chrome on computers without a decoder for HEVC"),
     ("hev1", "Firefox on Linux, and Chrome on computers without a decoder for HEVC"),
@@ -486,12 +481,12 @@ WHO = (
 PLAYED = ("vp8", "vp9", "vp09", "av01", "avc1", "avc3", "hvc1", "hev1", "opus", "vorbis", "mp4a")
 
 
-def tell_who_cannot_play(media_type: str, codecs: str) -> str:
-    """Return a sentence, or "" for what every common browser plays."""
+def describe_support(media_type: str, codecs: str) -> str:
+    """Return a sentence about who can't play it, empty if every common browser can."""
     unknown = [each for each in codecs.split(", ") if not each.startswith(PLAYED)]
     if unknown:
         return f"Most browsers can’t play this: it is in {unknown[0]}."
-    for part, who in WHO:
+    for part, who in UNSUPPORTED:
         if part in f"{media_type} {codecs}":
             return f"{who} can’t play this."
     return ""

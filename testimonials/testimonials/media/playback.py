@@ -1,4 +1,4 @@
-"""Playing a recording: byte ranges, captions; and showing a stored picture."""
+"""Playing recordings with byte ranges and captions, and serving stored pictures."""
 
 import base64
 import hashlib
@@ -31,26 +31,26 @@ from testimonials.projects.projects import is_shown
 from testimonials.testimonials.media import recordings
 from testimonials.testimonials.models import Recording, Testimonial
 
-# Captions: WebVTT that is checked and written anew, and what a transcript makes of itself.
+# Captions: WebVTT that is checked and rewritten, or made from a transcript.
 
 CAPTIONS_LENGTH = 40_000
 MOST_CUES = 1000
-# As much as is read at a glance.
+# The length of a cue that is made from a transcript.
 GLANCE = 80
 TIME = r"(?:(\d{1,3}):)?([0-5]\d):([0-5]\d)\.(\d{3})"
 TIMING = re.compile(rf"{TIME}[ \t]+-->[ \t]+{TIME}(?:[ \t]+([^\n]*))?")
-# Settings, notes and styles, which aren't kept.
+# Blocks that are dropped.
 BESIDE = re.compile(r"(NOTE|STYLE|REGION)\b")
 
 Cue = tuple[float, float, str]
 
 
 class CaptionsRefused(Exception):
-    """The text is no WebVTT; the message says where."""
+    """The text isn't valid WebVTT; the message says where."""
 
 
 def clean_captions(text: str) -> str:
-    """Return WebVTT with its cues alone; raise `CaptionsRefused`."""
+    """Return the WebVTT with only its cues; raise `CaptionsRefused`."""
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").strip()
     if not re.match(r"WEBVTT([ \t\n]|$)", text):
         raise CaptionsRefused(
@@ -93,18 +93,18 @@ def _seconds(timing: re.Match[str], first: int) -> float:
 
 
 def caption(transcript: str, seconds: float) -> str:
-    """Return WebVTT of words without times: one glance after another, each as long as its share."""
-    glances: list[str] = []
+    """Return WebVTT of a transcript: cues of about a line, each timed by its share of the text."""
+    lines: list[str] = []
     for word in transcript.split():
-        if glances and len(glances[-1]) + 1 + len(word) <= GLANCE:
-            glances[-1] += f" {word}"
+        if lines and len(lines[-1]) + 1 + len(word) <= GLANCE:
+            lines[-1] += f" {word}"
         else:
-            glances.append(word)
-    total, begin = sum(map(len, glances)), 0.0
+            lines.append(word)
+    total, begin = sum(map(len, lines)), 0.0
     cues = []
-    for words in glances:
+    for words in lines:
         end = begin + seconds * len(words) / total
-        # What stands for markup in WebVTT.
+        # These would be markup in WebVTT.
         plain = words.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
         cues.append((begin, end, plain))
         begin = end
@@ -122,37 +122,36 @@ def _time(seconds: float) -> str:
     return f"{hours:02}:{minutes:02}:{rest // 1000:02}.{rest % 1000:03}"
 
 
-# Recordings as others see them: where they are played, and who may.
+# URLs of recordings, with a key for those that aren't public.
 
-# A key opens a recording for this long or up to twice as long. It doesn't change meanwhile, so that
-# neither do answers that contain it.
+# A key works for one to two periods. It changes only once a period, and with it the answers that
+# contain it.
 KEY_SECONDS = 7 * 24 * 60 * 60
-KEY_BYTES = 16
 
 
 def make_key(recording_id: str, age: int = 0) -> str:
-    """Return the key that opens a recording that isn't public."""
+    """Return the key for a recording that isn't public."""
     period = int(clock.now().timestamp()) // KEY_SECONDS
     message = f"testimonials:recording:{recording_id}:{period - age}".encode()
     digest = hmac.digest(require_key().encode(), message, hashlib.sha256)
-    return base64.urlsafe_b64encode(digest[:KEY_BYTES]).decode().rstrip("=")
+    return base64.urlsafe_b64encode(digest[:16]).decode().rstrip("=")
 
 
 def opens(recording_id: str, key: str) -> bool:
-    """Tell whether a key opens a recording now."""
-    given = key.encode("utf-8", "surrogatepass")
-    return any(hmac.compare_digest(given, make_key(recording_id, age).encode()) for age in (0, 1))
+    """Tell whether a key is valid for a recording now."""
+    sent = key.encode("utf-8", "surrogatepass")
+    return any(hmac.compare_digest(sent, make_key(recording_id, age).encode()) for age in (0, 1))
 
 
 def find_captions(recording: Recording) -> str | None:
-    """Return the captions as WebVTT: the owner's, or else the transcript over the whole time."""
+    """Return the owner's captions as WebVTT, or else the transcript."""
     if recording.captions:
         return recording.captions
     return caption(recording.transcript, recording.seconds or 0) if recording.transcript else None
 
 
 def describe_recording(recording: Recording, key: str = "") -> dict[str, Any]:
-    """Return a recording as the API and pages show it; `key` opens one that isn't public."""
+    """Return a recording as the API and pages show it, with the `key` if it isn't public."""
     has_captions = bool(recording.captions or recording.transcript)
     return {
         "kind": recording.kind,
@@ -168,7 +167,7 @@ def describe_recording(recording: Recording, key: str = "") -> dict[str, Any]:
 
 
 def describe_of(row: Testimonial) -> dict[str, Any] | None:
-    """Return the recording of a testimonial, or None; with a key unless it is public."""
+    """Return a testimonial's recording, if there is one, with a key unless it is public."""
     recording = row.recording if row.kind != "written" else None
     if recording is None:
         return None
@@ -178,19 +177,19 @@ def describe_of(row: Testimonial) -> dict[str, Any] | None:
 
 
 def load_recordings(rows: Iterable[Testimonial]) -> None:
-    spoken = {row.id: row for row in rows if row.kind != "written"}
-    if not spoken:
+    recorded = {row.id: row for row in rows if row.kind != "written"}
+    if not recorded:
         return
-    query = select(Recording).where(Recording.testimonial_id.in_(spoken))
-    found = {each.testimonial_id: each for each in db.session.scalars(query)}
-    for testimonial_id, row in spoken.items():
-        set_committed_value(row, "recording", found.get(testimonial_id))
+    query = select(Recording).where(Recording.testimonial_id.in_(recorded))
+    loaded = {each.testimonial_id: each for each in db.session.scalars(query)}
+    for testimonial_id, row in recorded.items():
+        set_committed_value(row, "recording", loaded.get(testimonial_id))
 
 
-# Serving recordings: in parts, and never from a thread that waits for a slow reader.
+# Serving recordings, without blocking a thread for a slow client.
 
 NONE = gettext_noop("There is no recording at this address.")
-# Opened by itself, a browser shows it in a page of its own; nothing in the file runs.
+# Opened directly, the file is shown in the browser's own page, and nothing in it may run.
 POLICY = (
     "default-src 'none'; media-src 'self'; style-src 'unsafe-inline'; object-src 'none'; "
     "base-uri 'none'; frame-ancestors 'none'; sandbox"
@@ -199,9 +198,9 @@ CHUNK = 64 * 1024
 
 
 def find_playable(recording_id: str, key: str) -> tuple[Recording, bool]:
-    """Return a recording, and whether anybody may play it; raise `NotFound`.
+    """Return a recording, and whether it is public; raise `NotFound`.
 
-    With its key also one that waits or was rejected, though none that is withdrawn or deleted.
+    The key opens pending and rejected ones, too, but none that is withdrawn or deleted.
     """
     row = None
     if is_identifier(recording_id):
@@ -228,7 +227,7 @@ def find_playable(recording_id: str, key: str) -> tuple[Recording, bool]:
 
 
 def send_recording(recording: Recording, *, is_public: bool) -> Response:
-    """Return the file, or the part that is asked for, or that it is unchanged."""
+    """Return the file, the requested range, or 304."""
     etag = f'"{recording.id}"'
     if request.if_none_match.contains(recording.id):
         response = Response(status=304)
@@ -241,7 +240,7 @@ def send_recording(recording: Recording, *, is_public: bool) -> Response:
 
 
 def open_to_others(response: Response, *, is_public: bool) -> Response:
-    """Let widgets on other sites play it, and keep every copy asking whether it is still public."""
+    """Let widgets on other sites play it, and make caches check that it is still public."""
     response.headers["Cache-Control"] = f"{'public' if is_public else 'private'}, no-cache"
     response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
     response.headers["Access-Control-Allow-Origin"] = "*"
@@ -254,10 +253,10 @@ def _send_part(recording: Recording, etag: str) -> Response:
     except FileNotFoundError:
         raise NotFound(NONE) from None
     size = file.seek(0, 2)
-    wanted = request.range if request.headers.get("If-Range", etag) == etag else None
-    # Several parts in one answer, which players don't ask for, may be answered with the whole.
-    is_part = wanted is not None and wanted.units == "bytes" and len(wanted.ranges) == 1
-    part = wanted.range_for_length(size) if wanted and is_part else (0, size)
+    ranges = request.range if request.headers.get("If-Range", etag) == etag else None
+    # Players don't ask for several ranges at once; the whole file is a valid answer.
+    is_part = ranges is not None and ranges.units == "bytes" and len(ranges.ranges) == 1
+    part = ranges.range_for_length(size) if ranges and is_part else (0, size)
     if part is None:
         file.close()
         response = Response(status=416)
@@ -277,9 +276,9 @@ def _send_part(recording: Recording, etag: str) -> Response:
 
 
 def _read(file: BinaryIO, begin: int, length: int) -> Iterable[bytes]:
-    """Return what the server sends by itself, a bit whenever the reader has taken the last.
+    """Return a file wrapper, which the server sends whenever the client has read the last part.
 
-    An iterator would be read by the thread, into memory or until the slowest reader is done.
+    An iterator would be read by the thread, into memory or until the slowest client is done.
     """
     file.seek(begin)
     if request.method == "HEAD":
@@ -302,7 +301,7 @@ def _chunks(file: BinaryIO, length: int) -> Iterator[bytes]:
 
 @media.get("/media/recordings/<recording_id>")
 def get_recording(recording_id: str) -> Response:
-    """Play a recording, from anywhere in it."""
+    """Serve a recording, or a range of it."""
     recording, is_public = find_playable(recording_id, request.args.get("key", ""))
     return send_recording(recording, is_public=is_public)
 
@@ -319,13 +318,13 @@ def get_captions(recording_id: str) -> Response:
 
 @media.get("/media/<image_id>.webp")
 def get_image(image_id: str) -> Response:
-    """Return a picture; it never changes, so it can be cached for ever."""
-    found = find_row(Image, image_id, ~Image.is_held)
-    image = require_found(found, gettext_noop("There is no picture at this address."))
+    """Serve a picture, which never changes."""
+    row = find_row(Image, image_id, ~Image.is_held)
+    image = require_found(row, gettext_noop("There is no picture at this address."))
     response = Response(image.content, content_type=CONTENT_TYPE)
     response.set_etag(image.id)
     response.headers["Cache-Control"] = "public, max-age=31536000, immutable"
-    # Whatever a browser takes the bytes for, nothing in them runs.
+    # Whatever type a browser guesses, nothing in the file may run.
     response.headers["Content-Security-Policy"] = f"{DATA_POLICY}; sandbox"
     response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
     response.make_conditional(request)

@@ -1,4 +1,4 @@
-"""Recordings: their files, how many may be kept, and refusals."""
+"""Recordings: their files, the space that they may take, and why one is refused."""
 
 import contextlib
 import errno
@@ -21,7 +21,7 @@ from testimonials.core.settings.instance import sync
 from testimonials.projects.models import Project
 from testimonials.testimonials.models import Recording
 
-# Why a recording is not taken, in the visitor's language.
+# Why a recording is refused, in the visitor's language.
 
 NOT_PLAYABLE = gettext_noop(
     "Browsers can’t play this file. Choose a video in MP4 or WebM, or a voice recording in M4A, "
@@ -50,21 +50,21 @@ class RecordingTooLarge(RecordingRefused):
 
 
 class RecordingGone(ServiceError):
-    """There is no such upload, or it is sent already."""
+    """There is no such upload, or its form was sent already."""
 
     status = 404
     default_message = GONE
 
 
 class NoRoom(ServiceError):
-    """The account's or the service's share for recordings is used up, or the disk is full."""
+    """The account's or the service's space for recordings is used up, or the disk is full."""
 
     status = 507
     default_message = NO_ROOM
 
 
 class OffsetWrong(ServiceError):
-    """A piece begins elsewhere than where the last one ended, which is at `offset`."""
+    """A piece doesn't begin where the last one ended, which is at `offset`."""
 
     status = 409
 
@@ -74,10 +74,10 @@ class OffsetWrong(ServiceError):
         self.offset = offset
 
 
-# Where recordings are kept: files named by their ids, in the folder `media` of the instance.
+# Files, named by the ids of recordings, in the folder `media` of the instance.
 
 FOLDER = "media"
-# The database and everything else need the rest of the disk.
+# Left free for the database and everything else.
 SPARED_BYTES = 256 * 1024 * 1024
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
@@ -93,7 +93,7 @@ def path_of(recording_id: str) -> Path:
 
 
 def size_of(recording_id: str) -> int:
-    """Return how many bytes of a recording there are; 0 if there is no file."""
+    """Return the size of a recording's file, 0 if there is none."""
     try:
         return path_of(recording_id).stat().st_size
     except FileNotFoundError:
@@ -110,8 +110,8 @@ def require_room(size: int) -> None:
 def append_piece(recording_id: str, offset: int, piece: bytes) -> int:
     """Append a piece that begins at `offset`; return where it ends.
 
-    The file alone knows how much has arrived, so that a process killed in the middle of a piece
-    loses nothing. Raises `OffsetWrong`, and `NoRoom` with the file as it was.
+    How much has arrived is the size of the file, so a process killed in the middle of a piece loses
+    nothing. Raises `OffsetWrong`, and `NoRoom` with the file as it was.
     """
     media_folder().mkdir(mode=0o700, exist_ok=True)
     descriptor = os.open(path_of(recording_id), os.O_RDWR | os.O_CREAT, 0o600)
@@ -135,7 +135,7 @@ def append_piece(recording_id: str, offset: int, piece: bytes) -> int:
 
 
 def keep_file(recording_id: str, source: IO[bytes]) -> None:
-    """Store a whole file, on the disk once this returns. Raises `NoRoom` and leaves nothing."""
+    """Store a file and flush it to the disk. Raises `NoRoom` and leaves nothing."""
     media_folder().mkdir(mode=0o700, exist_ok=True)
     path = path_of(recording_id)
     try:
@@ -151,14 +151,14 @@ def keep_file(recording_id: str, source: IO[bytes]) -> None:
 
 @contextlib.contextmanager
 def hold(recording_id: str) -> Iterator[Path]:
-    """Let nobody else hold or append to a file meanwhile. Raises `RecordingGone` and `NoRoom`."""
+    """Lock a file against others that hold or append to it. Raises `RecordingGone` and `NoRoom`."""
     path = path_of(recording_id)
     try:
         with contextlib.ExitStack() as held:
             while True:
                 file = held.enter_context(path.open("rb"))
                 fcntl.flock(file, fcntl.LOCK_EX)
-                # While this waited, it may have been written anew.
+                # The file may have been replaced in the meantime.
                 if os.fstat(file.fileno()).st_ino == path.stat().st_ino:
                     break
             yield path
@@ -171,7 +171,7 @@ def hold(recording_id: str) -> Iterator[Path]:
 
 
 def flush(recording_id: str) -> None:
-    """Wait until a file and its name are on the disk."""
+    """Flush a file and its name to the disk."""
     sync(path_of(recording_id))
     sync(media_folder())
 
@@ -182,24 +182,24 @@ def remove_files(names: Iterable[str]) -> None:
 
 
 def list_files() -> dict[str, os.stat_result]:
-    """Return what is known of each file by its recording's id."""
-    found = {}
+    """Return the `stat` of each file by its recording's id."""
+    files = {}
     with contextlib.suppress(FileNotFoundError), os.scandir(media_folder()) as entries:
         for entry in entries:
-            # It may have been removed meanwhile.
+            # It may have been removed in the meantime.
             with contextlib.suppress(FileNotFoundError):
-                found[entry.name] = entry.stat()
-    return found
+                files[entry.name] = entry.stat()
+    return files
 
 
-# How much recordings take, and how much they may.
+# The space that recordings take and may take.
 
 MEGABYTE = 1024 * 1024
 
 
 @dataclass(frozen=True)
 class Share:
-    """How many recordings there are, the bytes they take, and the bytes they may take."""
+    """How many recordings there are, the bytes that they take, and the limit."""
 
     count: int
     bytes: int
@@ -211,7 +211,7 @@ class Share:
 
 
 def find_account_share(account_id: str) -> Share:
-    """Return what an account's recordings take; those on their way count with all they will."""
+    """Return what an account's recordings take; unfinished uploads count with their full size."""
     query = _TAKEN.join(Project).where(Project.account_id == account_id)
     count, size = db.session.execute(query).one()
     return Share(count, size, current_settings().account_recordings_megabytes * MEGABYTE)
@@ -223,7 +223,7 @@ def find_whole_share() -> Share:
 
 
 def require_share(project: Project, size: int) -> None:
-    """Raise `NoRoom` if `size` more bytes are too many for the account, or for all together."""
+    """Raise `NoRoom` if `size` more bytes exceed the limit of the account, or that of all."""
     for share in (find_account_share(project.account_id), find_whole_share()):
         if share.bytes + size > share.limit:
             raise NoRoom

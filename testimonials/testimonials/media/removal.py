@@ -1,4 +1,4 @@
-"""Removing recordings: rows that expired, and files whose rows are gone."""
+"""Removing recordings: expired rows, and files whose rows are gone."""
 
 from collections.abc import Iterable
 from functools import partial
@@ -12,30 +12,29 @@ from testimonials.core.extensions import db
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.images.uploads import Image
 from testimonials.projects.models import Project
-from testimonials.testimonials.history import change_all
+from testimonials.testimonials.history import change_all, in_chunks
 from testimonials.testimonials.media import recordings
 from testimonials.testimonials.media.uploads import KEPT
 from testimonials.testimonials.models import Recording, Testimonial
 from testimonials.testimonials.moderation import ActionRefused
 
-# A file may be older than its row while it is uploaded with a form, or imported.
+# A file is older than its row while it is uploaded with a form, or imported.
 SPARED_SECONDS = 60 * 60
-AT_ONCE = 500
-# What is slower than this gives way to others where there is no room for both.
+# Slower uploads are deleted when there is no room for others.
 PATIENCE_SECONDS, LEAST_BYTES_A_SECOND, UNSENT_SECONDS = 60, 16 * 1024, 60 * 60
-# The change of a testimonial whose recording is removed.
+# The action and the change of a testimonial whose recording is removed.
 REMOVE, WRITTEN = "remove_recording", {"kind": "written"}
 
 
 def remove_after_commit(ids: Iterable[str]) -> None:
-    """Remove files as soon as it is certain that their rows are gone."""
+    """Remove files once the deletion of their rows is committed."""
     do_after_commit(partial(recordings.remove_files, [*ids]))
 
 
 def take_off_recording(row: Testimonial) -> None:
-    """Remove the recording of a testimonial with its poster; its words stay.
+    """Remove the recording of a testimonial with its poster; the text stays.
 
-    The caller changes `kind` to written, and records it.
+    The caller changes `kind` to `written`, and records it.
     """
     recording = row.recording
     row.recording = None
@@ -49,7 +48,7 @@ def take_off_recording(row: Testimonial) -> None:
 
 
 def remove_recording(project: Project, row: Testimonial, actor: str) -> None:
-    """Remove the recording of a testimonial of the locked project, for good; its words stay.
+    """Remove the recording of a testimonial of the locked project for good; the text stays.
 
     Raises `ActionRefused` if nothing would be left.
     """
@@ -77,56 +76,50 @@ def delete_unsent_recordings(limit: int) -> int:
     return len(gone)
 
 
-def give_way() -> int:
-    """Delete uploads of which little arrives, and recordings whose form wasn't sent for long.
+def delete_slow_uploads() -> int:
+    """Delete slow uploads, and recordings whose form wasn't sent for an hour; return how many.
 
-    There is no room for others. Otherwise a few requests that announce much and send nothing would
-    keep everybody out for a day. Returns how many.
+    Otherwise a few requests that announce large files and send nothing could use up all space for
+    a day.
     """
     now, slow = clock.now(), []
     unsent = select(Recording.id, Recording.state, Recording.created_at).where(
         Recording.testimonial_id.is_(None)
     )
-    for row in db.session.execute(unsent.order_by(Recording.created_at).limit(AT_ONCE)):
-        age = (now - row.created_at).total_seconds()
-        allowed = UNSENT_SECONDS if row.state == "ready" else _seconds_for(row.id)
-        if age > allowed:
+    for row in db.session.execute(unsent.order_by(Recording.created_at).limit(500)):
+        allowed: float = UNSENT_SECONDS
+        if row.state != "ready":
+            allowed = PATIENCE_SECONDS + recordings.size_of(row.id) / LEAST_BYTES_A_SECOND
+        if (now - row.created_at).total_seconds() > allowed:
             slow.append(row.id)
     db.session.execute(delete(Recording).where(Recording.id.in_(slow)))
     remove_after_commit(slow)
     return len(slow)
 
 
-def _seconds_for(recording_id: str) -> float:
-    """Return how long what has arrived of an upload may have taken."""
-    return PATIENCE_SECONDS + recordings.size_of(recording_id) / LEAST_BYTES_A_SECOND
-
-
 def find_orphans() -> dict[str, int]:
     """Return the size of each file that belongs to no recording, by its name."""
     latest = clock.now().timestamp() - SPARED_SECONDS
-    found = {
+    orphans = {
         name: stat.st_size
         for name, stat in recordings.list_files().items()
         if stat.st_mtime < latest
     }
-    names = list(found)
-    for start in range(0, len(names), AT_ONCE):
-        some = names[start : start + AT_ONCE]
-        for known in db.session.scalars(select(Recording.id).where(Recording.id.in_(some))):
-            found.pop(known)
-    return found
+    for names in in_chunks(list(orphans)):
+        for id in db.session.scalars(select(Recording.id).where(Recording.id.in_(names))):
+            orphans.pop(id)
+    return orphans
 
 
 def remove_orphans() -> dict[str, int]:
-    """Remove those files; return what they took, by name."""
+    """Remove the files that `find_orphans` returns."""
     orphans = find_orphans()
     recordings.remove_files(orphans)
     return orphans
 
 
 def find_missing() -> list[str]:
-    """Return the recordings that were whole and whose file is gone."""
-    there = recordings.list_files()
+    """Return the ids of complete recordings whose file is gone."""
+    files = recordings.list_files()
     query = select(Recording.id).where(Recording.state == "ready").order_by(Recording.id)
-    return [each for each in db.session.scalars(query) if each not in there]
+    return [id for id in db.session.scalars(query) if id not in files]

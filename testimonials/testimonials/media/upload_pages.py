@@ -1,6 +1,6 @@
-"""Where a page's script uploads a recording, piece by piece, before its form is sent.
+"""Uploads of recordings by a page's script, piece by piece, before the form is sent.
 
-Whoever began an upload knows its id, and nobody else does until it is sent.
+Only the browser that began an upload knows its id until the form is sent.
 """
 
 import io
@@ -22,7 +22,7 @@ from testimonials.projects.models import Project
 from testimonials.projects.projects import find_public_project, lock_project
 from testimonials.testimonials.media import recordings as store
 from testimonials.testimonials.media import uploads
-from testimonials.testimonials.media.removal import give_way
+from testimonials.testimonials.media.removal import delete_slow_uploads
 from testimonials.testimonials.media.uploads import UploadSchema
 from testimonials.testimonials.models import Recording
 
@@ -31,30 +31,35 @@ _UPLOAD = UploadSchema()
 
 @media.post("/<slug>/recordings")
 def begin_upload(slug: str) -> ResponseReturnValue:
-    """Begin an upload; answer with its id and the size of a piece."""
+    """Begin an upload; return its id and the size of a piece."""
     project = find_public_project(slug=slug)
     limiter.count(uploads.RECORDINGS_PER_ADDRESS, f"{project.id} {client_key()}")
-    wanted: dict[str, Any] = load(_UPLOAD, read_json_object())
+    values: dict[str, Any] = load(_UPLOAD, read_json_object())
     with write(lambda: lock_project(project.id)) as locked:
-        recording = _begin(locked, **wanted)
+        try:
+            recording = uploads.begin_upload(locked, values["kind"], values["size"])
+        except store.NoRoom:
+            if not delete_slow_uploads():
+                raise
+            recording = uploads.begin_upload(locked, values["kind"], values["size"])
     return jsonify(id=recording.id, offset=0, pieceBytes=uploads.PIECE_BYTES), 201
 
 
 @media.get("/<slug>/recordings/<recording_id>")
 def find_offset(slug: str, recording_id: str) -> Response:
-    """Say, in headers, how much of an upload has arrived."""
+    """Return, in headers, how much of an upload has arrived."""
     project = find_public_project(slug=slug)
     recording = uploads.find_upload(project, recording_id)
     offset = uploads.find_offset(recording)
     _finish_if_whole(project, recording, offset)
-    response = _tell(offset, 200)
+    response = _offset_response(offset, 200)
     response.headers["Upload-Length"] = str(recording.received or recording.size)
     return response
 
 
 @media.patch("/<slug>/recordings/<recording_id>")
 def append_piece(slug: str, recording_id: str) -> Response:
-    """Take the next piece of an upload; check the recording after the last one."""
+    """Store the next piece of an upload; check the recording after the last one."""
     project = find_public_project(slug=slug)
     recording = uploads.find_upload(project, recording_id)
     uploads.require_open(project)
@@ -65,18 +70,18 @@ def append_piece(slug: str, recording_id: str) -> Response:
         raise ServiceError("Send the header Upload-Offset.")
     offset = uploads.receive_piece(recording, int(text), piece)
     _finish_if_whole(project, recording, offset)
-    return _tell(offset, 204)
+    return _offset_response(offset, 204)
 
 
 @media.put("/<slug>/recordings/<recording_id>/poster")
 def set_poster(slug: str, recording_id: str) -> ResponseReturnValue:
-    """Store the picture that is shown before the video plays."""
+    """Store the picture to show before the video plays."""
     project = find_public_project(slug=slug)
     uploads.find_upload(project, recording_id)
     uploads.require_open(project)
     limiter.count(uploads.POSTERS_PER_ADDRESS, f"{project.id} {client_key()}")
     request.max_content_length = uploads.POSTER.max_bytes
-    # Decoded before the lock is taken, so that no submission waits for it.
+    # Decoded before taking the lock, so that no submission waits for it.
     picture = read_image(io.BytesIO(request.get_data(cache=False)), uploads.POSTER)
     with _writing(project, recording_id) as recording:
         uploads.set_poster(recording, picture)
@@ -91,33 +96,24 @@ def discard_upload(slug: str, recording_id: str) -> ResponseReturnValue:
 
 @media.errorhandler(ServiceError)
 def answer_error(error: ServiceError) -> ResponseReturnValue:
-    """Answer the script that uploads, which can't read a page."""
+    """Return an error to the script as JSON."""
     if "slug" not in (request.view_args or {}):
         return answer_service_error(error)
     body = error_body(translate(error.message), error.code, error.errors)
     return jsonify(body), error.status, error.headers
 
 
-def _begin(project: Project, kind: str, size: int, **_unused: str) -> Recording:
-    try:
-        return uploads.begin_upload(project, kind, size)
-    except store.NoRoom:
-        if not give_way():
-            raise
-        return uploads.begin_upload(project, kind, size)
-
-
 def _finish_if_whole(project: Project, recording: Recording, offset: int) -> None:
-    """Check a recording once it is whole; also if the process that got its end was killed."""
+    """Check a complete recording, unless the process that stored its last piece has done so."""
     if recording.state == "ready" or offset < recording.size:
         return
     try:
-        found = uploads.check_upload(project, recording)
+        contents = uploads.check_upload(project, recording)
     except store.RecordingRefused:
         _discard(project, recording.id)
         raise
     with _writing(project, recording.id) as locked:
-        uploads.note_contents(locked, found)
+        uploads.set_contents(locked, contents)
 
 
 def _discard(project: Project, recording_id: str) -> None:
@@ -130,7 +126,7 @@ def _writing(project: Project, recording_id: str) -> AbstractContextManager[Reco
     return write(lambda: uploads.find_upload(project, recording_id, for_update=True))
 
 
-def _tell(offset: int, status: int) -> Response:
+def _offset_response(offset: int, status: int) -> Response:
     response = Response(status=status)
     response.headers["Upload-Offset"] = str(offset)
     response.headers["Cache-Control"] = "no-store"

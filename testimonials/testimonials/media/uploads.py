@@ -22,7 +22,7 @@ from testimonials.testimonials.media.containers import Contents, check_recording
 from testimonials.testimonials.models import Recording
 
 PIECE_BYTES = 512 * 1024
-# Each is a whole recording, so nobody needs more, even at a tablet on a counter.
+# Enough for whole recordings, even on a tablet that many visitors use.
 RECORDINGS_PER_ADDRESS = Limit("recording-ip", 30, "from one IP address", for_load=True)
 POSTERS_PER_ADDRESS = Limit("recording-poster-ip", 60, "from one IP address", for_load=True)
 # How long an upload waits for its next piece, or for its form.
@@ -31,20 +31,20 @@ POSTER = Use(720, 720, 2 * MEGABYTE)
 
 
 def require_taken(project: Project, kind: str) -> None:
-    """Raise `RecordingRefused` unless the project's page takes recordings of this kind."""
+    """Raise `RecordingRefused` unless the project's page accepts recordings of this kind."""
     require_open(project)
     if not project.whole_page_design[kind]:
         raise recordings.RecordingRefused(_(recordings.NOT_TAKEN))
 
 
 def require_open(project: Project) -> None:
-    """Raise `RecordingRefused` while the project's page takes nothing."""
+    """Raise `RecordingRefused` while the project's page accepts nothing."""
     if not project.is_open:
         raise recordings.RecordingRefused(_(recordings.NOT_TAKEN))
 
 
 def begin_upload(project: Project, kind: str, size: int) -> Recording:
-    """Make room for a recording of `size` bytes; the project is locked.
+    """Reserve space for a recording of `size` bytes in the locked project.
 
     Raises `RecordingRefused`, `RecordingTooLarge` and `NoRoom`.
     """
@@ -65,13 +65,13 @@ def _require_room(project: Project, kind: str, size: int) -> None:
 
 
 def find_upload(project: Project, recording_id: str, *, for_update: bool = False) -> Recording:
-    """Return a recording that has no testimonial yet; raise `RecordingGone`."""
+    """Return a recording without a testimonial; raise `RecordingGone`."""
     is_unsent = Recording.testimonial_id.is_(None)
     return _find(project, recording_id, is_unsent, for_update=for_update)
 
 
 def find_ready(project: Project, recording_id: str) -> Recording:
-    """Return a recording that may be sent, or was just sent; raise `RecordingGone`."""
+    """Return a recording that is complete and checked; raise `RecordingGone`."""
     return _find(project, recording_id, Recording.state == "ready")
 
 
@@ -79,14 +79,14 @@ def _find(
     project: Project, recording_id: str, is_wanted: ColumnElement[bool], *, for_update: bool = False
 ) -> Recording:
     is_own = Recording.project_id == project.id
-    found = find_row(Recording, recording_id, is_own, is_wanted, for_update=for_update)
-    if found is None:
+    recording = find_row(Recording, recording_id, is_own, is_wanted, for_update=for_update)
+    if recording is None:
         raise recordings.RecordingGone
-    return found
+    return recording
 
 
 def find_offset(recording: Recording) -> int:
-    """Return how many bytes have arrived of what was announced."""
+    """Return how many of the announced bytes have arrived."""
     if recording.state == "ready":
         return recording.received
     return min(recording.size, recordings.size_of(recording.id))
@@ -95,7 +95,7 @@ def find_offset(recording: Recording) -> int:
 def receive_piece(recording: Recording, offset: int, piece: bytes) -> int:
     """Store a piece that begins at `offset`; return where it ends.
 
-    Raises `OffsetWrong`, `NoRoom`, and `RecordingTooLarge` past what was announced.
+    Raises `OffsetWrong`, `NoRoom`, and `RecordingTooLarge` past the announced size.
     """
     if offset + len(piece) > recording.size:
         raise recordings.RecordingTooLarge("There is more than was announced.")
@@ -103,34 +103,34 @@ def receive_piece(recording: Recording, offset: int, piece: bytes) -> int:
 
 
 def check_upload(project: Project, recording: Recording) -> Contents:
-    """Check a recording that has arrived whole; it is on the disk then.
+    """Flush and check a recording whose last piece has arrived.
 
-    Raises `RecordingRefused`; then it is to be deleted.
+    Raises `RecordingRefused`, after which the caller deletes it.
     """
     with recordings.hold(recording.id) as path:
         recordings.flush(recording.id)
-        found = check_recording(path, recording.kind)
-    require_taken(project, found.kind)
-    return found
+        contents = check_recording(path, recording.kind)
+    require_taken(project, contents.kind)
+    return contents
 
 
-def note_contents(recording: Recording, found: Contents) -> None:
-    """Note what is in a recording, which then is ready to be sent; the row is locked."""
-    recording.kind, recording.state = found.kind, "ready"
+def set_contents(recording: Recording, contents: Contents) -> None:
+    """Store what a check found, which makes a locked recording ready to be sent."""
+    recording.kind, recording.state = contents.kind, "ready"
     recording.received = recording.size
-    # With the duration that was written into it.
+    # The check may have added the duration.
     recording.size = recordings.size_of(recording.id)
-    recording.media_type, recording.codecs = found.media_type, found.codecs[:80]
-    recording.seconds = round(found.seconds, 2)
-    recording.width, recording.height = found.width, found.height
-    recording.digest = found.digest
+    recording.media_type, recording.codecs = contents.media_type, contents.codecs[:80]
+    recording.seconds = round(contents.seconds, 2)
+    recording.width, recording.height = contents.width, contents.height
+    recording.digest = contents.digest
     recording.updated_at = clock.now()
 
 
 def take_file(project: Project, kind: str, file: IO[bytes]) -> tuple[str, Contents]:
-    """Store and check a file that came with a form; return its id and what is in it.
+    """Store and check a file that was sent with a form; return its id and contents for `add_taken`.
 
-    To be noted by `add_taken`. Raises `RecordingRefused`, `RecordingTooLarge` and `NoRoom`.
+    Raises `RecordingRefused`, `RecordingTooLarge` and `NoRoom`.
     """
     size = file.seek(0, os.SEEK_END)
     file.seek(0)
@@ -139,26 +139,26 @@ def take_file(project: Project, kind: str, file: IO[bytes]) -> tuple[str, Conten
     recordings.keep_file(recording_id, file)
     try:
         with recordings.hold(recording_id) as path:
-            found = check_recording(path, kind)
-        require_taken(project, found.kind)
-        return recording_id, found
+            contents = check_recording(path, kind)
+        require_taken(project, contents.kind)
+        return recording_id, contents
     except BaseException:
         recordings.remove_files([recording_id])
         raise
 
 
-def add_taken(project: Project, recording_id: str, found: Contents) -> Recording:
+def add_taken(project: Project, recording_id: str, contents: Contents) -> Recording:
     """Add the row of a file that `take_file` stored."""
     size = recordings.size_of(recording_id)
-    recording = Recording(id=recording_id, project_id=project.id, kind=found.kind, size=size)
+    recording = Recording(id=recording_id, project_id=project.id, kind=contents.kind, size=size)
     db.session.add(recording)
-    note_contents(recording, found)
+    set_contents(recording, contents)
     db.session.flush()
     return recording
 
 
 def set_poster(recording: Recording, picture: Image) -> None:
-    """Store the poster in place of the one before, which nothing else shows yet."""
+    """Store a poster and delete the earlier one, which nothing else uses yet."""
     before = recording.poster_id
     db.session.add(picture)
     db.session.flush()
@@ -168,14 +168,9 @@ def set_poster(recording: Recording, picture: Image) -> None:
         db.session.execute(delete(Image).where(Image.id == before))
 
 
-# Shapes of what uploads say.
-
-MOST_BYTES = 2**40
-
-
 class UploadSchema(StrictSchema):
-    """What is about to be uploaded; its type is looked up in the file itself."""
+    """An upload to begin; `mediaType` is ignored, since the type is read from the file."""
 
     kind = Choice("video", "voice", required=True)
-    size = Count(1, MOST_BYTES, required=True)
+    size = Count(1, 2**40, required=True)
     mediaType = OneLine(200)
