@@ -1,4 +1,4 @@
-"""The operator's one page: what needs somebody, then rows with their values."""
+"""The operator's page: problems to solve, then the state of the server."""
 
 import functools
 import platform
@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from importlib import metadata
+from itertools import chain
 from typing import Any
 
 from flask import redirect, render_template, request, url_for
@@ -48,19 +49,19 @@ from testimonials.operations.metrics import POSTGRES_SIZE, SQLITE_SIZE
 from testimonials.projects.domains import count_domains
 from testimonials.testimonials.media.recordings import find_whole_share
 
-# What needs the operator: what happened, what still works, and one thing to do about it.
+# Problems: what happened, what still works, and one thing to do about it.
 
 NEARLY_FULL = 0.9
-# Wrong passwords and codes in an hour, of all accounts together, that no forgetful people enter.
+# More wrong passwords and codes in an hour, of all accounts, than forgetful people enter.
 MANY_GUESSES = 100
-# `check_host` finds these too, and here is more to say of them.
+# Results of `check_host` about which this page says more.
 SAID_HERE = {"disk", "room", "mail", "jobs", "smtp", "database"}
 DOCTOR, BACK_UP, VERIFY = "doctor", "backup now", "backup verify"
 
 
 @dataclass(frozen=True)
 class Trouble:
-    """One thing that needs somebody; `command` mends it or tells more."""
+    """A problem; `command` solves it or tells more."""
 
     title: str
     text: str
@@ -69,13 +70,10 @@ class Trouble:
 
 
 def find_troubles(
-    backups: BackupState,
-    storage: dict[str, Any],
-    jobs: Sequence[Job],
-    troubled_domains: int,
+    backups: BackupState, storage: dict[str, Any], jobs: Sequence[Job], troubled_domains: int
 ) -> list[Trouble]:
-    """Return what needs somebody, the grave first."""
-    judges = (
+    """Return all problems, the serious ones first."""
+    troubles = chain(
         _judge_host(),
         _judge_disk(storage),
         _judge_jobs(jobs),
@@ -86,8 +84,7 @@ def find_troubles(
         _judge_reports(),
         _judge_domains(troubled_domains),
     )
-    found = [trouble for judge in judges for trouble in judge]
-    return sorted(found, key=lambda each: not each.is_grave)
+    return sorted(troubles, key=lambda each: not each.is_grave)
 
 
 def _judge_host() -> Iterator[Trouble]:
@@ -124,9 +121,9 @@ def _judge_jobs(jobs: Sequence[Job]) -> Iterator[Trouble]:
             "its log says why."
         )
         yield Trouble(title, words, DOCTOR, is_grave=True)
-    # `_judge_backups` tells of theirs.
-    apart = {BACKUP_JOB, COPY_JOB, VERIFY_JOB}
-    failed = [job.id for job in jobs if job.failed_at and job.id not in apart]
+    # `_judge_backups` handles these.
+    others = {BACKUP_JOB, COPY_JOB, VERIFY_JOB}
+    failed = [job.id for job in jobs if job.failed_at and job.id not in others]
     if failed:
         words = "Everything else goes on, and each is tried again by itself."
         yield Trouble(f"Failed: {', '.join(failed)}", words, DOCTOR)
@@ -151,7 +148,7 @@ def _judge_backups(backups: BackupState) -> Iterator[Trouble]:
 
 
 def _judge_version() -> Iterator[Trouble]:
-    """Tell of a version that was installed while another runs; asks nobody."""
+    """Compare the installed version with the running one."""
     try:
         installed = metadata.version("testimonials")
     except metadata.PackageNotFoundError:
@@ -215,15 +212,13 @@ def _say(count: int, one: str, many: str) -> str:
     return f"{count} {one if count == 1 else many}"
 
 
-# How everything on this server is: a value of each kind, and what needs somebody.
-#
-# It takes the same few statements however many accounts and testimonials there are.
+# The state of the server, by a constant number of statements.
 
 STARTED_AT = clock.now()
 
 
 def describe_server() -> dict[str, Any]:
-    """Return everything that the page shows."""
+    """Return the context of the page."""
     settings = current_settings()
     backups, storage = describe_backups(), _measure_storage()
     jobs, domains = list_jobs(), count_domains()
@@ -277,33 +272,30 @@ def _count_accounts() -> dict[str, int]:
 
 
 def _list_hit_limits() -> list[str] | None:
-    """Return the limits that somebody has hit within their hours, or None where Redis counts.
+    """Return the rate limits that somebody has exceeded, or None if Redis counts.
 
-    A counter's key is `LIMITER/whom/scope/amount/multiple/hour`; whom it counts, such as a network
-    with a slash in it, isn't shown.
+    A counter's key is `LIMITER/whom/scope/amount/multiple/hour`; `whom`, such as a network with a
+    slash in it, isn't shown.
     """
     if current_settings().ratelimit_storage_url:
         return None
     now = clock.now().timestamp()
     query = select(RateLimitCounter).where(RateLimitCounter.expires_at > now)
-    hit: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for row in db.session.scalars(query.execution_options(yield_per=500)):
         parts = row.key.split("/")
         if len(parts) < 5 or not parts[-3].isdigit() or row.hits < int(parts[-3]):
             continue
         hours = "an hour" if parts[-2] == "1" else f"in {parts[-2]} hours"
         limit = f"{parts[-4]}, {parts[-3]} {hours}"
-        hit[limit] = hit.get(limit, 0) + 1
-    return [f"{limit}: {count} over it" for limit, count in sorted(hit.items())]
-
-
-OPEN_FOR = timedelta(hours=1)
+        counts[limit] = counts.get(limit, 0) + 1
+    return [f"{limit}: {count} over it" for limit, count in sorted(counts.items())]
 
 
 def require_operator(view: View) -> View:
-    """Pass an account that OPERATORS names to the view; to everybody else there is no such page.
+    """Let only accounts that OPERATORS names see the view; for others it doesn't exist.
 
-    Whoever is signed out is asked to sign in, operator or not, which tells nothing.
+    Anybody who is signed out is asked to sign in.
     """
 
     @require_session
@@ -320,9 +312,9 @@ def require_operator(view: View) -> View:
 @admin.get("/operator")
 @admin.post("/operator")
 @require_operator
-@require_proof("look at this server", "dashboard.home.show_start", lasts=OPEN_FOR)
+@require_proof("look at this server", "dashboard.home.show_start", lasts=timedelta(hours=1))
 def show_server(owner: SignedIn) -> ResponseReturnValue:
-    """Show the page; a POST only brings the proof that opens it for an hour."""
+    """Show the page; a POST only carries the proof that opens it for an hour."""
     if request.method == "POST":
         return redirect(url_for(".show_server"), 303)
     shell = build_shell(owner, "server")

@@ -37,16 +37,16 @@ from testimonials.core.extensions import db, prepare_engine
 from testimonials.core.late import find_late, load_all
 from testimonials.core.settings.current import current_settings
 
-# Databases that are opened for one piece of work, apart from the application's own.
+# Databases other than the application's own, opened for one task.
 
 
 class MoveRefused(click.ClickException):
-    """The database can't be copied and nothing was changed; the message says why."""
+    """The database can't be copied, and nothing was changed."""
 
 
 @contextmanager
 def opened_postgres(url: str) -> Iterator[Engine]:
-    """Open a PostgreSQL database; raise `MoveRefused`, also for what the database refuses."""
+    """Open a PostgreSQL database; raise `MoveRefused`, also for errors within the context."""
     try:
         encoding = {"client_encoding": "utf8"}
         engine = create_engine(url, hide_parameters=True, connect_args=encoding)
@@ -66,7 +66,7 @@ def opened_postgres(url: str) -> Iterator[Engine]:
 
 @contextmanager
 def opened_file(file: Path) -> Iterator[Engine]:
-    """Open an SQLite file, which need not be there yet, and which nobody else has open."""
+    """Open an SQLite file that nobody else has open; create it if needed."""
     file.touch()
     engine = create_engine(URL.create("sqlite", database=str(file)))
     prepare_engine(engine)
@@ -76,9 +76,9 @@ def opened_file(file: Path) -> Iterator[Engine]:
         engine.dispose()
 
 
-# Copying all rows of one database to another, which may be of the other kind, and comparing.
+# Copying all rows to another database, perhaps of the other kind, and comparing them.
 
-# Rows read and sent at a time; a photo is a row of a few hundred kilobytes.
+# Rows per batch; a photo is a row of a few hundred kilobytes.
 BATCH = 200
 COUNTERS = "SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND name LIKE 'count!_%'"
 
@@ -87,7 +87,7 @@ Batch = Sequence[Row[tuple[object, ...]]]
 
 @dataclass(frozen=True)
 class MovedTable:
-    """A table that was copied: how many rows it has on both sides, and the sum of their hashes."""
+    """A copied table, with its number of rows and the sum of their hashes."""
 
     name: str
     rows: int
@@ -111,14 +111,14 @@ def copy_tables(origin: Connection, to: Connection) -> list[MovedTable]:
 
 
 def _stop_counting(to: Connection) -> list[str]:
-    """Let the rows be added without counting them; return what makes SQLite's triggers again."""
+    """Stop the counting of added rows; return the statements that restore SQLite's triggers."""
     if to.dialect.name == "postgresql":
         find_late("testimonials.counts:pause_counting")(to)
         return []
-    found = to.execute(text(f"{COUNTERS} ESCAPE '!'")).all()
-    for name, _ in found:
+    triggers = to.execute(text(f"{COUNTERS} ESCAPE '!'")).all()
+    for name, _ in triggers:
         to.exec_driver_sql(f"DROP TRIGGER {name}")
-    return [statement for _, statement in found]
+    return [statement for _, statement in triggers]
 
 
 def _copy(table: Table, origin: Connection, to: Connection) -> MovedTable:
@@ -140,18 +140,18 @@ def _copy(table: Table, origin: Connection, to: Connection) -> MovedTable:
 
 
 def _read(table: Table, connection: Connection) -> Iterator[Batch]:
-    # The oldest come first: SQLite's index of words finds what was added last as the newest.
+    # Oldest first: SQLite's full-text index takes the last added for the newest.
     query = select(table).order_by(*table.primary_key)
     yield from connection.execute(query.execution_options(yield_per=BATCH)).partitions()
 
 
 def _add_up(batches: Iterable[Batch]) -> tuple[int, str]:
-    """Return the number of rows, and the sum of their hashes, which their order doesn't change."""
+    """Return the number of rows, and the sum of their hashes, whatever their order."""
     count = total = 0
     for batch in batches:
         for row in batch:
-            words = json.dumps([_plain(value) for value in row], sort_keys=True)
-            total += int.from_bytes(hashlib.sha256(words.encode()).digest()[:16])
+            content = json.dumps([_plain(value) for value in row], sort_keys=True)
+            total += int.from_bytes(hashlib.sha256(content.encode()).digest()[:16])
         count += len(batch)
     return count, f"{total % 2**128:032x}"
 
@@ -163,27 +163,26 @@ def _plain(value: object) -> object:
     return to_milliseconds(value) if isinstance(value, datetime) else value
 
 
-# Moving an instance from an SQLite file to PostgreSQL, and from there to a file.
+# Moving an instance between an SQLite file and PostgreSQL.
 
 
 def move_database(
     source: Engine, url: str, before_commit: Callable[[], object] = lambda: None
 ) -> list[MovedTable]:
-    """Copy everything in the SQLite database `source` to the empty PostgreSQL database at `url`.
+    """Copy the SQLite database `source` to the empty PostgreSQL database at `url`, or nothing.
 
-    All of it is there afterwards, compared, or nothing. Nobody can write to the source meanwhile.
-    `before_commit` is called when only the commit is left; what it raises ends the move. Raises
-    `MoveRefused`.
+    Nobody can write to the source meanwhile. `before_commit` is called last; if it raises, the move
+    is rolled back. Raises `MoveRefused`.
     """
     if source.dialect.name != "sqlite":
         raise MoveRefused("Only an SQLite database can be moved, and this instance has none.")
     _require_head(source)
     writer = source.connect().execution_options(sqlite_begin="IMMEDIATE")
-    # One transaction keeps writers out of the source; the target's is rolled back by an error.
+    # The source's transaction keeps writers out.
     with opened_postgres(url) as target, target.begin() as to, writer as origin, origin.begin():
-        if found := inspect(to).get_table_names():
+        if tables := inspect(to).get_table_names():
             raise MoveRefused(
-                f"The target is not empty: it has {len(found)} table(s), such as {found[0]}. "
+                f"The target is not empty: it has {len(tables)} table(s), such as {tables[0]}. "
                 "Create a new database for it."
             )
         build_schema(to)
@@ -193,16 +192,16 @@ def move_database(
 
 
 def restore_to_postgres(file: Path, url: str, before_commit: Callable[[], object]) -> None:
-    """Bring an SQLite file to this program's schema, and move it; see `move_database`."""
+    """Upgrade an SQLite file to this program's schema, and move it; see `move_database`."""
     with opened_file(file) as engine:
         upgrade(engine)
         move_database(engine, url, before_commit)
 
 
 def copy_to_file(url: str, file: Path) -> None:
-    """Write the PostgreSQL database at `url`, as it is at one moment, to the new SQLite file.
+    """Write a snapshot of the PostgreSQL database at `url` to the new SQLite file.
 
-    It holds nobody up. Raises `MoveRefused`, or `SchemaError` if it can't be opened.
+    It blocks nobody. Raises `MoveRefused`, or `SchemaError` if it can't be opened.
     """
     with opened_postgres(url) as source, opened_file(file) as target:
         _require_head(source)
@@ -216,7 +215,7 @@ def copy_to_file(url: str, file: Path) -> None:
 
 
 def measure_postgres(url: str) -> int:
-    """Return how many bytes the PostgreSQL database at `url` has; raise `MoveRefused`."""
+    """Return the size of the PostgreSQL database at `url` in bytes; raise `MoveRefused`."""
     with opened_postgres(url) as engine, engine.connect() as connection:
         return int(connection.scalar(func.pg_database_size(func.current_database())) or 0)
 
@@ -230,23 +229,23 @@ def _require_head(source: Engine) -> None:
         )
 
 
-# Whether the hosts that share a database sign links with the same secret key.
+# Checking that all hosts that share a database have the same secret key.
 
 logger = logging.getLogger("testimonials.operations.server.serve")
 
 
 class SecretMark(Base):
-    """One row with a digest of the secret key, from which the key can't be computed."""
+    """A single row with a digest of the secret key."""
 
     id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     mark: Mapped[str]
 
 
 def require_known_secret() -> None:
-    """Compare the secret key with the one of earlier starts.
+    """Compare the secret key with that of earlier starts.
 
-    Raises `click.ClickException` on PostgreSQL, where another host may be using the right one. An
-    SQLite file has no other host, so a new key is accepted.
+    Raises `click.ClickException` on PostgreSQL, where another host may have the right one. SQLite
+    has no other hosts, so a new key is accepted.
     """
     with write():
         insert_if_missing(db.session(), SecretMark, id=1, mark=instance_mark())
@@ -267,7 +266,7 @@ def require_known_secret() -> None:
 
 
 def require_service_secret() -> None:
-    """Refuse to make a link by a key that the service doesn't have, as commands may be run."""
+    """Raise `click.ClickException` if a command has another secret key than the service."""
     row = db.session.get(SecretMark, 1)
     if row is not None and row.mark != instance_mark():
         raise click.ClickException(

@@ -1,4 +1,4 @@
-"""The doctor: running the checks; those of data and backups."""
+"""The doctor's checks of the database, background work, recordings and backups."""
 
 import shlex
 import shutil
@@ -50,10 +50,7 @@ from testimonials.testimonials.models import Testimonial
 
 @dataclass(frozen=True)
 class Finding:
-    """One problem and what to do about it; neither holds a secret.
-
-    A note isn't a problem; it says what was not checked, or what is as it has to be.
-    """
+    """A problem and what to do about it, without secrets; a note isn't a problem."""
 
     problem: str
     advice: str
@@ -70,7 +67,7 @@ START = "Is `testimonials serve` running? `testimonials backup now` makes one."
 
 
 def check_backups() -> Iterator[Finding]:
-    """Check that backups are made, copied off this machine, and can be restored."""
+    """Check that backups are made, copied off-site, and can be restored."""
     settings = current_settings()
     if not settings.backup_hours:
         yield Finding(
@@ -119,7 +116,7 @@ def _check_own(settings: Settings) -> Iterator[Finding]:
 
 
 def _check_last(job: Job | None, problem: str, advice: str) -> Iterator[Finding]:
-    """Check how a job ended; what failed on another host is only noted on this one."""
+    """Report a job's error, as a note if it failed on another host."""
     if job is not None and job.error is not None:
         other = find_other_place(job)
         where = f" on {other}" if other else ""
@@ -131,7 +128,7 @@ def _check_last(job: Job | None, problem: str, advice: str) -> Iterator[Finding]
 
 
 def _find_maker(job: Job | None, settings: Settings) -> str:
-    """Return when another host did a job that is not late, as words; "" if none did."""
+    """Return in words when another host did a job in time, or "" if none did."""
     other = find_other_place(job)
     last = job.finished_at if job is not None else None
     if not other or last is None or clock.now() - last > _longest(settings):
@@ -142,11 +139,11 @@ def _find_maker(job: Job | None, settings: Settings) -> str:
 def _check_copies(settings: Settings) -> Iterator[Finding]:
     place = settings.backup_to
     try:
-        found = list_copies(Path(place))
+        copies = list_copies(Path(place))
     except CopyFailed as error:
         yield Finding(f"BACKUP_TO ({place}) can't be read: {error}", "Mount its disk.")
         return
-    newest = max((each.made_at for each in found if each.is_scheduled), default=None)
+    newest = max((each.made_at for each in copies if each.is_scheduled), default=None)
     if is_backup_wanted() and (newest is None or clock.now() - newest > _longest(settings)):
         if where := _find_maker(db.session.get(Job, COPY_JOB), settings):
             yield Finding(
@@ -201,12 +198,8 @@ def _check_verified(settings: Settings) -> Iterator[Finding]:
             )
 
 
-# For how long after a confirmation without it the doctor says so.
-TOLD_DAYS = timedelta(days=30)
-
-
 def check_company() -> Iterator[Finding]:
-    """Ask the provider what it is and for its keys."""
+    """Check the SSO provider's metadata and keys."""
     settings = current_settings()
     if not settings.oidc_issuer:
         return
@@ -239,9 +232,9 @@ def check_company() -> Iterator[Finding]:
 
 
 def _was_silent() -> bool:
-    """Return whether somebody lately tried to confirm with the provider, and it didn't say when."""
+    """Tell whether a confirmation with the provider lacked `auth_time` in the last 30 days."""
     query = select(Event.id).where(
-        Event.id >= first_identifier(clock.now() - TOLD_DAYS),
+        Event.id >= first_identifier(clock.now() - timedelta(days=30)),
         Event.type == COMPANY_REFUSED,
         Event.details["reason"].as_string() == ProviderSilent.reason,
     )
@@ -250,9 +243,8 @@ def _was_silent() -> bool:
 
 # Checks of the database, the clock, recordings and background work.
 
-# Far more than clocks set by the network differ by.
+# Far more than clocks that are set by the network differ.
 CLOCK_DIFFERENCE = timedelta(minutes=1)
-MAX_DAMAGE = 3
 SET_CLOCK = "Let the network set the clock: timedatectl set-ntp true"
 NOT_DAMAGED = (
     "The file may be intact. Check the disk (dmesg, mount, df) and the permissions of {path} and "
@@ -273,7 +265,7 @@ def check_database() -> Iterator[Finding]:
         )
         return
     try:
-        damage = find_damage(path)[:MAX_DAMAGE]
+        damage = find_damage(path)[:3]
     except sqlite3.OperationalError as error:
         yield Finding(f"The database can't be used: {error}.", NOT_DAMAGED.format(path=path))
         return
@@ -284,7 +276,7 @@ def check_database() -> Iterator[Finding]:
 
 
 def _check_writing_there() -> Iterator[Finding]:
-    """Write a megabyte to PostgreSQL, and take it back."""
+    """Write a megabyte to PostgreSQL, and roll it back."""
     db.session.execute(text("SELECT 1"))
     rows = "SELECT repeat(md5(n::text), 32) FROM generate_series(1, 1000) n"
     try:
@@ -369,7 +361,7 @@ def check_work() -> Iterator[Finding]:
     for row in rows:
         is_late = row.finished_at is None or row.finished_at < oldest
         is_due = KINDS[row.kind].is_due
-        # What is done once isn't due any more.
+        # One-time jobs that are done aren't due.
         if row.error is not None or (is_late and is_due is not None and is_due(row)):
             time = iso(row.finished_at) if row.finished_at else "never"
             words = f": {scrub(row.error)}" if row.error else ""
@@ -380,7 +372,7 @@ def check_work() -> Iterator[Finding]:
 
 
 def check_slugs() -> Iterator[Finding]:
-    """Find projects whose page a newer version of the service hides behind one of its own."""
+    """Find projects whose slug is now the path of a page of the service."""
     query = select(Project.slug).where(
         Project.slug.in_(reserved_slugs()), Project.deleted_at.is_(None)
     )
@@ -404,7 +396,7 @@ def check_webhooks() -> Iterator[Finding]:
 
 
 def check_recordings() -> Iterator[Finding]:
-    """Compare recordings with their files, and what they take with what they may."""
+    """Compare recordings with their files, and their size with the limit."""
     if missing := find_missing():
         yield Finding(
             f"The files of {len(missing)} recording(s) are missing, such as {missing[0]}.",

@@ -1,4 +1,4 @@
-"""The doctor's checks of the network and of settings."""
+"""The doctor's checks of settings, files and the network, and running all checks."""
 
 import email.policy
 import errno
@@ -44,7 +44,7 @@ from testimonials.operations.health import check_mail as check_waiting
 # Several uploads of the largest photo at once.
 UPLOADS = 50 * MEGABYTE
 MOUNTS = Path("/proc/self/mounts")
-# Their locks and shared memory aren't reliable enough for SQLite.
+# Locks and shared memory aren't reliable enough for SQLite on these.
 NETWORK_KINDS = {
     "9p", "afs", "ceph", "cifs", "fuse.glusterfs", "fuse.rclone", "fuse.s3fs", "fuse.sshfs",
     "glusterfs", "lustre", "ncpfs", "nfs", "nfs4", "smb3", "smbfs",
@@ -52,7 +52,7 @@ NETWORK_KINDS = {
 
 
 def check_python() -> Iterator[Finding]:
-    # Not by version: distributions fix older releases too.
+    # Not by version, since distributions fix older releases, too.
     if not hasattr(email.policy.Policy, "verify_generated_headers"):
         yield Finding(
             f"The mail library of Python {platform.python_version()} can write one header as two "
@@ -100,13 +100,13 @@ def check_files() -> Iterator[Finding]:
     if (backups := Path(settings.backup_path)).is_dir():
         paths += [backups, *backups.glob("*.tar.gz")]
     for path in filter(Path.exists, dict.fromkeys(paths)):
-        found = path.stat()
-        if found.st_mode & 0o077:
+        status = path.stat()
+        if status.st_mode & 0o077:
             yield Finding(
-                f"{path} has the mode {stat.S_IMODE(found.st_mode):04o}: others may read it.",
+                f"{path} has the mode {stat.S_IMODE(status.st_mode):04o}: others may read it.",
                 f"chmod {'0700' if path.is_dir() else '0600'} {shlex.quote(str(path))}",
             )
-        if found.st_uid != folder.stat().st_uid:
+        if status.st_uid != folder.stat().st_uid:
             yield Finding(
                 f"{path} belongs to another user than the instance folder.",
                 f"chown --reference={shlex.quote(str(folder))} {shlex.quote(str(path))}",
@@ -148,9 +148,9 @@ def check_room() -> Iterator[Finding]:
 
 
 def find_filesystem(folder: Path, mounts: Path = MOUNTS) -> str:
-    """Return the type of file system that a folder is on, or "" if the system doesn't tell."""
+    """Return the type of a folder's file system, or "" if it is unknown."""
     lines = mounts.read_text(errors="replace").splitlines() if mounts.exists() else []
-    # Spaces and the like are written as octal numbers.
+    # Spaces and the like are octal escapes.
     kinds = {
         point.encode().decode("unicode_escape"): kind
         for _, point, kind, *_ in (line.split() for line in lines)
@@ -160,7 +160,7 @@ def find_filesystem(folder: Path, mounts: Path = MOUNTS) -> str:
 
 
 def is_loopback(origin: str) -> bool:
-    """Return whether an address leads to this machine alone."""
+    """Tell whether an origin is on this machine."""
     host = urlsplit(origin).hostname or ""
     try:
         return ipaddress.ip_address(host).is_loopback
@@ -171,8 +171,6 @@ def is_loopback(origin: str) -> bool:
 # Checks of Redis, mail, and the service's own addresses.
 
 TIMEOUT_SECONDS = 5
-MAX_REASONS = 3
-MAX_BYTES = 10_000
 
 
 def check_limits() -> Iterator[Finding]:
@@ -217,7 +215,7 @@ def check_outbox_mail() -> Iterator[Finding]:
             .where(OutboxMail.state == state, OutboxMail.last_error.is_not(None))
             .group_by(OutboxMail.last_error)
             .order_by(func.count().desc())
-            .limit(MAX_REASONS)
+            .limit(3)
         )
         for error, count in rows:
             yield Finding(
@@ -285,7 +283,7 @@ def _ask(url: str) -> tuple[dict[str, Any], datetime | None]:
     request = urllib.request.Request(url, headers=headers)  # noqa: S310 - http(s), by the settings
     try:
         with urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS) as answer:  # noqa: S310
-            body = json.loads(answer.read(MAX_BYTES))
+            body = json.loads(answer.read(10_000))
             date = answer.headers["Date"]
     except urllib.error.HTTPError as error:
         with error:
@@ -313,18 +311,17 @@ CHECKS: dict[str, Check] = {
     "backups": doctor.check_backups,
     "recordings": doctor.check_recordings,
 }
-# All after the schema but these query tables, and connecting would create a database if there is
-# none.
+# After the schema, all others query tables, and connecting would create a missing database.
 NEED_NO_SCHEMA = ("rate limits", "addresses", "mail server")
 
 
 def examine() -> dict[str, list[Finding]]:
-    """Run the checks; return what each found."""
-    found: dict[str, list[Finding]] = {}
+    """Run all checks; return the findings of each."""
+    findings: dict[str, list[Finding]] = {}
     for name, check in CHECKS.items():
-        is_possible = name in NEED_NO_SCHEMA or not found.get("schema")
-        found[name] = _run(check) if is_possible else [NO_SCHEMA]
-    return found
+        is_possible = name in NEED_NO_SCHEMA or not findings.get("schema")
+        findings[name] = _run(check) if is_possible else [NO_SCHEMA]
+    return findings
 
 
 def is_fine(findings: list[Finding]) -> bool:

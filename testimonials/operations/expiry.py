@@ -1,4 +1,4 @@
-"""The sweep: removing expired data."""
+"""The sweep, which removes expired data."""
 
 import logging
 from collections.abc import Callable
@@ -38,14 +38,14 @@ from testimonials.widget.sightings import delete_old_sightings
 
 logger = logging.getLogger("testimonials")
 
-# Thousands may expire on one day, and SQLite lets nobody else write while they are removed.
+# Thousands of rows may expire on one day, and nobody else can write while SQLite removes them.
 MAX_AT_ONCE = 250
 
 Counts = dict[str, int]
 
 
 class Kind(NamedTuple):
-    """One kind of data: its name for people, and what removes the expired and returns how many."""
+    """A kind of data: its label, and a function that removes expired rows and returns how many."""
 
     words: str
     remove: Callable[[], int]
@@ -55,13 +55,12 @@ class Kind(NamedTuple):
 def sweep() -> Counts:
     """Remove everything that has expired; return how much of each kind."""
     with write():
-        # What goes with a project may be thousands: first in parts.
+        # A project may have thousands of testimonials, so these go first, in parts.
         for is_gone in (is_past_grace(), Project.account_id.in_(select_expired_accounts())):
             while remove_some(is_gone):
                 next_batch()
         learn_files()
         removed = _remove(next_batch)
-    # Of rows that are gone, by whatever way.
     remove_orphans()
     write_lists()
     if removed["accounts"]:
@@ -70,7 +69,7 @@ def sweep() -> Counts:
 
 
 def preview() -> Counts:
-    """Return how much of each kind `sweep` would remove now, without removing it."""
+    """Return how much of each kind `sweep` would remove now."""
     with write():
         removed = _remove(lambda: None)
         db.session.rollback()
@@ -78,7 +77,7 @@ def preview() -> Counts:
 
 
 def _remove(go_on: Callable[[], None]) -> Counts:
-    """Remove what has expired; `go_on` is called wherever there may be more."""
+    """Remove expired rows; call `go_on` between batches."""
     removed = {}
     for name, kind in KINDS.items():
         removed[name] = count = kind.remove()
@@ -94,7 +93,7 @@ def _delete_old_mails() -> int:
     return delete_old_mails(until, is_told_from())
 
 
-# In this order, so that what goes with an account or a project is not counted again.
+# In this order, so that what is deleted with an account or a project isn't counted again.
 KINDS = {
     "accounts": Kind("expired unclaimed accounts", delete_expired_accounts),
     "projects": Kind("projects deleted more than 7 days ago", delete_trashed_projects),
@@ -126,6 +125,6 @@ KINDS = {
     "subscriptions": Kind("subscriptions without an account", delete_unlinked_subscriptions),
     "idempotencyKeys": Kind("idempotency keys", lambda: delete_old_keys(db.session(), MAX_AT_ONCE)),
     "rateLimits": Kind("rate limit counters", lambda: delete_expired_counters(db.session())),
-    # Last, since the rows removed before referred to pictures.
+    # Last, since the other rows refer to pictures.
     "images": Kind("unused pictures", lambda: delete_unused_images(list_held_pictures())),
 }

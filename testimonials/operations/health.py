@@ -1,4 +1,4 @@
-"""Whether this host can serve pages now, and what its operator should look at."""
+"""Health checks: whether this host can serve pages, and warnings for its operator."""
 
 import shutil
 import tempfile
@@ -26,58 +26,56 @@ from testimonials.operations.backup.creating import COPY_JOB, LIST_JOB, VERIFY_J
 
 EXTENSION = "testimonials_health"
 PATIENCE_SECONDS = 1.0
-# For mail that no server has refused, and between two runs of a background job, which are a minute
-# apart.
+# For queued mail, and between runs of background jobs, which are a minute apart.
 LONGEST_WAIT = timedelta(minutes=15)
 MEGABYTE = 1024 * 1024
-# Enough for a day of writing and the database's log.
+# Enough for the writes of a day and the database's log.
 LEAST_FREE = 100 * MEGABYTE
-A_PAGE = bytes(4096)
 
 
 @dataclass(frozen=True)
 class Check:
-    """What was found; `detail` holds neither secrets nor addresses."""
+    """A result; `detail` contains neither secrets nor addresses."""
 
     is_ok: bool
     detail: str
 
 
-Found = dict[str, Check]
-# Without these no page can be served. The others are warnings for the operator.
+Results = dict[str, Check]
+# Without these no page can be served; the others are warnings.
 NEEDED = ("database", "disk")
 
 
-def check_host() -> Found:
-    """Check everything; what has not answered within a second counts as failed.
+def check_host() -> Results:
+    """Run all checks; one that takes longer than a second counts as failed.
 
-    Each check has a thread of its own, and is not begun again while that still waits.
+    Each check has its own thread, and isn't started again while it is still running.
     """
-    checks: dict[str, Callable[[], Found]] = {
+    checks: dict[str, Callable[[], Results]] = {
         "database": _check_data,
         "disk": lambda: {"disk": check_disk(), "room": check_room_left()},
     }
     if current_settings().ratelimit_storage_url:
         checks["redis"] = lambda: {"redis": check_redis()}
-    begun = {name: _begin(name, check) for name, check in checks.items()}
-    wait(begun.values(), timeout=PATIENCE_SECONDS)
+    futures = {name: _start(name, check) for name, check in checks.items()}
+    wait(futures.values(), timeout=PATIENCE_SECONDS)
     late = Check(False, f"has not answered within {PATIENCE_SECONDS:g} s")
-    found: Found = {}
-    for name, future in begun.items():
-        found |= future.result() if future.done() else {name: late}
+    results: Results = {}
+    for name, future in futures.items():
+        results |= future.result() if future.done() else {name: late}
     if not current_settings().smtp_url:
-        found["smtp"] = Check(False, "SMTP_URL is not set: mail is printed to the log")
-    return found
+        results["smtp"] = Check(False, "SMTP_URL is not set: mail is printed to the log")
+    return results
 
 
-def _check_data() -> Found:
+def _check_data() -> Results:
     database = check_database()
     if not database.is_ok:
         return {"database": database}
-    found = {"database": database, "mail": check_mail(), "jobs": check_jobs()}
+    results = {"database": database, "mail": check_mail(), "jobs": check_jobs()}
     if reason := read_damage():
-        found["damage"] = Check(False, describe_damage(reason, is_public=True))
-    return found
+        results["damage"] = Check(False, describe_damage(reason, is_public=True))
+    return results
 
 
 def check_redis() -> Check:
@@ -86,7 +84,7 @@ def check_redis() -> Check:
 
 
 def check_database() -> Check:
-    """Check that the database answers and has the schema of this version."""
+    """Check that the database answers and has this version's schema."""
     revision, newest = migrate.current(db.engine), migrate.head()
     name = db.engine.dialect.name
     if revision != newest:
@@ -95,7 +93,7 @@ def check_database() -> Check:
 
 
 def check_mail() -> Check:
-    """Check for mail that the server doesn't take, or that has waited too long."""
+    """Check for mail that the server refuses, or that has waited too long."""
     count, age = measure_waiting(db.session())
     is_refused = is_mail_refused(db.session())
     words = f"{count} mail(s) not sent, the oldest for {int(age.total_seconds())} s"
@@ -105,7 +103,7 @@ def check_mail() -> Check:
 
 
 def check_jobs() -> Check:
-    """Check for background jobs whose last run failed, and that any are done."""
+    """Check for background jobs that failed last time, and that any were done lately."""
     jobs = list_jobs()
     failed = [f"{job.id} failed at {iso(job.failed_at)}" for job in jobs if job.failed_at]
     newest = max((job.finished_at for job in jobs if job.finished_at), default=None)
@@ -115,23 +113,22 @@ def check_jobs() -> Check:
 
 
 def list_jobs() -> list[Job]:
-    """Return how all repeated jobs went, without one that is switched off."""
+    """Return the repeated jobs, without those that are switched off."""
     jobs = db.session.scalars(select(Job).where(Job.run_at.is_(None)).order_by(Job.id))
     settings = current_settings()
-    wanted = {
+    is_on = {
         COPY_JOB: settings.backup_to or settings.backup_command,
         LIST_JOB: settings.backup_command,
         VERIFY_JOB: settings.backup_verify_days,
     }
-    return [job for job in jobs if wanted.get(job.id, True)]
+    return [job for job in jobs if is_on.get(job.id, True)]
 
 
 def check_disk() -> Check:
-    """Check that the data folders can be written to."""
     for folder in data_folders():
         try:
             with tempfile.TemporaryFile(dir=folder) as file:
-                file.write(A_PAGE)
+                file.write(bytes(4096))
         except OSError as error:
             return Check(False, f"can't be written to: {error.strerror}")
     return Check(True, "can be written to")
@@ -143,7 +140,7 @@ def check_room_left() -> Check:
 
 
 def measure_free() -> int:
-    """Return how many bytes are free on the fullest disk with data."""
+    """Return the free bytes on the fullest disk with data."""
     return min(shutil.disk_usage(folder).free for folder in data_folders())
 
 
@@ -156,23 +153,23 @@ def data_folders() -> list[str]:
     return folders
 
 
-def _begin(name: str, check: Callable[[], Found]) -> Future[Found]:
-    under_way: dict[str, Future[Found]] = current_app.extensions.setdefault(EXTENSION, {})
-    future = under_way.get(name)
+def _start(name: str, check: Callable[[], Results]) -> Future[Results]:
+    futures: dict[str, Future[Results]] = current_app.extensions.setdefault(EXTENSION, {})
+    future = futures.get(name)
     if future is None or future.done():
-        future = under_way[name] = Future()
+        future = futures[name] = Future()
         app = current_app._get_current_object()  # type: ignore[attr-defined]
         Thread(target=_run, args=(app, name, check, future), name=name, daemon=True).start()
     return future
 
 
-def _run(app: Flask, name: str, check: Callable[[], Found], future: Future[Found]) -> None:
+def _run(app: Flask, name: str, check: Callable[[], Results], future: Future[Results]) -> None:
     try:
         with app.app_context():
-            found = check()
-        future.set_result(found)
+            results = check()
+        future.set_result(results)
     except migrate.SchemaError:
-        # Its message names the server.
+        # Its message has the server's address.
         future.set_result({name: Check(False, "can't be reached")})
     except (SQLAlchemyError, OSError) as error:
         words = f"can't be checked: {type(error).__name__}"
@@ -186,11 +183,12 @@ def _run(app: Flask, name: str, check: Callable[[], Found], future: Future[Found
 
 @site.get("/readyz")
 def check_ready() -> ResponseReturnValue:
-    """Answer 200 if this host can serve pages or else 503, with warnings for the operator."""
-    found = check_host()
-    checks = {name: {"ok": found[name].is_ok, "detail": found[name].detail} for name in NEEDED}
-    others = {name: each for name, each in found.items() if name not in NEEDED}
-    warnings = {name: each.detail for name, each in others.items() if not each.is_ok}
+    """Return 200 if this host can serve pages and 503 otherwise, with warnings."""
+    results = check_host()
+    checks = {name: {"ok": results[name].is_ok, "detail": results[name].detail} for name in NEEDED}
+    warnings = {
+        name: each.detail for name, each in results.items() if name not in NEEDED and not each.is_ok
+    }
     is_ready = all(check["ok"] for check in checks.values())
     body = {"status": "ready" if is_ready else "not ready", "checks": checks, "warnings": warnings}
     return jsonify(body), 200 if is_ready else 503, {"Cache-Control": "no-store"}

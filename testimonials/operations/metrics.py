@@ -1,7 +1,7 @@
-"""What a Prometheus server reads: what the processes answered, and the state of the instance.
+"""Metrics for Prometheus, of each process and of the whole instance.
 
-The library is loaded only if metrics are switched on. What is counted belongs to one process
-(the label `process`); what is read from the database is the same whichever process is asked.
+The library is loaded only if metrics are switched on. Counters belong to a process (the label
+`process`); what is read from the database is the same in each.
 """
 
 import contextlib
@@ -38,17 +38,14 @@ if TYPE_CHECKING:
 
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 EXTENSION = "testimonials_metrics"
-# The function that returns how many workers were restarted after they died.
 SIGN_IN = ("/login", "POST")
 BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
-NO_ROUTE = "(none)"
-# Anybody may send any word as a method; each would be kept for as long as the process lives.
+# Clients may send any word as a method, and each would be kept for the life of the process.
 METHODS = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})
-OTHER_METHOD = "(other)"
 SQLITE_SIZE = "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"
 POSTGRES_SIZE = "SELECT pg_database_size(current_database())"
 
-# Numbers by the values of their labels.
+# Numbers by label values.
 Values = dict[tuple[str, ...], float]
 
 
@@ -59,15 +56,15 @@ def init_metrics(app: Flask) -> None:
 
 @site.get("/metrics")
 def show_metrics() -> ResponseReturnValue:
-    """Serve the metrics to callers with the token; without the setting this page is not found."""
+    """Serve the metrics to callers with the token; 404 without the setting."""
     if not (token := current_settings().metrics_token):
         abort(404)
-    given = request.headers.get("Authorization", "")
-    if not hmac.compare_digest(given.encode(), f"Bearer {token}".encode()):
+    sent = request.headers.get("Authorization", "")
+    if not hmac.compare_digest(sent.encode(), f"Bearer {token}".encode()):
         return Response(status=401, headers={"WWW-Authenticate": "Bearer"})
     metrics: Metrics | None = current_app.extensions.get(EXTENSION)
-    written = _write(metrics.collect()) if metrics is not None else None
-    return Response(written, content_type=METRICS_TYPE)
+    content = _write(metrics.collect()) if metrics is not None else None
+    return Response(content, content_type=METRICS_TYPE)
 
 
 def end_metrics(app: Flask) -> None:
@@ -79,16 +76,16 @@ def end_metrics(app: Flask) -> None:
 def _observe(response: Response) -> Response:
     metrics: Metrics = current_app.extensions[EXTENSION]
     rule = request.url_rule
-    # The template: the paths themselves have ids, of which there is no end.
-    route = rule.rule if rule is not None else NO_ROUTE
-    method = request.method if request.method in METHODS else OTHER_METHOD
+    # The rule, since paths contain any number of ids.
+    route = rule.rule if rule is not None else "(none)"
+    method = request.method if request.method in METHODS else "(other)"
     seconds = time.perf_counter() - g.started
     metrics.observe(route, method, response.status_code, seconds)
     return response
 
 
 class Metrics:
-    """The metrics of one application: its process's own, those of its siblings, the instance's."""
+    """The metrics of this process, of the others on this host, and of the instance."""
 
     def __init__(self, app: Flask) -> None:
         from prometheus_client import Counter, Histogram
@@ -115,17 +112,16 @@ class Metrics:
             self._refused.inc()
 
     def collect(self) -> Iterator["Metric"]:
-        """Yield everything, read at the moment of asking."""
         yield from merge([*self._collect_process(), *self.pages.read_others()])
         yield from self._collect_host()
         try:
-            found = [*self._collect_mail(), *self._collect_webhooks(), *self._collect_jobs()]
-            found += self._collect_data()
+            rows = [*self._collect_mail(), *self._collect_webhooks(), *self._collect_jobs()]
+            rows += self._collect_data()
         except SQLAlchemyError:
             db.session.rollback()
-            found = []
-        yield _gauge("testimonials_database_up", "Whether the database answers.", {(): bool(found)})
-        yield from found
+            rows = []
+        yield _gauge("testimonials_database_up", "Whether the database answers.", {(): bool(rows)})
+        yield from rows
 
     def _write_own(self) -> bytes:
         return _write(list(self._collect_process()))
@@ -137,9 +133,8 @@ class Metrics:
             "Answers from memory (widget, script, wall) that never reached the application.",
             ticker.read() if ticker is not None else 0,
         )
-        families = (self._requests, self._refused, self._process)
-        collected = (each for found in families for each in found.collect())
-        for family in (widget, *collected):
+        own = (self._requests, self._refused, self._process)
+        for family in (widget, *(family for each in own for family in each.collect())):
             family.samples = [
                 sample._replace(labels=dict(sample.labels) | {"process": self.pages.name})
                 for sample in family.samples
@@ -210,7 +205,7 @@ class Metrics:
 def _write(families: Iterable["Metric"]) -> bytes:
     from prometheus_client import generate_latest
 
-    return bytes(generate_latest(_Given(families)))
+    return bytes(generate_latest(_Collected(families)))
 
 
 def _gauge(name: str, words: str, values: Values, *labels: str) -> "Metric":
@@ -228,8 +223,8 @@ def _counter(name: str, words: str, value: float) -> "Metric":
     return CounterMetricFamily(name, words, value=value)
 
 
-class _Given(NamedTuple):
-    """Hands the library families that have been collected already."""
+class _Collected(NamedTuple):
+    """A registry of families that are collected already."""
 
     families: Iterable["Metric"]
 
@@ -237,20 +232,20 @@ class _Given(NamedTuple):
         return self.families
 
 
-# How the processes of one host share what they counted.
+# Sharing metrics between the processes of a host.
 #
-# Whichever worker a scrape reaches answers for all: each writes its own page into a folder of the
-# instance every few seconds, and the one that is asked reads the others'. The library's own multi-
-# process mode has neither the memory and time of each process nor counters kept elsewhere.
+# Each process writes its page to a folder of the instance every few seconds, and the one that is
+# scraped reads the others'. The library's own multiprocess mode has neither the memory and CPU time
+# of each process nor counters from elsewhere.
 
 WRITE_SECONDS = 5.0
-# A page this old was left by a process that died.
+# An older page was left by a process that died.
 OLD_SECONDS = 30
 ENDING = ".prom"
 
 
 class SharedPages:
-    """The pages of all processes; `write_own` returns this one's."""
+    """The pages of all processes; `write_own` returns that of this one."""
 
     def __init__(self, folder: Path, write_own: Callable[[], bytes]) -> None:
         self.name = f"{os.getpid()}-{secrets.token_hex(3)}"
@@ -262,11 +257,11 @@ class SharedPages:
         self._ending = threading.Event()
 
     def keep(self) -> None:
-        """Start writing this process's page every few seconds; called with each answer.
+        """Start writing this process's page every few seconds, at the first response.
 
-        A command that only looks at something answers nothing, and writes none.
+        Commands don't respond to requests, so they write none.
         """
-        # The first to take the lock starts the thread, and never releases it.
+        # Whoever takes the lock starts the thread; it is never released.
         if self._thread is None and self._beginning.acquire(blocking=False):
             self._thread = threading.Thread(target=self._run, name="metrics", daemon=True)
             self._thread.start()
@@ -279,7 +274,7 @@ class SharedPages:
             (self._folder / f"{self.name}{ENDING}").unlink()
 
     def write(self) -> None:
-        """Write this process's page, whole or not at all; on a full disk it is left out."""
+        """Write this process's page atomically, or not at all on a full disk."""
         target = self._folder / f"{self.name}{ENDING}"
         draft = target.with_suffix(".new")
         with self._writing, contextlib.suppress(OSError):
@@ -306,10 +301,10 @@ class SharedPages:
 
 
 def merge(families: Iterable["Metric"]) -> Iterator["Metric"]:
-    """Put the samples of families of one name together, as the format wants them."""
-    found: dict[str, Metric] = {}
+    """Merge families of the same name, as the format requires."""
+    merged: dict[str, Metric] = {}
     for family in families:
-        found.setdefault(family.name, family)
-        if found[family.name] is not family:
-            found[family.name].samples += family.samples
-    yield from found.values()
+        merged.setdefault(family.name, family)
+        if merged[family.name] is not family:
+            merged[family.name].samples += family.samples
+    yield from merged.values()

@@ -1,4 +1,4 @@
-"""Documents: help for people, the guide for agents, the reference made from the API's schemas."""
+"""Documentation: the help, the guide for agents, and the API reference."""
 
 import json
 import re
@@ -26,7 +26,6 @@ Document = dict[str, Any]
 
 @site.get("/v1/openapi.json")
 def get_openapi() -> Response:
-    """Serve the API's description, made from the schemas that check the requests."""
     response = jsonify(_document())
     response.add_etag()
     response.make_conditional(request)
@@ -49,7 +48,7 @@ def get_full_guide_for_agents() -> Response:
 
 
 def render_agent_guide() -> str:
-    """Return the guide for agents with this service's own addresses and limits."""
+    """Return the guide for agents with this service's URLs and limits."""
     claim_days = f"{current_settings().claim_days:g}"
     return render_template(
         "docs/llms.txt", base_url=base_url(), app_url=app_url(), claim_days=claim_days
@@ -57,7 +56,7 @@ def render_agent_guide() -> str:
 
 
 def render_full_guide() -> str:
-    """Return the guide for agents, every step by itself, and the reference of every call."""
+    """Return the guide for agents, with each step in detail and the API reference."""
     return render_template(
         "docs/llms-full.txt",
         guide=render_agent_guide(),
@@ -68,7 +67,7 @@ def render_full_guide() -> str:
 
 
 def render_reference(document: Document, base_url: str) -> str:
-    """Return the API reference as Markdown: for agents, and for `scripts/docs`."""
+    """Return the API reference as Markdown, for agents and `scripts/docs`."""
     return render_template("docs/reference.txt", **describe_reference(document, base_url))
 
 
@@ -86,7 +85,7 @@ def describe_reference(document: Document, base_url: str) -> dict[str, Any]:
     return {
         "api": document,
         "operations": operations,
-        # What more than two of them answer is explained once.
+        # Answers of more than two operations are explained once.
         "common": sorted(answer for answer, count in counts.items() if count > 2),
         "shared": describe_shared(document),
         "schemas": describe_schemas(document),
@@ -107,14 +106,13 @@ def describe_schemas(document: Document) -> list[dict[str, Any]]:
 
 
 def describe_shared(document: Document) -> list[dict[str, Any]]:
-    """Return the headers and parameters that many calls share, those of answers last."""
+    """Return the parameters and response headers that many operations share."""
     components = document["components"]
-    sent = [each | {"sent": "call"} for each in components["parameters"].values()]
-    headers = components["headers"].items()
-    got = [each | {"name": name, "sent": "answer"} for name, each in headers]
+    parameters = [(each["name"], "call", each) for each in components["parameters"].values()]
+    headers = [(name, "answer", each) for name, each in components["headers"].items()]
     return [
-        {"name": each["name"], "sent": each["sent"], "description": each["description"]}
-        for each in (*sent, *got)
+        {"name": name, "sent": sent, "description": each["description"]}
+        for name, sent, each in (*parameters, *headers)
     ]
 
 
@@ -137,7 +135,7 @@ def describe_fields(document: Document, schema: Document) -> list[dict[str, Any]
 
 
 def describe_rules(field: Document) -> str:
-    """Return in words which values a field accepts."""
+    """Return the rules for a field's values in words."""
     rules = []
     if "enum" in field:
         values = ('""' if value == "" else value for value in field["enum"])
@@ -154,7 +152,7 @@ def describe_rules(field: Document) -> str:
 def _describe_operation(
     document: Document, base_url: str, path: str, method: str, operation: Document
 ) -> dict[str, Any]:
-    """Return an operation as the page shows it: fields, answers, and a call to copy."""
+    """Return the context of an operation: fields, answers, and a call to copy."""
     content = operation.get("requestBody", {}).get("content", {}).get("application/json")
     example = json.dumps(content["example"], ensure_ascii=False, indent=2) if content else None
     return {
@@ -163,7 +161,7 @@ def _describe_operation(
         "operation_id": operation["operationId"],
         "summary": operation["summary"],
         "description": operation["description"],
-        # Those that many calls share stand in a table of their own.
+        # Without references to shared ones, which have their own table.
         "parameters": [
             each | {"rules": describe_rules(each["schema"])}
             for each in operation.get("parameters", [])
@@ -185,8 +183,8 @@ def _describe_operation(
 def _write_curl(
     base_url: str, path: str, method: str, operation: Document, example: str | None
 ) -> str:
-    filled = re.sub(r"{(\w+)}", lambda name: f"<{name[1].upper()}>", path)
-    lines = [f"curl -sS -X {method} '{base_url}{filled}'"]
+    path = re.sub(r"{(\w+)}", lambda name: f"<{name[1].upper()}>", path)
+    lines = [f"curl -sS -X {method} '{base_url}{path}'"]
     if "application/json" not in operation["responses"]["200"]["content"]:
         lines.append("-o answer")
     if operation["security"] == [{"accessToken": []}]:
@@ -206,19 +204,19 @@ def _resolve(document: Document, schema: Document) -> Document:
     reference = schema.get("$ref")
     if reference is None:
         return schema
-    found: Document = document["components"]["schemas"][reference.rpartition("/")[2]]
-    return found
+    resolved: Document = document["components"]["schemas"][reference.rpartition("/")[2]]
+    return resolved
 
 
 def _merge(schemas: list[Document]) -> Document:
-    """Return one object schema for several: what a field may be in any of them."""
+    """Merge object schemas into one that allows each field what any of them allows."""
     merged: Document = {}
     for name in dict.fromkeys(name for each in schemas for name in each["properties"]):
-        found = [each["properties"][name] for each in schemas if name in each["properties"]]
-        values = [value for field in found for value in field.get("enum", [])]
-        merged[name] = found[0] | ({"enum": values} if values else {})
-        if "$ref" in found[0]:
-            merged[name] = {"anyOf": found}
+        fields = [each["properties"][name] for each in schemas if name in each["properties"]]
+        values = [value for field in fields for value in field.get("enum", [])]
+        merged[name] = fields[0] | ({"enum": values} if values else {})
+        if "$ref" in fields[0]:
+            merged[name] = {"anyOf": fields}
     required = set.intersection(*(set(each.get("required", [])) for each in schemas))
     return {"properties": merged, "required": list(required)}
 
@@ -234,27 +232,25 @@ def _name_type(field: Document) -> str:
     return " or ".join(kind) if isinstance(kind, list) else str(kind)
 
 
-Found = TypeVar("Found")
+# The help.
 
-MAX_SEARCH = 200
-# Shorter words tell nothing of what somebody looks for.
-LEAST_LETTERS = 3
-PICTURED = 6
+Item = TypeVar("Item")
+
 BUSINESS = "Oat & Ember"
 
 
 @site.get("/help")
 def show_help() -> Response:
-    """Show the ten pages, or of them and the rows of Settings what ``?q=`` finds."""
+    """Show the ten pages, or those pages and rows of Settings that match ``?q=``."""
     access = _enter()
-    q = request.args.get("q", "").replace("\0", "").strip()[:MAX_SEARCH]
+    q = request.args.get("q", "").replace("\0", "").strip()[:200]
     words = read_words()
     rows = [(label, _url(endpoint, access)) for label, endpoint in words.rows]
     return _render(
         "help/index.html",
         q=q,
         topics=words.topics,
-        pictured=PICTURED,
+        pictured=6,
         found=_rank(q, map(_list_words, words.topics.items())),
         rows=_rank(q, ((row, row[0], row[0]) for row in rows if row[1])),
     )
@@ -263,22 +259,22 @@ def show_help() -> Response:
 @site.get("/help/<any(brand, ask, card, decide, site, media, order, people, domain, agent):topic>")
 def show_help_page(topic: str) -> Response:
     access = _enter()
-    found = read_words().topics[topic]
-    return _render("help/topic.html", name=topic, topic=found, url=_url(found["endpoint"], access))
+    words = read_words().topics[topic]
+    return _render("help/topic.html", name=topic, topic=words, url=_url(words["endpoint"], access))
 
 
 def read_words() -> Any:
-    """Return what the help says in the page's language: its `topics`, and `rows` of Settings."""
+    """Return the texts of the help in the page's language: `topics`, and `rows` of Settings."""
     return current_app.jinja_env.get_template("help/_topics.html").make_module()
 
 
 def _list_words(topic: tuple[str, dict[str, Any]]) -> tuple[str, str, str]:
-    name, found = topic
-    return name, found["title"], " ".join([found["title"], found["summary"], *found["steps"]])
+    name, words = topic
+    return name, words["title"], " ".join([words["title"], words["summary"], *words["steps"]])
 
 
 def _enter() -> Access | None:
-    """Speak the reader's language; return their access to the project that they opened last."""
+    """Use the reader's language; return their access to the project that they opened last."""
     owner: SignedIn | None = find_session(read_session_cookie())
     use_language(owner.language if owner else None)
     projects = list_switched(owner, None) if owner else []
@@ -291,9 +287,9 @@ def _enter() -> Access | None:
 
 
 def _url(endpoint: str, access: Access | None) -> str | None:
-    """Return where one may go: colleagues who only read or decide see the inbox alone."""
-    is_theirs = access is not None and (access.is_admin or endpoint == find_place("inbox"))
-    return url_for(endpoint, project_id=access.project.id) if access and is_theirs else None
+    """Return the URL of a page that the reader may open: readers and moderators only the inbox."""
+    may_open = access is not None and (access.is_admin or endpoint == find_place("inbox"))
+    return url_for(endpoint, project_id=access.project.id) if access and may_open else None
 
 
 def _render(template: str, **values: Any) -> Response:
@@ -316,20 +312,17 @@ def _render(template: str, **values: Any) -> Response:
     return answer_privately(page)
 
 
-def _rank(q: str, among: Iterator[tuple[Found, str, str]]) -> list[Found]:
-    """Return those that have words of `q`, best first: a word in the title counts for more."""
-    words = [word for word in _split(q) if len(word) >= LEAST_LETTERS]
-    scored = [
-        (3 * _count(words, title) + _count(words, everything), found)
-        for found, title, everything in among
-    ]
+def _rank(q: str, items: Iterator[tuple[Item, str, str]]) -> list[Item]:
+    """Return the items that match `q`, best first: words in the title weigh more."""
+    words = [word for word in _split(q) if len(word) >= 3]
+    scored = [(3 * _count(words, title) + _count(words, text), item) for item, title, text in items]
     scored.sort(key=lambda each: -each[0])
-    return [found for score, found in scored if score]
+    return [item for score, item in scored if score]
 
 
 def _count(words: list[str], text: str) -> int:
-    known = _split(text)
-    return sum(any(each.startswith(word[:6]) for each in known) for word in words)
+    others = _split(text)
+    return sum(any(each.startswith(word[:6]) for each in others) for word in words)
 
 
 def _split(text: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""The sample account and project that a first start can show."""
+"""The sample account and project that `serve --sample` creates."""
 
 import json
 from pathlib import Path
@@ -23,7 +23,7 @@ SALON = json.loads(Path(__file__).with_name("salon.json").read_text(encoding="ut
 
 
 class Sample(NamedTuple):
-    """The addresses of the sample; `claim_link` is None once its account is claimed."""
+    """The URLs of the sample; `claim_link` is None once its account is claimed."""
 
     widget_page: str
     collection_page: str
@@ -32,10 +32,7 @@ class Sample(NamedTuple):
 
 
 def prepare_sample() -> Sample:
-    """Create the sample if it doesn't exist, and return its addresses.
-
-    The claim link of an unclaimed account is a new one each time.
-    """
+    """Create the sample if it doesn't exist; return its URLs, with a new claim link each time."""
     with write():
         query = select(Account).where(Account.email == EMAIL, is_live())
         account, nonce = db.session.scalars(query).one_or_none(), None
@@ -58,7 +55,7 @@ def _create_project(account: Account) -> Project:
     try:
         project = create_project(account.id, dict(SALON["project"]))
     except SlugTaken:
-        # Somebody's own project has the slug already.
+        # Somebody else's project has the slug.
         project = create_project(account.id, SALON["project"] | {"slug": random_slug()})
     for values in reversed(SALON["testimonials"]):
         add_approved_testimonial(project, dict(values))

@@ -1,4 +1,4 @@
-"""The front page, and what programs ask every service for."""
+"""The front page, `/healthz`, `robots.txt` and the favicon."""
 
 import json
 from pathlib import Path
@@ -19,9 +19,9 @@ from testimonials.projects.widget_design import PALETTES as BRANDS
 from testimonials.projects.widget_design import read_look, write_colors
 from testimonials.widget.words import write_words
 
-# What the front page shows: the widget with samples of an invented bakery, and the first call.
+# The front page: the widget with samples of an invented bakery, and the first API call.
 
-# No project has this id; the page's script answers for it.
+# No project has this id; the page's script replaces the requests for it.
 PROJECT_ID = "bakery"
 SAMPLES = json.loads(Path(__file__).with_name("bakery.json").read_text(encoding="utf-8"))
 ROLE = "Invented bakery"
@@ -30,7 +30,7 @@ LAYOUTS = {"masonry": "Masonry", "list": "List", "carousel": "Carousel"}
 
 
 def describe_front_page() -> dict[str, Any]:
-    """Return the samples, the widget's data for them, and what there is to try."""
+    """Return the samples, the widget's data for them, and the options to try."""
     return {
         "samples": [
             {
@@ -53,7 +53,7 @@ def describe_front_page() -> dict[str, Any]:
 
 
 def _describe_feed() -> dict[str, Any]:
-    """Return the widget's data, as `describe_feed` does for a project."""
+    """Return the widget's data in the shape of `describe_feed`."""
     return {
         "project": {"id": PROJECT_ID, "name": ROLE, "active": True},
         "config": WIDGET_CONFIG | LOOK,
@@ -81,7 +81,6 @@ def _describe_feed() -> dict[str, Any]:
 
 @site.get("/")
 def show_home() -> ResponseReturnValue:
-    """Show what this service is and where its documents are."""
     return render_template(
         "home.html",
         base_url=base_url(),
@@ -94,10 +93,10 @@ def show_home() -> ResponseReturnValue:
 
 @site.get("/healthz")
 def check_health() -> Response:
-    """Answer that this process is alive; `/readyz` checks what it depends on.
+    """Return that this process is alive; `/readyz` checks what it depends on.
 
-    The rest is for `testimonials doctor`, which requests this at the public address: whether this
-    very instance answers, and what the proxies in front add to a request.
+    The other values tell `testimonials doctor`, which requests the public URL, whether this very
+    instance answers, and what the proxies in front add to a request.
     """
     forwarded = request.headers.get("X-Forwarded-For", "")
     body = {"status": "ok", "version": __version__, "instance": instance_mark()}

@@ -31,7 +31,7 @@ DATABASE = "testimonials.db"
 SECRET = "secret_key"  # noqa: S105 - a file's name
 SETTINGS = "testimonials.toml"
 MEMBERS = {DATABASE, SECRET, SETTINGS}
-# A recording is a member too, by its path in the instance folder.
+# A recording is a member, too, named by its path in the instance folder.
 RECORDING = re.compile(rf"{FOLDER}/[0-9a-f]{{24}}")
 FILE_TYPES = {tarfile.REGTYPE, tarfile.AREGTYPE}
 
@@ -39,14 +39,14 @@ MAX_MANIFEST_BYTES = 32 * 1024 * 1024
 MAX_REST_BYTES = 1024 * 1024
 MAX_PAX_BYTES = 64 * 1024
 CHUNK = 1024 * 1024
-# A third of the time that the usual 6 takes, for 5% more bytes.
+# A third of the time of the default 6, for 5% more bytes.
 COMPRESSION = 4
 # The service needs room to write, too.
 MARGIN_BYTES = 32 * 1024 * 1024
 
 
 class RestoreRefused(Exception):
-    """The backup can't be restored and nothing was changed; the message says why."""
+    """The backup can't be restored, and nothing was changed."""
 
 
 class Member(TypedDict):
@@ -75,20 +75,20 @@ def describe_member(path: Path) -> Member:
 
 
 def describe_rows(rows: dict[str, int]) -> str:
-    """Return how much is in a backup, in words."""
+    """Return the contents of a backup in words."""
     names = ("account", "project", "testimonial")
     return ", ".join(f"{rows.get(name, 0)} {name}(s)" for name in names)
 
 
 def write_archive(target: Path, manifest: Manifest, files: Mapping[str, Path]) -> None:
-    """Write a new file, mode 0600, and wait until it is on the disk."""
+    """Write a new file with mode 0600, and flush it to the disk."""
     descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "wb") as file:
         packed = _Packed(file)
         with tarfile.open(fileobj=packed, mode="w|") as tar:  # type: ignore[call-overload]
             text = json.dumps(manifest, indent=2).encode()
             _add(tar, MANIFEST, io.BytesIO(text), len(text))
-            # Recordings last, which are as small as they get.
+            # Recordings, which can't be compressed, come last.
             for name, path in sorted(files.items(), key=lambda each: FOLDER in each[0]):
                 if RECORDING.fullmatch(name):
                     packed.stop_compressing()
@@ -111,7 +111,7 @@ class _Packed:
         return self._part.write(content)
 
     def stop_compressing(self) -> None:
-        """Store what follows as it is."""
+        """Store what follows uncompressed."""
         if self._is_compressing:
             self._part.close()
             self._part = gzip.GzipFile("", "wb", 0, self._file)
@@ -130,8 +130,8 @@ def _add(tar: tarfile.TarFile, name: str, content: IO[bytes], size: int) -> None
 def read_archive(source: IO[bytes], folder: Path, *, keeps_recordings: bool = True) -> Manifest:
     """Unpack a backup into `folder`, check each byte, and return its manifest.
 
-    Recordings, which may be larger than all else, can be checked without being kept. Raises
-    `RestoreRefused`, and `OSError` when the disk is full.
+    Without `keeps_recordings` these are only checked. Raises `RestoreRefused`, and `OSError` if the
+    disk is full.
     """
     try:
         with (
@@ -150,7 +150,7 @@ def read_archive(source: IO[bytes], folder: Path, *, keeps_recordings: bool = Tr
             }
             require_room(folder, sum(kept.values()))
             seen = _read_members(stream, manifest, {name: folder / name for name in kept})
-            # Reading to the end checks that nothing is missing there.
+            # Reading to the end verifies gzip's checksum.
             if len(stream.read(MAX_REST_BYTES)) == MAX_REST_BYTES:
                 raise RestoreRefused("there is more data after its end")
     except gzip.BadGzipFile:
@@ -171,9 +171,9 @@ def _read_members(stream: gzip.GzipFile, manifest: Manifest, places: dict[str, P
             raise RestoreRefused(f"it contains {header.name} twice")
         seen.add(header.name)
         place = places.get(header.name)
-        found = _unpack(stream, expected, place) if place else _measure(stream, expected)
+        actual = _unpack(stream, expected, place) if place else _measure(stream, expected)
         stream.read(_padding(expected["size"]))
-        if found != expected:
+        if actual != expected:
             raise RestoreRefused(f"{header.name} is damaged: its size or checksum is wrong")
     return seen
 
@@ -221,7 +221,6 @@ def _unpack(stream: gzip.GzipFile, expected: Member, path: Path) -> Member:
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
         for chunk in _read_chunks(stream, expected["size"]):
             file.write(chunk)
-    # As it is read from the disk.
     return describe_member(path)
 
 

@@ -1,4 +1,4 @@
-"""Making backups, on a schedule too, and which of them are kept."""
+"""Creating backups, also on a schedule, and removing old ones."""
 
 import contextlib
 import logging
@@ -40,14 +40,13 @@ from testimonials.operations.backup import archive
 from testimonials.operations.database import copy_to_file, measure_postgres
 from testimonials.testimonials.media.recordings import FOLDER
 
-# Making a backup: one file with an instance as it was at one moment.
+# A backup is one file with a snapshot of an instance.
 
 WORK = ".unfinished-backup-"
-FLUSH_SECONDS = 0.2
 
 
 class BackupFailed(JobFailed):
-    """No backup was made, and nothing was left behind; the message says why."""
+    """No backup was made, and nothing was left behind."""
 
     what = "no backup"
 
@@ -60,15 +59,15 @@ def name_backup(kind: str) -> str:
 def make_backup(settings: Settings, target: Path) -> archive.Manifest:
     """Write a backup of the instance, which may be running, to the new file `target`.
 
-    The file appears once it is complete and on the disk. Raises `BackupFailed`.
+    The file appears once it is complete and flushed to the disk. Raises `BackupFailed`.
     """
     if not settings.has_instance:
         raise BackupFailed(f"there is no database at {settings.database_file}")
     try:
-        with archive.working_folder(target.parent, WORK) as folder, _flowing(folder):
+        with archive.working_folder(target.parent, WORK) as folder, _flushing(folder):
             if os.path.lexists(target):
                 raise BackupFailed(f"{target} already exists")
-            # The copy and, at worst, an archive of the same size.
+            # Enough for the copy and an archive of the same size.
             recordings = settings.instance_path.glob(f"{FOLDER}/*")
             recorded = sum(path.stat().st_size for path in recordings)
             file = settings.database_file
@@ -97,12 +96,12 @@ def _write(settings: Settings, folder: Path) -> archive.Manifest:
     if settings.database_file is None:
         copy_to_file(settings.database_url, copy)
     else:
-        # Links are followed, because SQLite keeps its log beside the file itself.
+        # Symbolic links are followed, since SQLite's log is beside the file itself.
         sqlite.copy_database(settings.database_file.resolve(), copy)
     revision = sqlite.read_revision(copy)
     if revision is None:
         raise BackupFailed(f"{settings.database_file} is not a database of this program")
-    # Backups of a damaged database must not push out the last sound ones.
+    # Backups of a damaged database must not replace the last good ones.
     if damage := sqlite.find_damage(copy):
         raise BackupFailed(_begin_small(sqlite.describe_damage(damage[0])))
     files = {archive.DATABASE: copy}
@@ -125,11 +124,11 @@ def _write(settings: Settings, folder: Path) -> archive.Manifest:
 
 
 def _take_recordings(instance: Path, copy: Path, folder: Path) -> dict[str, Path]:
-    """Return the files of the recordings that the copied database has, by their names in a backup.
+    """Return the files of the copied database's recordings, by their names in a backup.
 
-    Whole ones never change. They are linked, so that one that is deleted meanwhile is still there.
+    Complete recordings never change. They are hard-linked, in case one is deleted meanwhile.
     """
-    taken = {}
+    files = {}
     (folder / FOLDER).mkdir()
     for recording_id in sqlite.list_recordings(copy):
         source, link = instance / FOLDER / recording_id, folder / FOLDER / recording_id
@@ -139,10 +138,10 @@ def _take_recordings(instance: Path, copy: Path, folder: Path) -> dict[str, Path
             except FileNotFoundError:
                 raise
             except OSError:
-                # On another disk, or one that knows no links.
+                # On another disk, or one without hard links.
                 link = source
-            taken[f"{FOLDER}/{recording_id}"] = link
-    return taken
+            files[f"{FOLDER}/{recording_id}"] = link
+    return files
 
 
 def _begin_small(sentence: str) -> str:
@@ -157,25 +156,24 @@ def _read(path: Path) -> bytes:
 
 
 @contextlib.contextmanager
-def _flowing(folder: Path) -> Iterator[None]:
-    """Flush to the disk bit by bit: a burst would hold up the service's commits for seconds."""
+def _flushing(folder: Path) -> Iterator[None]:
+    """Flush often: a single large flush would delay the service's commits by seconds."""
 
     def flush() -> None:
         for path in list(folder.iterdir()):
-            # It may be gone already; the writer notices if writing fails.
+            # It may be gone; the writer notices if writing fails.
             with contextlib.suppress(OSError):
                 sync(path)
 
-    with repeating(flush, FLUSH_SECONDS, "flush"):
+    with repeating(flush, 0.2, "flush"):
         yield
 
 
-# The backups that `serve` makes by itself, and the one before an upgrade.
+# Scheduled backups, and the one before an upgrade.
 
 logger = logging.getLogger("testimonials")
 
-# The background jobs whose rows say how the last backup, copy and restore on trial went, and
-# whether the operator's command has the list of what was erased.
+# The background jobs: backup, off-site copy, restore test, and handing over the list of erasures.
 BACKUP_JOB = "backup"
 COPY_JOB = "backup-copy"
 VERIFY_JOB = "backup-verify"
@@ -185,14 +183,14 @@ RETRIED_AFTER = timedelta(hours=1)
 
 
 def is_backup_wanted() -> bool:
-    """Return whether this instance has scheduled backups, and anything to back up."""
+    """Tell whether this instance has scheduled backups, and anything to back up."""
     if not current_settings().backup_hours:
         return False
     return db.session.scalar(select(Account.id).limit(1)) is not None
 
 
 def is_backup_due(row: Job) -> bool:
-    """Return whether it is time for the next backup, sooner if the last failed or was cut off."""
+    """Tell whether the next backup is due, earlier if the last one failed or was interrupted."""
     if not is_backup_wanted():
         return False
     length = timedelta(hours=current_settings().backup_hours)
@@ -209,7 +207,7 @@ def make_scheduled_backup() -> Path:
     """
     try:
         target = _make(SCHEDULED)
-        # The new one is kept even if the clock was ahead when the others were made.
+        # The new one is kept even if others seem newer, because the clock was ahead.
         names = {path.name for path in target.parent.iterdir()} - {target.name}
         others = sorted(each for each in names if each.startswith(SCHEDULED) and read_time(each))
         remove_backups(target.parent, others[::-1][current_settings().backup_keep - 1 :])
@@ -230,9 +228,9 @@ def make_scheduled_backup() -> Path:
 
 
 def run_backup_job(name: str) -> object:
-    """Do a job of backups although it isn't due; return what its work returns.
+    """Run a job of backups now; return its result.
 
-    Raises `BackupFailed`, also while a process is at it.
+    Raises `BackupFailed`, also while another process is running it.
     """
     if not take_job(name, lambda _row: True):
         raise BackupFailed(
@@ -290,19 +288,18 @@ def remove_backups(folder: Path, names: Iterable[str]) -> None:
 
 # Mails to the operator: while a job fails, and once it works again.
 
-MAILED_AFTER = timedelta(days=1)
 UNTIL = "You get this mail once a day until it works, and then one that says so."
 
 
 def mail_failure(job: str, subject: str, *lines: str) -> None:
     """Mail the operator that a job of backups failed, at most once a day."""
     last = _find_failure_mail(job)
-    if last is None or last.created_at <= clock.now() - MAILED_AFTER:
+    if last is None or last.created_at <= clock.now() - timedelta(days=1):
         _mail(f"{job}-failed", subject, lines)
 
 
 def mail_success(job: str, subject: str, text: str) -> None:
-    """Mail the operator that it works again, if the last mail about it said that it failed."""
+    """Mail the operator that a job works again, if the last mail said that it failed."""
     if _find_failure_mail(job) is not None:
         _mail(f"{job}-works", subject, [text])
 
@@ -327,13 +324,13 @@ def _find_failure_mail(job: str) -> OutboxMail | None:
 
 
 class StoredBackup(Base):
-    """A backup in BACKUP_TO; asking the place itself may take long, or fail.
+    """A backup in BACKUP_TO, since reading the folder may be slow or fail.
 
-    Without one, the backup that BACKUP_COMMAND took last.
+    Without BACKUP_TO, the last backup that BACKUP_COMMAND took.
     """
 
     name: Mapped[str] = mapped_column(String(80), primary_key=True)
     size: Mapped[int] = mapped_column(BigInteger)
-    # BACKUP_TO, which may have been another one, or what stands for the command.
+    # The value of BACKUP_TO at the time, or `COMMAND`.
     place: Mapped[str]
     made_at: Mapped[datetime] = mapped_column(Timestamp)

@@ -1,4 +1,4 @@
-"""Copies of backups in a folder, or by the operator's own command, made by a job."""
+"""Off-site copies of backups: to a folder, or by the operator's own command."""
 
 import contextlib
 import logging
@@ -28,28 +28,27 @@ from testimonials.core.settings.instance import give_to_owner, sync
 from testimonials.operations.backup import creating
 from testimonials.transfer.erasure import NAME, read_known, write_list
 
-# The operator's own command (BACKUP_COMMAND), such as restic or rclone, which takes a backup.
+# The operator's own command (BACKUP_COMMAND), such as restic or rclone.
 
 logger = logging.getLogger("testimonials")
 
 FILE_VARIABLE = "TESTIMONIALS_BACKUP_FILE"
-# How long a command that has to stop may take for it, and its output to be read.
+# For a command to stop after SIGTERM, and for its output to be read.
 PATIENCE_SECONDS = 10.0
 MINUTE = 60.0
 MOST_OUTPUT = 4000
-MOST_LINES = 3
-# The names of variables whose values are in no log.
+# Variables whose values must not be logged.
 _SECRET = re.compile(r"(PASS|PASSWORD|PASSPHRASE|SECRET|KEY|TOKEN)$", re.IGNORECASE)
 
 
 class CopyFailed(creating.BackupFailed):
-    """A backup has not left this machine; the message says why."""
+    """A backup wasn't copied off this machine."""
 
     what = "no copy of the backup"
 
 
 def run_command(file: Path) -> None:
-    """Run BACKUP_COMMAND, without a shell, for a file that is complete; raise `CopyFailed`."""
+    """Run BACKUP_COMMAND without a shell for a complete file; raise `CopyFailed`."""
     settings = current_settings()
     words = [
         word.replace("{file}", str(file)).replace("{folder}", str(file.parent))
@@ -79,17 +78,17 @@ def run_command(file: Path) -> None:
     finally:
         _end(process)
         output.join(PATIENCE_SECONDS)
-    said = _hide_secrets(output.read_end())
+    message = _hide_secrets(output.read_end())
     if code:
-        ended = f"by signal {-code}" if code < 0 else f"with exit code {code}"
-        raise CopyFailed(f"{words[0]} ended {ended}{': ' if said else ''}{said}")
-    logger.info("backup command: %s: %s", file.name, said or "done")
+        end = f"by signal {-code}" if code < 0 else f"with exit code {code}"
+        raise CopyFailed(f"{words[0]} ended {end}{': ' if message else ''}{message}")
+    logger.info("backup command: %s: %s", file.name, message or "done")
 
 
 def _make_environment(file: Path) -> dict[str, str]:
     environment = os.environ | {FILE_VARIABLE: str(file)}
     if getattr(sys, "frozen", False):
-        # The libraries of the one file are not the command's.
+        # The command must not use the libraries of the frozen binary.
         own = environment.pop("LD_LIBRARY_PATH_ORIG", "")
         environment |= {"LD_LIBRARY_PATH": own}
     return environment
@@ -107,7 +106,7 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
 
 
 class _Output(Thread):
-    """Reads all that a command says, so that it never waits, and keeps the end."""
+    """Reads a command's output, so that the command never blocks, and keeps the end."""
 
     def __init__(self, process: "subprocess.Popen[bytes]") -> None:
         super().__init__(name="backup-command", daemon=True)
@@ -121,9 +120,9 @@ class _Output(Thread):
                 self._last = (self._last + chunk)[-MOST_OUTPUT:]
 
     def read_end(self) -> str:
-        """Return the last lines, as one."""
+        """Return the last three lines, joined."""
         lines = [line.split() for line in self._last.decode(errors="replace").split("\n")]
-        return " ".join(" ".join(words) for words in [each for each in lines if each][-MOST_LINES:])
+        return " ".join(" ".join(words) for words in [each for each in lines if each][-3:])
 
 
 def _hide_secrets(text: str) -> str:
@@ -134,32 +133,31 @@ def _hide_secrets(text: str) -> str:
     return scrub(text)
 
 
-# Backups off this machine: a copy in a folder that is mounted, and the operator's own command.
+# Copying the newest backup to BACKUP_TO, and handing it over to BACKUP_COMMAND.
 
 LONGEST_COPY = timedelta(days=1)
-# A file that is being written.
 UNFINISHED = ".unfinished-copy-"
 CHUNK = 1024 * 1024
-# Written to the disk as often: a burst would hold up the service's commits.
+# Flushed this often, since a large flush would delay the service's commits.
 FLUSHED_AFTER = 16 * CHUNK
 
-# Stands for the place of what the command has taken.
+# The `place` of what the command has taken.
 COMMAND = "BACKUP_COMMAND"
-# Between two rounds of the thread for backups, and what a transaction may take to commit.
+# Between two rounds of the backup thread, and for a transaction to commit.
 PAUSE = timedelta(seconds=50)
 MARGIN = timedelta(minutes=1)
 
 
 def is_copy_wanted() -> bool:
-    """Return whether backups of this instance leave its machine."""
+    """Tell whether this instance has off-site copies."""
     settings = current_settings()
     return bool(settings.backup_to or settings.backup_command)
 
 
 def is_copy_due(row: Job) -> bool:
-    """Return whether the newest backup hasn't left this machine, an hour after a failure.
+    """Tell whether the newest backup has to be copied; after a failure, an hour later.
 
-    Of several hosts, each with a BACKUP_PATH of its own, the one that made it copies it.
+    If hosts have their own BACKUP_PATH, the one that made a backup copies it.
     """
     if not is_copy_wanted() or (newest := creating.find_newest()) is None:
         return False
@@ -172,7 +170,7 @@ def is_copy_due(row: Job) -> bool:
 
 
 def read_stored(place: str) -> list[KeptBackup]:
-    """Return the backups that were in a place when it was last asked, newest first."""
+    """Return the backups that were in a place when it was last read, newest first."""
     rows = db.session.scalars(
         select(creating.StoredBackup).where(creating.StoredBackup.place == place)
     )
@@ -181,14 +179,14 @@ def read_stored(place: str) -> list[KeptBackup]:
 
 @every(creating.COPY_JOB, "backups", longest=LONGEST_COPY, is_due=is_copy_due)
 def copy_newest() -> None:
-    """Copy the newest backup to BACKUP_TO and have BACKUP_COMMAND take it; mail about failures.
+    """Copy the newest backup to BACKUP_TO and run BACKUP_COMMAND for it; mail about failures.
 
     Old copies are removed. Raises `CopyFailed`.
     """
     if (newest := creating.find_newest()) is None:
         raise CopyFailed(f"there is no scheduled backup in {current_settings().backup_path}")
     settings, failures = current_settings(), []
-    # If one of them fails, there is still the other.
+    # If one fails, the other is still tried.
     for place, work in ((settings.backup_to, _copy), (settings.backup_command, _hand_over)):
         try:
             if place:
@@ -219,9 +217,9 @@ def forget_stored() -> None:
 def list_copies(folder: Path) -> list[KeptBackup]:
     """Return the backups in BACKUP_TO, newest first; raise `CopyFailed`.
 
-    The folder is never made, as its disk may be away.
+    The folder is never created, since its disk may not be mounted.
     """
-    with _told():
+    with _refusing():
         if not folder.is_dir():
             raise CopyFailed(f"there is no folder {folder}: its disk may not be mounted")
         return list_kept(folder)
@@ -230,30 +228,30 @@ def list_copies(folder: Path) -> list[KeptBackup]:
 def _copy(newest: KeptBackup) -> None:
     settings = current_settings()
     folder = Path(settings.backup_to)
-    found = list_copies(folder)
-    known = read_stored(settings.backup_to)
+    copies = list_copies(folder)
+    stored = read_stored(settings.backup_to)
     db.session.rollback()
-    if known and not found:
+    if stored and not copies:
         # A disk that isn't mounted leaves an empty folder.
         raise CopyFailed(
-            f"{folder} is empty, but had {len(known)} backup(s); is its disk mounted? If it was "
+            f"{folder} is empty, but had {len(stored)} backup(s); is its disk mounted? If it was "
             "emptied on purpose, run `testimonials backup now`"
         )
-    if newest.name not in (each.name for each in found):
-        with _told():
+    if newest.name not in (each.name for each in copies):
+        with _refusing():
             _write(folder, newest.name)
     try:
         for each in choose_expired(list_copies(folder), settings):
-            # Kept even if the clock was ahead when the others were made.
+            # Kept even if others seem newer, because the clock was ahead.
             if each.name != newest.name:
-                with _told():
+                with _refusing():
                     (folder / each.name).unlink(missing_ok=True)
     finally:
-        _note(settings.backup_to, list_copies(folder))
+        _set_stored(settings.backup_to, list_copies(folder))
 
 
 def _write(folder: Path, name: str) -> None:
-    """Write a file beside its place, and move it there once it is on the disk."""
+    """Copy a file atomically: it gets its name once it is flushed to the disk."""
     unfinished = folder / f"{UNFINISHED}{name}"
     for abandoned in folder.glob(f"{UNFINISHED}*"):
         abandoned.unlink()
@@ -262,19 +260,19 @@ def _write(folder: Path, name: str) -> None:
             (Path(current_settings().backup_path) / name).open("rb") as source,
             os.fdopen(os.open(unfinished, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as file,
         ):
-            _flow(source, file)
+            _copy_flushing(source, file)
         give_to_owner(unfinished, folder)
         unfinished.replace(folder / name)
     except BaseException:
         with contextlib.suppress(OSError):
             unfinished.unlink(missing_ok=True)
         raise
-    # Not every kind of network disk can do this.
+    # Not all network disks support this.
     with contextlib.suppress(OSError):
         sync(folder)
 
 
-def _flow(source: IO[bytes], target: IO[bytes]) -> None:
+def _copy_flushing(source: IO[bytes], target: IO[bytes]) -> None:
     left = FLUSHED_AFTER
     while chunk := source.read(CHUNK):
         target.write(chunk)
@@ -287,7 +285,7 @@ def _flow(source: IO[bytes], target: IO[bytes]) -> None:
 
 
 @contextlib.contextmanager
-def _told() -> Iterator[None]:
+def _refusing() -> Iterator[None]:
     try:
         yield
     except OSError as error:
@@ -295,27 +293,24 @@ def _told() -> Iterator[None]:
         raise CopyFailed(f"{error.strerror or error}{path}") from None
 
 
-def _note(place: str, found: list[KeptBackup]) -> None:
+def _set_stored(place: str, backups: list[KeptBackup]) -> None:
     with write():
         db.session.execute(delete(creating.StoredBackup))
         db.session.add_all(
             creating.StoredBackup(name=each.name, size=each.size, made_at=each.made_at, place=place)
-            for each in found
+            for each in backups
         )
 
 
 def _hand_over(newest: KeptBackup) -> None:
     if not current_settings().backup_to:
-        # Before it, so that no other host tries again with an older one.
-        _note(COMMAND, [newest])
+        # First, so that no other host tries again with an older one.
+        _set_stored(COMMAND, [newest])
     run_command(Path(current_settings().backup_path) / newest.name)
 
 
 def is_list_due(row: Job) -> bool:
-    """Return whether something was erased since the command got the list, or the last try failed.
-
-    A backup has the list of its own time in its database.
-    """
+    """Tell whether something was erased since the command got the list, or the last try failed."""
     if not current_settings().backup_command:
         return False
     if row.error is not None:
@@ -328,13 +323,13 @@ def is_list_due(row: Job) -> bool:
 
 @every(creating.LIST_JOB, "backups", longest=LONGEST_COPY, is_due=is_list_due)
 def hand_over_list() -> None:
-    """Have the operator's command take the list of what was erased; raise `CopyFailed`."""
+    """Hand the list of erasures over to the operator's command; raise `CopyFailed`."""
     folder = Path(current_settings().backup_path)
     erased = read_known()
     db.session.rollback()
     if not folder.is_dir():
-        # There is no backup that could bring anything back.
+        # Without backups nothing can come back.
         return
-    with _told():
+    with _refusing():
         write_list(folder, erased)
     run_command(folder / NAME)

@@ -1,4 +1,4 @@
-"""Restoring a backup: checked first, then put in place all at once; and verifying one by that."""
+"""Restoring a backup, and verifying one by a trial restore."""
 
 import contextlib
 import json
@@ -75,17 +75,17 @@ class Restored:
     database: str
     # The folders with the old files.
     kept: list[Path]
-    # How much of it was erased after it was made, and is again.
+    # How much was erased after the backup was made, and is erased again.
     erased_again: int
 
 
 def restore_backup(
     source: Path, settings: Settings, *, is_replacing: bool, is_trial: bool
 ) -> Restored:
-    """Put the backup `source` into the instance folder, or only check it if `is_trial`.
+    """Restore the backup `source` into the instance folder, or only check it if `is_trial`.
 
-    Raises `RestoreRefused`, or `FolderInUse` while anything runs on the instance; a trial may run
-    beside the service.
+    Raises `RestoreRefused`, or `FolderInUse` while a program uses the instance; a trial doesn't
+    mind.
     """
     folder = settings.instance_path
     try:
@@ -104,7 +104,7 @@ def restore_backup(
             places = {DATABASE: database} if database else {}
             places |= {name: folder / name for name in own if name != DATABASE}
             if any((work / FOLDER).iterdir()) or (folder / FOLDER).exists():
-                # As a whole, so that no recordings are left that this database doesn't know.
+                # As a whole, so that no recordings without rows are left.
                 places[FOLDER] = folder / FOLDER
             if not is_trial:
                 _require_free(work, places, is_replacing=is_replacing)
@@ -126,17 +126,17 @@ def restore_backup(
 def list_erased(
     source: Path, settings: Settings, database: Path | None, unpacked: Path
 ) -> erasure.ErasedList:
-    """Return what was erased, as far as anything here knows; raise `ListDamaged`.
+    """Return what was erased, by all lists that there are; raise `ListDamaged`.
 
-    That is the SQLite file that is replaced, the one in the backup, and the lists beside both and
-    in BACKUP_TO.
+    These are in the SQLite file that is replaced, in that of the backup, beside both, and in
+    BACKUP_TO.
     """
     tables = (erasure.read_table(database) if database else {}, erasure.read_table(unpacked))
     folders = {settings.instance_path, source.absolute().parent}
     if settings.backup_to:
         folders.add(Path(settings.backup_to))
     files = [erasure.read_list(folder / erasure.NAME) for folder in folders]
-    # A project that was deleted, and then imported again, is there.
+    # A project that was deleted and then imported again exists.
     back = {(PROJECT, id) for id in (erasure.find_projects(database) if database else ())}
     joined = erasure.join_lists((*tables, *files))
     return {key: at for key, at in joined.items() if key not in back}
@@ -145,10 +145,10 @@ def list_erased(
 def note_restored(
     unpacked: Path, replaced: Path | None, erased: Collection[tuple[str, str]]
 ) -> None:
-    """Say in each public record that it goes on from a backup, and what its head was until then.
+    """Add an entry to each public record that it was restored, with the head that was replaced.
 
-    Whoever kept a later head than the backup's sees that there are entries that aren't in it. What
-    was erased again has its entry again.
+    Anybody who kept a later head than the backup's sees that entries are missing. Testimonials that
+    are erased again get their entry again.
     """
     if not list_columns(unpacked, "record_head"):
         return
@@ -191,7 +191,7 @@ def note_restored(
 def _list_erased_entries(
     opened: sqlite3.Connection, project_id: str, ids: str
 ) -> list[dict[str, Any]]:
-    """Return an entry for each testimonial of a project that is erased, and not in its record."""
+    """Return an entry for each erased testimonial of a project whose erasure isn't recorded."""
     query = (
         "SELECT testimonial_id, entry FROM event WHERE project_id = ? AND entry IS NOT NULL "
         "AND testimonial_id IN (SELECT value FROM json_each(?)) ORDER BY number"
@@ -235,9 +235,9 @@ def check_backup(manifest: Manifest, work: Path) -> None:
 
 
 def _require_free(work: Path, places: dict[str, Path], *, is_replacing: bool) -> None:
-    """Raise `RestoreRefused`, or `FolderInUse`, if a file can't be put in its place.
+    """Raise `RestoreRefused` or `FolderInUse` if a file can't be put in its place.
 
-    An existing database, and a secret or settings that differ, need `is_replacing`.
+    Replacing a database, or a different secret or settings, needs `is_replacing`.
     """
     for name, place in places.items():
         if is_replacing or not place.exists():
@@ -264,7 +264,7 @@ def _name_database(settings: Settings) -> str:
 def _put(
     work: Path, places: dict[str, Path], target: Settings, erased: erasure.ErasedList
 ) -> list[Path]:
-    """Put everything in its place at once; return the folders with the old files."""
+    """Put all files in their places at once; return the folders with the old ones."""
     folder, kept = target.instance_path, []
 
     def put_files() -> None:
@@ -304,14 +304,14 @@ def _replace(work: Path, places: dict[str, Path], instance: Path) -> list[Path]:
     return sorted(folder / aside for folder in folders if (folder / aside).exists())
 
 
-# How backups are: for the operator's page and the commands.
+# The state of backups, for the operator's page and the commands.
 
 
 @dataclass(frozen=True)
 class BackupState:
-    """What is kept where, and how the last backup, copy and restore on trial went."""
+    """The newest backup, and the last results of backups, copies and restore tests."""
 
-    # BACKUP_TO, or BACKUP_PATH without it; the last one is the newest there.
+    # BACKUP_TO, or BACKUP_PATH without it; `last_at` is that of the newest backup there.
     place: str
     last_at: datetime | None
     last_size: int | None
@@ -322,13 +322,13 @@ class BackupState:
 
 
 def describe_backups() -> BackupState:
-    """Return how backups are; asks no other machine."""
+    """Return the state of backups, without reading BACKUP_TO."""
     settings = current_settings()
     names = (creating.BACKUP_JOB, creating.COPY_JOB, creating.VERIFY_JOB)
     made, copied, verified = (db.session.get(Job, name) or Job(id=name) for name in names)
     place = settings.backup_to
-    found = offsite.read_stored(place) if place else list_kept(Path(settings.backup_path))
-    newest = next((each for each in found if each.is_scheduled), None)
+    backups = offsite.read_stored(place) if place else list_kept(Path(settings.backup_path))
+    newest = next((each for each in backups if each.is_scheduled), None)
     steps = [made, copied] if offsite.is_copy_wanted() else [made]
     return BackupState(
         place=settings.backup_to or settings.backup_path,
@@ -342,9 +342,9 @@ def describe_backups() -> BackupState:
 
 
 def drop_old(*, is_trial: bool = False) -> list[KeptBackup]:
-    """Remove from BACKUP_PATH all but the newest scheduled and the newest other one; return them.
+    """Remove all but the newest scheduled and the newest other backup from BACKUP_PATH.
 
-    BACKUP_TO keeps what it has. Raises `BackupFailed`.
+    Returns the removed ones. Raises `BackupFailed`.
     """
     folder = Path(current_settings().backup_path)
     kept = list_kept(folder)
@@ -354,7 +354,7 @@ def drop_old(*, is_trial: bool = False) -> list[KeptBackup]:
     return old
 
 
-# Whether the newest backup can be restored: it is, into a temporary folder, and checked there.
+# Verifying the newest backup by a restore into a temporary folder.
 
 logger = logging.getLogger("testimonials")
 
@@ -364,7 +364,7 @@ VERIFY_WORK = ".unfinished-verify-"
 
 
 class VerifyFailed(creating.BackupFailed):
-    """A backup can't be restored; the message says why."""
+    """A backup can't be restored."""
 
     what = "no backup that can be restored"
 
@@ -375,17 +375,15 @@ class Verified:
 
     source: Path
     manifest: Manifest
-    # How much of it was erased after it was made, and was again.
+    # How much was erased after the backup was made, and was erased again.
     erased_again: int
 
 
 def is_verify_due(row: Job) -> bool:
-    """Return whether it is time to verify again, sooner if the last time failed."""
-    settings = current_settings()
-    has_one = (
-        offsite.read_stored(settings.backup_to) if settings.backup_to else creating.find_newest()
-    )
-    if not settings.backup_verify_days or not has_one:
+    """Tell whether a verification is due, earlier if the last one failed."""
+    settings, place = current_settings(), current_settings().backup_to
+    has_backup = offsite.read_stored(place) if place else creating.find_newest()
+    if not settings.backup_verify_days or not has_backup:
         return False
     length = timedelta(days=settings.backup_verify_days)
     if row.error is not None or row.leased_until is not None:
@@ -399,22 +397,22 @@ def verify_newest() -> Verified:
     settings = current_settings()
     folder = Path(settings.backup_to or settings.backup_path)
     try:
-        found = offsite.list_copies(folder) if settings.backup_to else list_kept(folder)
+        backups = offsite.list_copies(folder) if settings.backup_to else list_kept(folder)
     except offsite.CopyFailed as error:
         raise VerifyFailed(str(error)) from None
-    newest = next((each for each in found if each.is_scheduled), None)
+    newest = next((each for each in backups if each.is_scheduled), None)
     if newest is None:
         raise VerifyFailed(f"there is no scheduled backup in {folder}")
-    done = verify(settings, folder / newest.name)
-    logger.info("restored on trial, and sound: %s", done.source)
-    return done
+    verified = verify(settings, folder / newest.name)
+    logger.info("restored on trial, and sound: %s", verified.source)
+    return verified
 
 
 def verify(settings: Settings, source: Path) -> Verified:
     """Restore a backup into a temporary folder, upgrade it there, and check everything.
 
-    What was erased since is erased from it, as a restore does. Recordings are compared with their
-    checksums and not kept. Raises `VerifyFailed`.
+    What was erased since is erased from it, as in a restore. Recordings are only compared with
+    their checksums. Raises `VerifyFailed`.
     """
     try:
         with working_folder(settings.instance_path, VERIFY_WORK) as work:
@@ -437,7 +435,7 @@ def verify(settings: Settings, source: Path) -> Verified:
 
 
 def _check_whole(database: Path) -> list[str]:
-    """Do what the next start and `db check` would do; return what is wrong."""
+    """Do what the next start and `db check` would do; return the errors."""
     with opened_file(database) as engine:
         migrate.upgrade(engine)
         if findings := migrate.check_database(engine):

@@ -1,4 +1,4 @@
-"""`testimonials serve`: the socket, the start."""
+"""`testimonials serve`: its socket and its start."""
 
 import errno
 import logging
@@ -37,22 +37,20 @@ from testimonials.operations.server.worker import BACKLOG, Server, run_until_end
 from testimonials.widget.script import keep_script
 from testimonials.widget.versions import begin_versions
 
-# The socket on which `serve` listens: its own, or one that systemd holds for it.
-#
-# One that systemd holds stays open while the service restarts, so that whoever connects meanwhile
-# waits instead of being refused.
+# The listening socket: its own, or one of systemd's, which stays open while the service restarts,
+# so that clients wait instead of being refused.
 
 # The first of the descriptors that systemd passes on (sd_listen_fds).
 FIRST_PASSED = 3
 
 
 def take_passed_socket() -> socket.socket | None:
-    """Return the socket that was passed to this process (systemd's socket activation), if any.
+    """Return the socket that systemd's socket activation passed to this process, if any.
 
-    Raises `click.ClickException` if what was passed isn't one socket to listen on.
+    Raises `click.ClickException` unless it is a single listening socket.
     """
     count = os.environ.pop("LISTEN_FDS", "")
-    # What was meant for another process is not for its children.
+    # Not for a child of the process for which it was meant.
     receiver, own = os.environ.pop("LISTEN_PID", ""), {str(os.getpid())}
     os.environ.pop("LISTEN_FDNAMES", None)
     if hasattr(sys, "frozen"):
@@ -106,7 +104,7 @@ def _bind_file(path: Path) -> socket.socket:
         # Left by a service that was killed.
         path.unlink()
     listener.bind(str(path))
-    # Any user who may enter its folder may connect, such as the proxy's.
+    # Any user who can enter its folder may connect, such as the proxy's.
     path.chmod(0o666)
     return listener
 
@@ -212,7 +210,7 @@ def _answer(app: Flask, seat: supervisor.Seat, listener: socket.socket, *, sampl
 
 
 def _finish_start(app: Flask) -> None:
-    """Do what nobody who asks waits for; the look for damage may take minutes."""
+    """Do what no request waits for; checking for damage may take minutes."""
     with app.app_context():
         try:
             keep_script()
@@ -246,7 +244,7 @@ def _print_sample(sample: Any) -> None:
 
 
 def upgrade_database(*, is_backed_up: bool = True) -> tuple[str | None, str]:
-    """Bring the database to this program's schema; return the revisions before and after.
+    """Upgrade the database to this program's schema; return the revisions before and after.
 
     Raises `click.ClickException`, with nothing changed, if the backup or the upgrade fails.
     """

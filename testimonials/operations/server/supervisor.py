@@ -1,4 +1,4 @@
-"""The parent of the workers."""
+"""The supervisor: the parent process of the workers."""
 
 import contextlib
 import gc
@@ -25,8 +25,8 @@ logger = logging.getLogger("testimonials.operations.server.serve")
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)
 
-# How many workers were replaced: written by the parent in memory that every worker reads, and what
-# the application keeps the way to that by.
+# The number of replaced workers, in memory that the parent writes and all workers read, and the
+# name of the application's extension that reads it.
 RESTARTS = "testimonials_worker_restarts"
 restarts = memoryview(mmap.mmap(-1, 8)).cast("Q")
 

@@ -1,4 +1,4 @@
-"""Waitress in one worker, and its connections."""
+"""A worker: waitress, and limits on its connections."""
 
 import copy
 import ctypes
@@ -341,7 +341,7 @@ def allow_connections(threads: int) -> int:
 
 
 def use_one_arena() -> None:
-    """Keep glibc from giving each thread an arena of its own, whose free parts add up to 12 MB.
+    """Let all threads share one glibc arena, which saves 12 MB of free memory.
 
     Only one thread at a time runs Python, so they hardly wait for each other.
     """
@@ -350,14 +350,14 @@ def use_one_arena() -> None:
         mallopt(M_ARENA_MAX, 1)
 
 
-# What has been loaded stays, so that it is looked through no more.
+# Keeps the collector from scanning what has been loaded, which stays.
 _freeze_once = cache(gc.freeze)
 
 
 def give_back_memory() -> None:
-    """Free what each minute's requests left in circles, and give free pages to the system.
+    """Free reference cycles, and return free pages to the system.
 
-    Circles are rare, so that the collector by itself would let megabytes of them lie.
+    Cycles are so rare that the collector by itself would let megabytes of them pile up.
     """
     gc.collect()
     _freeze_once()
@@ -366,7 +366,7 @@ def give_back_memory() -> None:
 
 
 class Server:
-    """Waitress on a socket that workers share; it ends without dropping a request."""
+    """Waitress on a socket that workers share, which stops without dropping a request."""
 
     def __init__(self, app: Flask, listener: socket.socket, threads: int) -> None:
         most = allow_connections(threads)
@@ -389,19 +389,19 @@ class Server:
         self._server.channel_class = _Channel
         self._next_look = 0.0
         self._is_stopping = False
-        # What each connection waits for, and which of them may wait for something else now.
+        # The registered flags of each connection, and those whose flags may have changed.
         self._poll, self._flags = select.poll(), dict[int, int]()
         self._server.touched = self._touched = deque[int | None](self._server._map)
         self._server.pull_trigger = self._wake
         self._listening = self._server._fileno
 
     def _wake(self) -> None:
-        """Let the loop look at the connection that this thread answers."""
+        """Let the loop update the connection that this thread is answering."""
         self._touched.append(getattr(_serving, "fd", None))
         self._server.trigger.pull_trigger()
 
     def stop(self) -> None:
-        """End `answer` soon; may be called by a signal handler, and more than once."""
+        """End `answer` soon; may be called from a signal handler, and repeatedly."""
         self._is_stopping = True
         self._server.pull_trigger()
 
@@ -414,45 +414,45 @@ class Server:
         """Finish the requests that have begun, within `DRAIN_SECONDS`."""
         # Connections still in the backlog would be cut off with the last worker.
         self._accept_waiting(BACKLOG)
-        # The server's own `close` would leave its threads unable to wake the loop.
+        # After the server's own `close`, threads couldn't wake the loop.
         wasyncore.dispatcher.close(self._server)
-        begun = time.time()
-        while self._server.active_channels and time.time() < begun + DRAIN_SECONDS:
+        started = time.time()
+        while self._server.active_channels and time.time() < started + DRAIN_SECONDS:
             self._turn(0.05)
-            # `last_activity` is when a byte last came or left.
+            # `last_activity` is when a byte was last received or sent.
             closing = time.time() - GRACE_SECONDS
             for channel in list(self._server.active_channels.values()):
-                if channel.is_idle and max(channel.last_activity, begun) < closing:
+                if channel.is_idle and max(channel.last_activity, started) < closing:
                     channel.will_close = True
             self._touched.extend(self._server._map)
         self._server.task_dispatcher.shutdown(timeout=0.5)
 
     def _turn(self, seconds: float) -> None:
-        """Wait for what happens next, on any connection, and do what it asks for.
+        """Wait for events on all connections, and handle them.
 
-        Waitress would ask each connection each time what it waits for: with a hundred idle ones
-        every request took milliseconds longer.
+        Waitress would register each connection anew each time, which takes milliseconds with a
+        hundred idle ones.
         """
         self._touched.append(self._listening)
         while self._touched:
             self._watch(self._touched.popleft())
         for fd, flags in self._poll.poll(int(seconds * 1000)):
-            if (found := self._server._map.get(fd)) is not None:
-                wasyncore.readwrite(found, flags)
+            if (channel := self._server._map.get(fd)) is not None:
+                wasyncore.readwrite(channel, flags)
             self._touched.append(fd)
         if (now := time.time()) >= self._next_look:
             self._next_look = now + LOOK_SECONDS
             for channel in list(self._server.active_channels.values()):
                 if channel.is_overdue(now):
                     channel.handle_close()
-            # Those that are to be closed may have been told so by anybody.
+            # Any thread may have marked connections for closing.
             self._touched.extend(self._server._map)
 
     def _watch(self, fd: int | None) -> None:
-        found, flags = self._server._map.get(fd), 0
-        if found is not None and found.readable():
+        channel, flags = self._server._map.get(fd), 0
+        if channel is not None and channel.readable():
             flags |= select.POLLIN | select.POLLPRI
-        if found is not None and found.writable() and not found.accepting:
+        if channel is not None and channel.writable() and not channel.accepting:
             flags |= select.POLLOUT
         if fd is None or flags == self._flags.get(fd, 0):
             return
