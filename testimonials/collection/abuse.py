@@ -1,4 +1,4 @@
-"""Reports of abuse: the public page, and what the operator does."""
+"""Reports of abuse: the public form, and how the operator handles them."""
 
 from collections.abc import Sequence
 
@@ -28,15 +28,15 @@ from testimonials.testimonials.models import Testimonial
 
 
 def delete_old_reports(limit: int) -> int:
-    """Delete reports settled longer than `REPORT_DAYS` ago, at most `limit`; return how many."""
+    """Delete up to `limit` reports that were settled REPORT_DAYS ago; return how many."""
     until = clock.expired_until(current_settings().report_days)
     old = select(AbuseReport.id).where(AbuseReport.settled_at <= until).limit(limit)
     return delete_rows(AbuseReport, AbuseReport.id.in_(old))
 
 
-# Taking reports, listing and settling them, and reading what one is about.
+# Storing, listing and settling reports, and reading the reported testimonial.
 
-# What visitors choose from, in their language.
+# The choices of visitors, in their language.
 REASONS = {
     "fraud": gettext_noop("It is spam or fraud"),
     "hurtful": gettext_noop("It insults or threatens somebody"),
@@ -44,16 +44,13 @@ REASONS = {
     "other": gettext_noop("Something else"),
 }
 PAGES = ("collection", "wall", "testimonial")
-# What is kept of the words, and what is read.
-MOST_WORDS, MOST_SENT = 1000, 64 * 1024
-ID_LENGTH = 24
-MOST_LISTED = 200
+MOST_WORDS = 1000
 
 
 def add_report(
     project: Project, reason: str, words: str = "", page: str = PAGES[0], testimonial: str = ""
 ) -> None:
-    """Keep a visitor's report; the owner of the project isn't told."""
+    """Store a visitor's report; the owner of the project isn't notified."""
     is_one = is_identifier(testimonial) and page == "testimonial"
     report = AbuseReport(
         project_id=project.id,
@@ -67,19 +64,19 @@ def add_report(
 
 
 def list_reports(*, is_settled: bool = False) -> Sequence[tuple[AbuseReport, Project]]:
-    """Return the reports that wait, the oldest first, or the newest settled ones, with projects."""
+    """Return 200 reports with their projects: the oldest open ones, or the newest settled ones."""
     query = select(AbuseReport, Project).join(Project, Project.id == AbuseReport.project_id)
     if is_settled:
         query = query.where(AbuseReport.settled_at.is_not(None))
         query = query.order_by(AbuseReport.settled_at.desc())
     else:
         query = query.where(AbuseReport.settled_at.is_(None)).order_by(AbuseReport.id)
-    rows = db.session.execute(query.limit(MOST_LISTED))
+    rows = db.session.execute(query.limit(200))
     return [(row[0], row[1]) for row in rows]
 
 
 def settle_report(report_id: str) -> AbuseReport:
-    """Note that an operator is done with a report; raises `NotFound`."""
+    """Mark a report as settled; raise `NotFound`."""
     report, _ = _find_report(report_id)
     report.settled_at = report.settled_at or clock.now()
     record(REPORT_SETTLED, None, report=report.id)
@@ -87,7 +84,7 @@ def settle_report(report_id: str) -> AbuseReport:
 
 
 def read_reported(report_id: str, reason: str) -> Testimonial:
-    """Return the testimonial that a report is about, and tell the owner's record who read it, why.
+    """Return the reported testimonial, and record for its owner who read it and why.
 
     Raises `NotFound`, and `ValidationFailed` without a reason.
     """
@@ -108,22 +105,19 @@ def _find_report(report_id: str) -> tuple[AbuseReport, Project]:
     return report, db.session.get_one(Project, report.project_id)
 
 
-# “Report this page”: a form for visitors of public pages, in their language.
-#
-# It asks for no address and mails nobody, so it tells strangers nothing and fills no mailbox.
-
+# “Report this page”: a form for visitors, which asks for no address and sends no mail.
 
 PER_ADDRESS = Limit("report-ip", 5, "from one IP address")
 PER_PROJECT = Limit("report-project", 50, "about one page", hours=24)
 
 
 class ReportForm(FormSchema):
-    """What a visitor reports: of which page, and of which testimonial on it."""
+    """A report about a page, or a testimonial on it."""
 
     reason = Choice(*REASONS, required=True)
-    words = Text(MOST_SENT, load_default="")
+    words = Text(64 * 1024, load_default="")
     page = Choice(*PAGES, load_default="collection")
-    testimonial = Text(ID_LENGTH, load_default="")
+    testimonial = Text(24, load_default="")
 
 
 @collection.get("/<slug>/report")

@@ -1,4 +1,4 @@
-"""Lists of people to ask: pasted addresses, a pasted table, or a CSV file."""
+"""Lists of people to ask, from pasted addresses, a pasted table or a CSV file."""
 
 import csv
 import io
@@ -19,16 +19,12 @@ from testimonials.core.text import make_printable
 from testimonials.testimonials.fields import AuthorLine
 
 MAX_PEOPLE = 500
-# MAX_PEOPLE with the longest names and addresses allowed.
-LONGEST_PASTED = MAX_PEOPLE * 400
-# A quote that isn't closed swallows everything after it.
+# An unclosed quote swallows everything after it.
 LONGEST_CELL = 10_000
 MAX_FILE_BYTES = 1024 * 1024
-SHOWN_LENGTH = 80
 REFERENCE_LENGTH = 120
 
-DELIMITERS = (";", ",", "\t")
-# What spreadsheets and address books call these columns, in lower case.
+# The columns' names in spreadsheets and address books, in lower case.
 HEADINGS = {
     "email": {"email", "e-mail", "mail", "email address", "e-mail address", "e-mail-adresse"},
     "name": {"name", "full name", "display name", "customer", "customer name"},
@@ -46,7 +42,7 @@ DISPOSABLE = "This is a disposable address, which may not be read anymore."
 
 
 class _PersonSchema(FormSchema):
-    """The columns that are read from a list."""
+    """The columns of a list."""
 
     email = Email(
         required=True,
@@ -66,7 +62,7 @@ _PERSON = _PersonSchema()
 
 @dataclass(frozen=True)
 class Person:
-    """A person on a list; lines count from one."""
+    """A person on a list; lines are counted from 1."""
 
     line: int
     email: str
@@ -78,7 +74,7 @@ class Person:
 
 @dataclass(frozen=True)
 class WrongLine:
-    """A line that can't be used: its beginning, and why."""
+    """A line that can't be used, shortened, with the reason."""
 
     line: int
     text: str
@@ -91,7 +87,7 @@ class AddressList:
 
     people: list[Person] = field(default_factory=list)
     wrong: list[WrongLine] = field(default_factory=list)
-    # Of a table: its first line, and what each column is read as.
+    # The first line of a table, and the places of its columns.
     head: Sequence[str] = ()
     columns: Mapping[str, int] = field(default_factory=dict)
 
@@ -100,7 +96,7 @@ class AddressList:
         return not self.people and not self.wrong
 
     def add(self, line: int, email: str, name: str = "", *, whole: str = "", **more: str) -> None:
-        """Add a person with `more` columns, or note why not; `whole` is the text on the list."""
+        """Add a person with `more` columns, or a wrong line; `whole` is the text on the list."""
         self._require_room()
         sent = _PERSON.read({"email": email, "name": name, **more})
         if not sent.errors:
@@ -113,16 +109,16 @@ class AddressList:
 
     def refuse(self, line: int, whole: str, reason: str) -> None:
         self._require_room()
-        self.wrong.append(WrongLine(line, make_printable(whole, SHOWN_LENGTH), reason))
+        self.wrong.append(WrongLine(line, make_printable(whole, 80), reason))
 
     def _require_room(self) -> None:
-        # Before the rest is read: checking tens of thousands of addresses takes seconds.
+        # At once, since checking tens of thousands of addresses takes seconds.
         if len(self.people) + len(self.wrong) >= MAX_PEOPLE:
             raise TableUnreadable(TOO_MANY)
 
 
 def read_pasted(text: str) -> AddressList:
-    """Read addresses separated by lines or commas, also as ``Name <a@b>``, or a pasted table.
+    """Read addresses such as ``Name <a@b>``, separated by lines or commas, or a pasted table.
 
     Raises `TableUnreadable`.
     """
@@ -130,30 +126,30 @@ def read_pasted(text: str) -> AddressList:
     _number, head = next(_read_rows(text), (1, []))
     if _find_columns(head) is not None:
         return _read_table(text)
-    if len(text) > LONGEST_PASTED:
+    if len(text) > MAX_PEOPLE * 400:
         raise TableUnreadable(TOO_MANY)
-    found = AddressList()
+    people = AddressList()
     for number, line in enumerate(re.split("\r\n|\r|\n", text), 1):
         if not line.strip(" \t,;"):
             continue
-        read = _read_line(line)
-        pairs = [pair for pair in read if any(pair)]
+        addresses = _read_line(line)
+        pairs = [pair for pair in addresses if any(pair)]
         if not any("@" in email for _, email in pairs):
-            found.refuse(number, line, NO_ADDRESS)
+            people.refuse(number, line, NO_ADDRESS)
             continue
         for name, email in pairs:
-            found.add(number, email, name, whole=line if len(pairs) == 1 else "")
-        # The library leaves nothing of an address such as "foo@".
-        is_named = found.wrong and found.wrong[-1].line == number
-        if len(pairs) < len(read) and not is_named:
-            found.refuse(number, line, NO_ADDRESS)
-    return found
+            people.add(number, email, name, whole=line if len(pairs) == 1 else "")
+        # The library returns nothing for an address such as "foo@".
+        is_refused = people.wrong and people.wrong[-1].line == number
+        if len(pairs) < len(addresses) and not is_refused:
+            people.refuse(number, line, NO_ADDRESS)
+    return people
 
 
 def read_csv(content: bytes, columns: Mapping[str, int] | None = None) -> AddressList:
     """Read a CSV file with a column of addresses and, optionally, names and companies.
 
-    `columns` are the places of those that somebody chose. Raises `TableUnreadable`.
+    `columns` are the places of columns that somebody chose. Raises `TableUnreadable`.
     """
     if len(content) > MAX_FILE_BYTES:
         raise TableUnreadable(gettext_noop("The file is too large: the limit is 1 MB."))
@@ -169,7 +165,7 @@ def read_csv(content: bytes, columns: Mapping[str, int] | None = None) -> Addres
 
 
 def _read_line(line: str) -> list[tuple[str, str]]:
-    # Strict versions of the library return nothing for a line with an empty place in it.
+    # Strict versions of the library return nothing for a line with an empty part.
     line = _EMPTY_PLACES.sub(", ", line.replace(";", ",")).strip(" \t,")
     with suppress(*FAULTS):
         return getaddresses([line])
@@ -177,7 +173,7 @@ def _read_line(line: str) -> list[tuple[str, str]]:
 
 
 def write_table(people: Iterable[Person]) -> str:
-    """Write people as a table that `read_pasted` reads back."""
+    """Write people as a table that `read_pasted` can read."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(("email", "name", "company", "order"))
@@ -200,7 +196,7 @@ def _read_table(text: str, chosen: Mapping[str, int] | None = None) -> AddressLi
                 "There is no column of email addresses. Name it “email” in the first line."
             )
         )
-    found = AddressList(head=head, columns=columns)
+    people = AddressList(head=head, columns=columns)
     for number, row in rows:
         if any(len(cell) > LONGEST_CELL for cell in row):
             raise TableUnreadable(
@@ -211,16 +207,16 @@ def _read_table(text: str, chosen: Mapping[str, int] | None = None) -> AddressLi
         full = f"{cells.get('first', '')} {cells.get('last', '')}"
         name = cells.get("name") or full.strip()
         more = {each: cells.get(each, "") for each in ("company", "order")}
-        found.add(number, cells.get("email", ""), name, **more)
-    return found
+        people.add(number, cells.get("email", ""), name, **more)
+    return people
 
 
 def _read_rows(text: str) -> Iterator[tuple[int, list[str]]]:
-    return read_rows(text, find_delimiter(text, DELIMITERS))
+    return read_rows(text, find_delimiter(text, (";", ",", "\t")))
 
 
 def _find_columns(head: Sequence[str]) -> dict[str, int] | None:
-    """Return the columns by their headings, or None if none of them is for addresses."""
+    """Return the places of columns by their headings, or None without a column of addresses."""
     columns: dict[str, int] = {}
     for place, cell in enumerate(head):
         for name, headings in HEADINGS.items():
@@ -230,7 +226,7 @@ def _find_columns(head: Sequence[str]) -> dict[str, int] | None:
 
 
 def _guess_columns(row: Sequence[str]) -> dict[str, int] | None:
-    """Return the columns of a table without headings: address, name, company."""
+    """Return the places of address, name and company in a table without headings."""
     places = [place for place, cell in enumerate(row) if "@" in cell]
     if not places:
         return None

@@ -8,7 +8,7 @@ from flask import Response
 from testimonials.auth.tokens import Caller, Scope
 from testimonials.collection import forms as services
 from testimonials.collection import schemas
-from testimonials.collection.changes import RequestSchema, tell_nobody_left
+from testimonials.collection.changes import RequestSchema, describe_if_nobody_left
 from testimonials.collection.images import pictures as drawings
 from testimonials.collection.models import CollectionForm
 from testimonials.collection.requests import AskedPerson, find_asked, read_asked, remove_asked
@@ -24,7 +24,7 @@ from testimonials.projects.proposals_api import keep_picture
 from testimonials.testimonials.moderation import find_testimonial
 from testimonials.testimonials.schemas import DeletedCountSchema
 
-# Five questions with long words in twelve languages.
+# Enough for five long questions in twelve languages.
 MAX_BYTES = 256 * 1024
 
 # The page's design and its pictures.
@@ -39,8 +39,8 @@ MAX_BYTES = 256 * 1024
 def get_page_design(project: Project) -> Values:
     """Read what the collection page asks, and how it looks.
 
-    What ``page-config`` doesn’t say: its language, prompts, the owner’s own questions, what is
-    offered after sending, recordings, the cover and the face beside the signature.
+    Besides ``page-config``, this is its language, prompts, the owner’s own questions, the steps
+    after sending, recordings, the cover and the face beside the signature.
     """
     return services.describe_page_design(project)
 
@@ -71,10 +71,10 @@ _DESIGN: dict[str, Any] = {"scope": Scope.CONFIGURE, "match": get_page_design}
 def update_page_design(body: Values) -> Values:
     """Change what the collection page asks, and how it looks.
 
-    Only the fields sent are changed; a list or ``translations`` is replaced as a whole. A question
-    or a step that is sent with its ``id`` stays the same one. Once somebody has answered a
-    question, its kind stays as it is; answers are kept when a question is changed or left out. A
-    body may have 256 KiB.
+    Only the fields that are sent change; a list or ``translations`` is replaced as a whole. A
+    question or step keeps its identity if it is sent with its ``id``. The kind of a question can’t
+    change once somebody has answered it; answers are kept if a question changes or is left out. The
+    body may have up to 256 KiB.
     """
     return body
 
@@ -83,8 +83,8 @@ def update_page_design(body: Values) -> Values:
 def set_cover(caller: Caller, project: Project, image: Image) -> Values:
     """Upload the cover.
 
-    The body is the picture itself: PNG, JPEG or WebP of at most 10 MB. It is scaled down to 2032 by
-    1016 pixels at most. The page shows a strip of it around ``coverFocus``.
+    The body is the picture itself: PNG, JPEG or WebP of at most 10 MB. It is scaled down to at most
+    2032 by 1016 pixels. The page shows a strip of it around ``coverFocus``.
     """
     return {"image_id": keep_picture(caller, project, "cover", image)}
 
@@ -101,8 +101,8 @@ def remove_cover() -> Values:
 def set_portrait(caller: Caller, project: Project, image: Image) -> Values:
     """Upload the face beside the signature.
 
-    The body is the picture itself: PNG, JPEG or WebP of at most 10 MB. It is cut square and scaled
-    down to 256 pixels.
+    The body is the picture itself: PNG, JPEG or WebP of at most 10 MB. It is cropped to a square
+    and scaled down to 256 pixels.
     """
     return {"image_id": keep_picture(caller, project, "portrait", image)}
 
@@ -128,7 +128,7 @@ collection.find(row=lambda project, form: services.find_form(project, form))
 def list_forms(project: Project) -> list[Values]:
     """List the forms.
 
-    Besides the collection page itself, by title, at most 20.
+    The further forms of the project, by title, at most 20.
     """
     return [services.describe_form(project, each) for each in services.list_forms(project)]
 
@@ -151,8 +151,8 @@ def list_forms(project: Project) -> list[Values]:
 def create_form(project: Project, body: Values) -> Values:
     """Add a form.
 
-    With an address, words, questions and a tag of its own; all else is the collection page’s. At
-    most 20 (409 FORM_LIMIT_REACHED).
+    It has its own URL, texts, questions and tag; all else is that of the collection page. A project
+    has at most 20 (409 FORM_LIMIT_REACHED).
     """
     name = services.choose_name(project, body.get("name") or body["title"])
     return body | {"name": name}
@@ -181,8 +181,8 @@ def get_form(project: Project, row: CollectionForm) -> Values:
 def update_form(form: str, body: Values) -> Values:
     """Change a form.
 
-    Only the fields sent are changed; a list or ``translations`` is replaced as a whole, with the
-    rules of ``page-design``. With another ``name``, links with the former one no longer work.
+    Only the fields that are sent change; a list or ``translations`` is replaced as a whole, by the
+    rules of ``page-design``. After a change of ``name``, links with the former one no longer work.
     """
     renamed = {"new_name": body["name"]} if "name" in body else {}
     return body | {"name": form} | renamed
@@ -197,7 +197,7 @@ def update_form(form: str, body: Values) -> Values:
 def delete_form(form: str) -> Values:
     """Delete a form.
 
-    What was sent by it stays, with its answers.
+    The testimonials that were sent from it stay, with their answers.
     """
     return {"name": form}
 
@@ -215,9 +215,9 @@ collection.find(person=lambda project, asked_id: find_asked(project, asked_id))
     is_paged=True,
 )
 def list_requests(project: Project, query: Values) -> Page:
-    """List who was asked by mail.
+    """List requests by mail.
 
-    Newest first, each with what came of it. An unanswered request is kept for a year.
+    Newest first, each with its state. An unanswered request is kept for a year.
     """
     return read_asked(project, **query)
 
@@ -238,13 +238,12 @@ def list_requests(project: Project, query: Values) -> Page:
 def ask_by_mail(caller: Caller, project: Project, body: Values) -> Values | Answer:
     """Ask people for a testimonial by mail.
 
-    Up to 100 in one call, in the owner’s name. ``subject`` and ``message`` have suggested words
-    when they are left out, and fields such as ``{first_name}``. Nobody is asked
-    twice in a project, so the call can be repeated. The account’s limit for 24 hours is that of the
-    dashboard: 422 past it.
+    Up to 100 in one call, in the owner’s name. ``subject`` and ``message`` default to suggested
+    texts, and may contain fields such as ``{first_name}``. Nobody is asked twice in a project, so
+    the call can be repeated. Above the account’s limit for 24 hours, the answer is 422.
     """
-    if not caller.drafts_only and (told := tell_nobody_left(project, body)):
-        return Answer("Nobody is left to ask", told)
+    if not caller.drafts_only and (data := describe_if_nobody_left(project, body)):
+        return Answer("Nobody is left to ask", data)
     return body
 
 
@@ -254,7 +253,7 @@ def ask_by_mail(caller: Caller, project: Project, body: Values) -> Values | Answ
     data=schemas.AskedPersonSchema,
 )
 def get_request(person: AskedPerson) -> AskedPerson:
-    """Read what came of a request."""
+    """Read a request."""
     return person
 
 
@@ -268,8 +267,8 @@ def get_request(person: AskedPerson) -> AskedPerson:
 def delete_request(project: Project, asked_id: str) -> Values:
     """Delete a request.
 
-    With its mail, if that has not left; a link that was mailed opens the plain form. The person can
-    be asked again.
+    A mail that wasn’t sent yet is deleted, too; the link in one that was opens the plain form. The
+    person can be asked again.
     """
     remove_asked(project, asked_id)
     return {"deletedCount": 1}
@@ -287,11 +286,11 @@ def delete_request(project: Project, asked_id: str) -> Values:
     done="Link made",
 )
 def create_purchase_link(project: Project, body: Values) -> Values:
-    """Make a link that proves a purchase.
+    """Create a link that proves a purchase.
 
-    What the customer writes by it is marked “Verified customer”, in public too, once for each
+    What the customer writes with it is publicly marked “Verified customer”, once for each
     ``order``. Give it to them after the purchase, in your own mail or on your own page; nothing is
-    sent. A shop can sign such links itself, without a call: see docs/verified-customers.md.
+    sent. A shop can also sign such links itself: see docs/verified-customers.md.
     """
     form, language, days = body.pop("form"), body.pop("language", None), body.pop("days")
     if form:
@@ -318,9 +317,9 @@ def create_purchase_link(project: Project, body: Values) -> Values:
 def get_testimonial_picture(project: Project, testimonial_id: str, query: Values) -> Response:
     """Draw a testimonial as a PNG picture to share.
 
-    Only approved and demo testimonials have one. A long text ends with “…”. 422 says which letters
-    no font of the server has.
+    Only approved and demo testimonials have one. A long text is shortened with “…”. The answer is
+    422 with the letters if the server has no font for some of them.
     """
     row = find_testimonial(project, testimonial_id)
-    wanted = drawings.describe_picture(project, row, **query)
-    return drawings.send_picture(wanted.fingerprint, drawings.fetch_picture(wanted))
+    picture = drawings.describe_picture(project, row, **query)
+    return drawings.send_picture(picture.fingerprint, drawings.fetch_picture(picture))

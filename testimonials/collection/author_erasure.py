@@ -1,4 +1,4 @@
-"""Deleting what an author wrote, and all that is kept about an address; telling authors of it."""
+"""Erasing what an author wrote or what is stored about an address, and exporting it."""
 
 import re
 from collections import Counter
@@ -48,37 +48,41 @@ from testimonials.testimonials.models import Recording, Testimonial
 from testimonials.testimonials.record import note, write_entry
 from testimonials.testimonials.word_index import MERGE_WORDS
 
-# Delete what an author wrote, or the address of somebody who didn't write it.
-
 
 def erase(own: OwnTestimonial) -> None:
-    """Permanently delete the testimonial, history, files and mails. The project is locked.
+    """Permanently delete the testimonial, history, files and mails; then call `record_erased`.
 
-    To be recorded by `record_erased`.
+    The project is locked.
     """
     row = own.row
     mark_changed(own.project)
-    befores = [change.before for change in list_history(row.id)]
-    poster = row.recording.poster_id if row.recording else None
-    used = (row.avatar_id, poster, *(old.get("avatar_id") for old in befores))
-    pictures = [name for name in used if name]
+    pictures = [row.avatar_id, *(each.before.get("avatar_id") for each in list_history(row.id))]
     if row.recording is not None:
+        pictures.append(row.recording.poster_id)
         remove_after_commit([row.recording.id])
     forget_answers(db.session(), own.project.account_id)
     _remove_author_mails(row)
     _blank_submission_mails(own.project, row)
     note_erased(db.session(), TESTIMONIAL, [row.id])
-    # Its author takes the rating back as well; what others delete without a reason counts on.
+    # Unlike a deletion by others, this withdraws the rating, too.
     row.set_aside = row.set_aside or "withdrawn"
     db.session.flush()
     db.session.delete(row)
     db.session.flush()
     enqueue_anew(MERGE_WORDS, [MERGE_WORDS])
-    _delete_pictures(pictures)
+    db.session.execute(
+        delete(Image).where(
+            Image.id.in_([each for each in pictures if each]),
+            ~exists().where(Testimonial.avatar_id == Image.id),
+            ~exists().where(Recording.poster_id == Image.id),
+            ~exists().where(Project.logo_id == Image.id),
+            ~exists().where(Project.brand_logo_id == Image.id),
+        )
+    )
 
 
 def record_erased(own: OwnTestimonial) -> None:
-    """Record that a testimonial is gone; of what is held as spam only the public record is told."""
+    """Record that a testimonial is gone; what was held as spam only in the public record."""
     if is_held(own.row) and own.row.status == "spam":
         note(own.project, own.row, "erased", BY_AUTHOR)
     elif own.row.status != "demo":
@@ -87,10 +91,10 @@ def record_erased(own: OwnTestimonial) -> None:
 
 
 def disown(own: OwnTestimonial) -> None:
-    """Remove the address of somebody who didn't write the testimonial.
+    """Remove the address of somebody who denies having written the testimonial.
 
-    The testimonial is held as spam, and the account sends no more mail to the address. The project
-    is locked. Raises `AuthorRefused` for a link that wasn't mailed.
+    It is held as spam, and the account sends no more mail to the address. The project is locked.
+    Raises `AuthorRefused` for a link that wasn't mailed.
     """
     row, email = own.row, own.row.author_email
     if not own.is_mailed or email is None:
@@ -113,29 +117,17 @@ def disown(own: OwnTestimonial) -> None:
 
 
 def forget_email(condition: ColumnElement[bool]) -> None:
-    """Remove the author's address from the history that meets the condition."""
+    """Remove the author's address from the matching history."""
     for change in db.session.scalars(select(Event).where(IS_HISTORY, condition)):
         change.before = {name: old for name, old in change.before.items() if name != "author_email"}
 
 
-def _delete_pictures(ids: list[str]) -> None:
-    db.session.execute(
-        delete(Image).where(
-            Image.id.in_(ids),
-            ~exists().where(Testimonial.avatar_id == Image.id),
-            ~exists().where(Recording.poster_id == Image.id),
-            ~exists().where(Project.logo_id == Image.id),
-            ~exists().where(Project.brand_logo_id == Image.id),
-        )
-    )
-
-
 def _remove_author_mails(row: Testimonial) -> None:
-    """Remove the mails with its link from the outbox, except one that is being sent.
+    """Remove mails with the author's link from the outbox, except one that is being sent.
 
-    One that has been sent no longer says which testimonial it was about, so it goes too.
+    Sent mails, whose text is gone, go too.
     """
-    # The end of the path alone: the service may have moved, and projects have hosts of their own.
+    # Only the path, since the host may differ.
     own_path = re.escape(urlsplit(author_url("", host="any.host")).path)
     mails = db.session.scalars(
         select(OutboxMail).where(
@@ -159,7 +151,7 @@ def _blank_submission_mails(project: Project, row: Testimonial) -> None:
         update(OutboxMail)
         .where(
             OutboxMail.purpose == "submissions",
-            # By path: a command may run with another origin than the server.
+            # By path: a command may have another origin than the server.
             OutboxMail.text.contains(f"/{row.id}", autoescape=True),
         )
         .values(subject="News in your inbox", text=note, html=f"<p>{note}</p>")
@@ -167,19 +159,19 @@ def _blank_submission_mails(project: Project, row: Testimonial) -> None:
     )
 
 
-# All that is kept about an author's e-mail address, in all projects.
+# What is stored about an author's email address, in all projects.
 
 
 @dataclass(frozen=True)
 class AboutAddress:
-    """What is kept about an address."""
+    """What is stored about an address."""
 
     testimonials: Sequence[Testimonial]
-    # Slug to number of testimonials.
+    # The number of testimonials by slug.
     projects: dict[str, int]
     requests: int
     mails: int
-    # Changes of other testimonials that remember the address.
+    # Changes of other testimonials that contain the address.
     changes: int
     has_account: bool
 
@@ -193,9 +185,9 @@ class AboutAddress:
 
 
 def find_about(email: str) -> AboutAddress:
-    """Return what is kept about an address.
+    """Return what is stored about an address.
 
-    A testimonial belongs to the address when its author gave it, or answered a request sent there.
+    A testimonial belongs to the address if its author entered it, or answered a request sent to it.
     """
     rows = db.session.execute(
         select(Testimonial, Project.slug)
@@ -216,16 +208,16 @@ def find_about(email: str) -> AboutAddress:
 def forget_address(email: str) -> AboutAddress:
     """Permanently delete everything stored about an address; return what that was.
 
-    An account stays, and so does the hash that keeps an address unsubscribed.
+    An account stays, and so does the hash that keeps the address unsubscribed.
     """
     own_projects = select(Project).where(
         Project.id.in_(select(Testimonial.project_id).where(is_written_by(email)))
     )
-    # Always in this order, so that two runs can't deadlock.
+    # Ordered, so that two runs can't deadlock.
     projects = db.session.scalars(own_projects.order_by(Project.id).with_for_update()).all()
     by_id = {project.id: project for project in projects}
-    found = find_about(email)
-    erased = [OwnTestimonial(row, by_id[row.project_id], False) for row in found.testimonials]
+    about = find_about(email)
+    erased = [OwnTestimonial(row, by_id[row.project_id], False) for row in about.testimonials]
     for own in erased:
         erase(own)
     db.session.execute(delete(MailedRequest).where(MailedRequest.email == email))
@@ -235,7 +227,7 @@ def forget_address(email: str) -> AboutAddress:
     db.session.flush()
     for own in erased:
         record_erased(own)
-    return found
+    return about
 
 
 def is_written_by(email: str) -> ColumnElement[bool]:
@@ -247,7 +239,7 @@ def is_written_by(email: str) -> ColumnElement[bool]:
 
 
 def is_mailed_to(email: str) -> ColumnElement[bool]:
-    """Return the condition for mails to an author at an address, if they aren't on their way."""
+    """Return the condition for mails to an author at an address that aren't being sent."""
     return and_(
         OutboxMail.recipient == email,
         OutboxMail.purpose.in_((AUTHOR_MAIL, *PURPOSES)),
@@ -256,7 +248,7 @@ def is_mailed_to(email: str) -> ColumnElement[bool]:
 
 
 def remembers(email: str) -> ColumnElement[bool]:
-    """Return the condition for changes of testimonials that once had an address."""
+    """Return the condition for changes that contain an address."""
     return and_(IS_HISTORY, Event.before["author_email"].as_string() == email)
 
 
@@ -264,26 +256,24 @@ def _count(column: InstrumentedAttribute[str], condition: ColumnElement[bool]) -
     return int(db.session.scalar(select(func.count(column)).where(condition)) or 0)
 
 
-# What is stored about an author, as JSON for themselves.
+# What is stored about an author, as JSON for themselves. It doesn't reveal that spam was detected.
 
 FORMAT, VERSION = "testimonials-person", 1
 CHANGE_COLUMNS = ["action", "before", "created_at", "undone_at"]
-# Spam is not told that it was found out, here as little as on the author's page.
-UNTOLD = ("held_for", "text_fingerprint", "submission_key", "is_visible", "rank")
-TOLD_STATUS = {"spam": "pending"}
+HIDDEN = ("held_for", "text_fingerprint", "submission_key", "is_visible", "rank")
+SHOWN_STATUS = {"spam": "pending"}
 
 
 def describe_own_data(row: Testimonial) -> dict[str, Any]:
-    """Return what is stored about one testimonial, for its author."""
     return begin_person(row.author_email) | {"testimonials": [describe_written(row)]}
 
 
 def describe_written(row: Testimonial) -> dict[str, Any]:
-    """Return a testimonial with its history and files, which have addresses."""
+    """Return a testimonial with its history and the URLs of its files."""
     changes, recording = reversed(list_history(row.id)), row.recording
-    columns = [name for name in list_columns(Testimonial) if name not in UNTOLD]
+    columns = [name for name in list_columns(Testimonial) if name not in HIDDEN]
     return write_columns(row, columns) | {
-        "status": TOLD_STATUS.get(row.status, row.status),
+        "status": SHOWN_STATUS.get(row.status, row.status),
         "project": {"id": row.project_id, "slug": row.project.slug, "name": row.project.name},
         "tags": row.tags,
         "pictureUrl": image_url(row.avatar_id),
@@ -303,9 +293,9 @@ def begin_person(email: str | None) -> dict[str, Any]:
 
 
 def _describe_change(change: Event) -> dict[str, Any]:
-    before = {name: old for name, old in change.before.items() if name not in UNTOLD}
+    before = {name: old for name, old in change.before.items() if name not in HIDDEN}
     if "status" in before:
-        before["status"] = TOLD_STATUS.get(before["status"], before["status"])
-    # Who else has changed it is a person of their own.
+        before["status"] = SHOWN_STATUS.get(before["status"], before["status"])
+    # The names of other people are their own data.
     by = "author" if change.actor in (AUTHOR, ADDRESS) else "business"
     return write_columns(change, CHANGE_COLUMNS) | {"before": before, "by": by}

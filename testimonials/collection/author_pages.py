@@ -1,4 +1,4 @@
-"""The author's own page, by a personal link."""
+"""The author's own page, behind a personal link."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -46,35 +46,36 @@ from testimonials.testimonials.history import (
 )
 from testimonials.testimonials.media.playback import describe_of
 
-# An author's answers to the owner's questions, to be corrected.
+# Correcting answers to the owner's questions.
 
 
 def list_questions(own: OwnTestimonial) -> list[Question]:
-    """Return what the form asks now that the testimonial came by; nothing if the form is gone.
+    """Return the current questions of the testimonial's form; none if the form is deleted.
 
-    A choice that was made stays on offer; what was private, then or since, stays private; and
-    what wasn't answered when it was sent isn't required now.
+    A chosen answer stays on offer, what is or was private stays private, and what wasn't answered
+    isn't required.
     """
-    name, given = own.row.form_name, _find_given(own)
+    name, answers = own.row.form_name, _answers_by_id(own)
     form = find_named(own.project, name) if name else None
     if name and form is None:
         return []
-    return [_fit(each, given.get(each["id"])) for each in list_form_questions(own.project, form)]
+    questions = list_form_questions(own.project, form)
+    return [_adapt(each, answers.get(each["id"])) for each in questions]
 
 
 def show_questions(own: OwnTestimonial) -> list[Question]:
-    """Return the same for the form; a consent is in the words that were agreed to."""
-    given, shown = _find_given(own), []
+    """Return the questions for the form; a consent has the text that was agreed to."""
+    answers, questions = _answers_by_id(own), []
     for each in map(show_question, list_questions(own)):
-        was = given.get(each["id"])
+        was = answers.get(each["id"])
         is_agreed = was is not None and each["kind"] == "consent"
         agreed = dict.fromkeys(("text", "asked"), was["question"]) if was and is_agreed else {}
-        shown.append(each | agreed)
-    return shown
+        questions.append(each | agreed)
+    return questions
 
 
 def fill_in(own: OwnTestimonial) -> submission.Submission:
-    row, given, answered = own.row, _find_given(own), {}
+    row, answers, answered = own.row, _answers_by_id(own), {}
     typed = {
         "text": row.text,
         "name": row.author_name,
@@ -83,39 +84,38 @@ def fill_in(own: OwnTestimonial) -> submission.Submission:
         "rating": f"{row.rating:g}" if row.rating else "",
     }
     for question in list_questions(own):
-        if (was := given.get(question["id"])) is not None:
+        if (was := answers.get(question["id"])) is not None:
             answer = was["answer"]
             answered[field_name(question)] = answer if isinstance(answer, list) else [str(answer)]
     return submission.Submission(typed=typed, answered=answered)
 
 
 def read_correction(own: OwnTestimonial, form: MultiDict[str, str]) -> submission.Submission:
-    """Read what the author sent.
+    """Read the author's correction.
 
-    An answer that isn't asked for any more, or wasn't changed, stays as it was, with the question
-    as it was.
+    An answer that is no longer asked for, or didn't change, stays as it was, with its question.
     """
     schema = submission.WordsForm if own.row.kind == "written" else submission.SentenceForm
-    read, questions = submission.read_words(form, own.correctable, schema), list_questions(own)
-    given, errors = read_answers(form, questions)
-    asked, sent = {each["id"] for each in questions}, {each["id"]: each for each in given}
+    words, questions = submission.read_words(form, own.correctable, schema), list_questions(own)
+    sent, errors = read_answers(form, questions)
+    asked, new = {each["id"] for each in questions}, {each["id"]: each for each in sent}
     answers = []
     for was in own.row.answers or ():
-        now = sent.pop(was["id"], None)
+        now = new.pop(was["id"], None)
         if was["id"] not in asked:
             answers.append(was)
         elif now is not None:
             answers.append(was if now["answer"] == was["answer"] else now)
-    values = read.values | {"answers": [*answers, *sent.values()] or None}
+    values = words.values | {"answers": [*answers, *new.values()] or None}
     answered = read_typed(form, questions)
-    return submission.Submission("", read.typed, values, read.errors | errors, answered)
+    return submission.Submission("", words.typed, values, words.errors | errors, answered)
 
 
-def _find_given(own: OwnTestimonial) -> dict[str, Answer]:
+def _answers_by_id(own: OwnTestimonial) -> dict[str, Answer]:
     return {each["id"]: each for each in own.row.answers or ()}
 
 
-def _fit(question: Question, was: Answer | None) -> Question:
+def _adapt(question: Question, was: Answer | None) -> Question:
     if was is None or was["kind"] != question["kind"]:
         return question | {"isRequired": False}
     chosen: Sequence[Any] = was["answer"] if question["kind"] == "choice" else ()
@@ -127,10 +127,7 @@ def _fit(question: Question, was: Answer | None) -> Question:
     }
 
 
-# The author's own page: to see a testimonial, correct it, withdraw it or delete it.
-#
-# A GET never changes anything, since mail scanners open links.
-
+# The pages. A GET never changes anything, since mail scanners open links.
 
 # What the previous request did.
 DONE = ("corrected", "withdrawn", "consented", "verified", "unrecorded", CONFIRM, OBJECT, "saved")
@@ -159,7 +156,7 @@ def give_consent(token: str) -> ResponseReturnValue:
 @authors.post("/yours/<token>/verify")
 @limit_changes
 def verify(token: str) -> ResponseReturnValue:
-    """Note that the address of the mailed link is the author's."""
+    """Verify the author's address, to which the link was mailed."""
     with write(partial(_lock, token)):
         return _go(token, "verified")
 
@@ -167,7 +164,7 @@ def verify(token: str) -> ResponseReturnValue:
 @authors.post("/yours/<token>/<any(confirm, object):action>")
 @limit_changes
 def sign(token: str, action: str) -> ResponseReturnValue:
-    """Confirm the words as the page shows them, or object to them, in the public record."""
+    """Confirm the words that the page shows in the public record, or object to them."""
     sent = submission.SignForm().read()
     with write(partial(_lock, token)) as own:
         author_rights.sign(own, action, sent.values.get("seen", ""))
@@ -177,7 +174,7 @@ def sign(token: str, action: str) -> ResponseReturnValue:
 @authors.post("/yours/<token>/earlier")
 @limit_changes
 def show_earlier(token: str) -> ResponseReturnValue:
-    """Agree that the public record shows the words of before, or no more."""
+    """Choose whether the public record shows the earlier words."""
     sent = submission.EarlierForm().read()
     with write(partial(_lock, token)) as own:
         own.row.shows_earlier = sent.values["shows_earlier"]
@@ -193,7 +190,7 @@ def show_correction(token: str) -> ResponseReturnValue:
 @authors.post("/yours/<token>/correct")
 @limit_changes
 def correct(token: str) -> ResponseReturnValue:
-    """Replace the words; the owner decides again."""
+    """Change the words; the owner decides again."""
     own = find_own(token)
     sent = read_correction(own, request.form)
     if sent.errors:
@@ -206,7 +203,7 @@ def correct(token: str) -> ResponseReturnValue:
 @authors.post("/yours/<token>/withdraw")
 @limit_changes
 def withdraw(token: str) -> ResponseReturnValue:
-    """Remove the testimonial from every public place at once."""
+    """Remove the testimonial from all public pages at once."""
     with write(partial(_lock, token)) as own:
         author_rights.withdraw(own)
     return _go(token, "withdrawn")
@@ -215,7 +212,7 @@ def withdraw(token: str) -> ResponseReturnValue:
 @authors.post("/yours/<token>/recording")
 @limit_changes
 def remove_recording(token: str) -> ResponseReturnValue:
-    """Remove the recording for good; the words stay."""
+    """Remove the recording for good; the text stays."""
     with write(partial(_lock, token)) as own:
         author_rights.remove_recording(own)
     return _go(token, "unrecorded")
@@ -232,10 +229,10 @@ def delete(token: str) -> ResponseReturnValue:
 
 @authors.get("/yours/<token>/<any(withdraw, recording, delete, 'not-mine'):action>")
 def show_confirmation(token: str, action: str) -> ResponseReturnValue:
-    """Ask before a withdrawal, a deletion, or the removal of an address or a recording."""
+    """Ask for confirmation of a withdrawal, a deletion, or a removal."""
     own = find_own(token)
-    is_open = {"not-mine": own.is_mailed, "recording": own.row.is_recorded}
-    if not is_open.get(action, True):
+    is_allowed = {"not-mine": own.is_mailed, "recording": own.row.is_recorded}
+    if not is_allowed.get(action, True):
         return _go(token)
     page = _frame(own, token)
     return answer_privately(
@@ -245,7 +242,7 @@ def show_confirmation(token: str, action: str) -> ResponseReturnValue:
 
 @authors.get("/yours/<token>/data")
 def download_data(token: str) -> ResponseReturnValue:
-    """Send everything that is stored about the testimonial, as JSON."""
+    """Download everything that is stored about the testimonial, as JSON."""
     response = jsonify(author_erasure.describe_own_data(find_own(token).row))
     response.headers["Content-Disposition"] = "attachment; filename=testimonial.json"
     return answer_privately(response)
@@ -254,7 +251,7 @@ def download_data(token: str) -> ResponseReturnValue:
 @authors.post("/yours/<token>/not-mine")
 @limit_changes
 def deny(token: str) -> ResponseReturnValue:
-    """Remove the address of somebody who didn't write this, and stop all mail to it."""
+    """Remove the address of somebody who didn't write this, and stop mail to it."""
     with write(partial(find_own, token, for_update=True)) as own:
         author_erasure.disown(own)
     return redirect(url_for("authors.show_farewell", reason="not-mine", **language_query()), 303)
@@ -262,7 +259,6 @@ def deny(token: str) -> ResponseReturnValue:
 
 @authors.get("/yours/done/<any(deleted, 'not-mine'):reason>")
 def show_farewell(reason: str) -> ResponseReturnValue:
-    """Say that it is done; the link no longer works."""
     return render_template("collection/authors/end.html", reason=reason)
 
 
@@ -276,12 +272,11 @@ def show_problem(error: AuthorLinkInvalid) -> ResponseReturnValue:
 
 @authors.errorhandler(AuthorRefused)
 def show_refusal(_: AuthorRefused) -> ResponseReturnValue:
-    """Redirect to the page, which shows the current state."""
     return _go((request.view_args or {})["token"])
 
 
 def _lock(token: str) -> OwnTestimonial:
-    """Return what is to be changed by who shows that the address is theirs."""
+    """Return the locked testimonial; following a mailed link also verifies the address."""
     own = find_own(token, for_update=True)
     author_rights.verify_email(own)
     return own
@@ -289,14 +284,14 @@ def _lock(token: str) -> OwnTestimonial:
 
 def _show(token: str, errors: FieldErrors, status: int = 200) -> Response:
     own, done = find_own(token), request.args.get("done", "")
-    given, said = own.row.read_answers(own.project), find_word_actions([own.row])[own.row.id]
+    answers, actions = own.row.read_answers(own.project), find_word_actions([own.row])[own.row.id]
     page = _frame(own, token) | {
         "state": _find_state(own),
-        "answers": [answer | {"words": write_answer(answer)} for answer in given],
+        "answers": [answer | {"words": write_answer(answer)} for answer in answers],
         "sent_at": clock.iso(own.row.submitted_at),
-        "seen": author_rights.mark_words(own.row),
-        "said": next((each for each in said if each != TELL_AUTHOR), ""),
-        "is_changed": own.row.source == "public_page" and not are_own_words(said),
+        "seen": author_rights.hash_words(own.row),
+        "said": next((each for each in actions if each != TELL_AUTHOR), ""),
+        "is_changed": own.row.source == "public_page" and not are_own_words(actions),
         "done": done if done in DONE else "",
         "new_consent": submission.consent_sentence(own.project, own.row.kind)
         if own.can_consent
@@ -314,7 +309,7 @@ def _edit(
         "values": sent.typed,
         "questions": questions,
         "answers": sent.answered,
-        # Without a script, what was chosen can't be unticked.
+        # Without a script, a radio button can't be cleared.
         "offers_none": True,
         "limits": {"answer": ANSWER_LENGTH},
         "targets": find_targets(questions),
@@ -324,18 +319,18 @@ def _edit(
 
 
 def _frame(own: OwnTestimonial, token: str) -> dict[str, Any]:
-    """Return what all of the author's pages show."""
+    """Return the common context of the author's pages."""
     page = describe_with_owner(own.project) | {"own": own, "row": own.row, "token": token}
-    # What is withdrawn is played to nobody.
+    # A withdrawn recording is never played.
     page["recording"] = None if own.row.status == "withdrawn" else describe_of(own.row)
     if own.project.deleted_at is not None:
-        # A deleted project serves nothing to the public.
+        # A deleted project serves no public files.
         page["theme_css_url"] = None
     return page
 
 
 def _find_state(own: OwnTestimonial) -> str:
-    """Return the state as the author sees it: spam counts as waiting."""
+    """Return the state that the author sees, where spam is `waiting`."""
     row, project = own.row, own.project
     if row.status == "withdrawn":
         return "withdrawn"

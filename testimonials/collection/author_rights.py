@@ -1,4 +1,4 @@
-"""What authors may do by their own link: correct, withdraw, consent; mail to them."""
+"""What authors may do with their personal link, and mail to them."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -32,20 +32,14 @@ from testimonials.testimonials.moderation import ActionRefused
 from testimonials.testimonials.notifications import (
     NAME_LENGTH,
     describe_card,
-    enqueue_telling,
-    take_up,
+    enqueue_notification,
+    lock_for_job,
 )
 
-# What the author of a testimonial can do with a personal link, without an account.
-#
-# The thank-you page shows the link. A mailed link also names the address, so using it proves that
-# the address is the author's.
+# The thank-you page shows the link. A mailed link also identifies the address, so using it proves
+# that the address is the author's.
 
 LINK_SECONDS = 5 * 365 * 24 * 60 * 60
-# What the owner added to words that the author replaces.
-OWNERS = ("highlights", "reply", "replied_at")
-# How long the author of a rejected testimonial waits before correcting it again.
-REJECTED_PAUSE = timedelta(days=1)
 
 AUTHOR_MAIL = "author-link"
 MAIL_LINK = "mail.author-link"
@@ -54,14 +48,14 @@ author_purpose = TokenPurpose("author-link")
 
 
 class AuthorLinkInvalid(ServiceError):
-    """The link is incomplete or too old, or the address it was mailed to disowned it."""
+    """The link is incomplete or too old, or the holder of its address has denied authorship."""
 
     status = 404
     default_message = gettext_noop("This link no longer works.")
 
 
 class NothingLeft(AuthorLinkInvalid):
-    """The testimonial of the link was deleted."""
+    """The testimonial was deleted."""
 
     status = 410
     code = "NOTHING_LEFT"
@@ -75,7 +69,7 @@ class AuthorRefused(ServiceError):
 
 @dataclass(frozen=True)
 class OwnTestimonial:
-    """A testimonial, reached by its author's link."""
+    """A testimonial with its project, as reached by its author's link."""
 
     row: Testimonial
     project: Project
@@ -84,21 +78,19 @@ class OwnTestimonial:
 
     @property
     def can_correct(self) -> bool:
-        row = self.row
-        if not self.can_sign:
-            return False
-        returned_at = row.returned_at
-        is_fresh = returned_at is not None and returned_at > clock.now() - REJECTED_PAUSE
-        return row.status != "rejected" or not is_fresh
+        """Whether it may be corrected; once a day, if it was rejected."""
+        returned_at, yesterday = self.row.returned_at, clock.now() - timedelta(days=1)
+        is_fresh = returned_at is not None and returned_at > yesterday
+        return self.can_sign and not (self.row.status == "rejected" and is_fresh)
 
     @property
     def correctable(self) -> dict[str, bool]:
-        """Which fields besides name and text the author may correct: asked for, or with a value.
+        """Which optional fields the author may correct: those asked for, or with a value.
 
-        Not the address, which would need to be verified again.
+        Not the address, which would have to be verified again.
         """
         row, asked = self.row, self.project.page_config["collectFields"]
-        # Owners may give half stars, which the five buttons can't show and would drop.
+        # The form's five buttons would lose the half stars that an owner entered.
         is_whole = row.rating is None or row.rating.is_integer()
         return {
             "role": bool(asked["role"] or row.author_role),
@@ -121,7 +113,7 @@ class OwnTestimonial:
 
 
 def make_author_token(row: Testimonial, *, is_mailed: bool = False) -> str:
-    """Return the token of the author's link; the mailed one names the address."""
+    """Return the token of the author's link; a mailed one identifies the address."""
     return author_purpose.sign([row.id, _fingerprint(row) if is_mailed else ""])
 
 
@@ -129,8 +121,8 @@ def make_author_url(project: Project, token: str, language: str, page: str = "")
     return f"{author_url(token, page, project.own_host)}?{PARAMETER}={language}"
 
 
-def find_ours(project: Project, token: str) -> OwnTestimonial | None:
-    """Return the testimonial of a link for the project's thank-you page, if it is the project's."""
+def find_in_project(project: Project, token: str) -> OwnTestimonial | None:
+    """Return the testimonial of a link if it is the project's."""
     try:
         own = find_own(token)
     except AuthorLinkInvalid:
@@ -139,10 +131,10 @@ def find_ours(project: Project, token: str) -> OwnTestimonial | None:
 
 
 def find_own(token: str, *, for_update: bool = False) -> OwnTestimonial:
-    """Return the testimonial of a link, its project locked if it is to change.
+    """Return the testimonial of a link; `for_update` locks its project.
 
-    Also in a paused or deleted project: authors can delete their words as long as they are stored.
-    Raises `AuthorLinkInvalid` and `NothingLeft`.
+    Works in paused and deleted projects, too: authors can delete their words as long as they are
+    stored. Raises `AuthorLinkInvalid` and `NothingLeft`.
     """
     named = author_purpose.find(token, 2, LINK_SECONDS)
     if named is None:
@@ -159,7 +151,7 @@ def find_own(token: str, *, for_update: bool = False) -> OwnTestimonial:
     row = db.session.get(Testimonial, testimonial_id)
     if project is None or row is None:
         raise NothingLeft
-    # A restored backup may be from before it was disowned, and only knows that it was.
+    # In a restored backup from before it was disowned, only the list of erasures says so.
     if fingerprint and (
         history.list_history(row.id, "disown") or is_erased(db.session(), ADDRESS, row.id)
     ):
@@ -175,13 +167,12 @@ def send_author_mail(
     *,
     is_changed: bool = False,
 ) -> bool:
-    """Send the author's own link, in the language of their form.
+    """Mail the author's own link, in the language of their form; return whether it was sent.
 
-    By default to the author's address; another one that they give on the thank-you page gets the
-    link and is not kept. The mail quotes nothing, so that nobody can use the form to write to
-    strangers. With `thanks`, the owner's words to a proven address, it shows an approved one as a
-    card. One whose words somebody else changed is shown so, too. Not sent for spam, nor to an
-    address that wants no mail, or that the owner wrote in; returns whether it was.
+    It goes to the author's address, or to `email`, which isn't stored. The mail quotes nothing, so
+    that nobody can use the form to write to strangers; only with `thanks`, the owner's words to a
+    verified address, and with `is_changed` it shows the card. Nothing is sent for spam, to an
+    unsubscribed address, or to one that the owner entered.
     """
     is_theirs = email in (None, row.author_email)
     email = email or row.author_email
@@ -192,48 +183,43 @@ def send_author_mail(
     with speaking(row.consent_language) as language:
         token = make_author_token(row, is_mailed=is_theirs)
         name, is_ours = cut(project.name, NAME_LENGTH), names_service(project)
-        title, shown = _choose_words(project, row, bool(thanks), is_changed)
-        values = shown | {
+        title, card = _choose_words(project, row, bool(thanks), is_changed)
+        values = card | {
             "project_name": name,
             "thanks": thanks,
             "is_changed": is_changed,
             "link_url": make_author_url(project, token, language.code),
-            # An address that isn't kept needn't be taken back.
+            # An address that isn't stored can't be disowned.
             "disown_link": is_theirs and make_author_url(project, token, language.code, "not-mine"),
             "names_service": is_ours,
         }
         sender = None if is_ours and not thanks else project.name
-        look, code = project_look(project), language.code
         send_mail(
-            email,
-            AUTHOR_MAIL,
-            title,
-            "author",
-            values,
-            look=look,
-            language=code,
+            *(email, AUTHOR_MAIL, title, "author", values),
+            look=project_look(project),
+            language=language.code,
             sender_name=sender,
         )
     return True
 
 
 def _was_replaced(row: Testimonial) -> bool:
-    """Tell whether the address isn't the one that the author gave.
+    """Tell whether the address isn't the one that the author entered.
 
-    Whoever gets the link speaks for the author, about the stars too: not who wrote in an address.
+    The link lets its holder speak for the author, so owners can't direct it to themselves.
     """
-    given = [each.before["author_email"] for each in history.list_history(row.id)[::-1]
-             if "author_email" in each.before]  # fmt: skip
-    return bool(given) and given[0] != row.author_email
+    emails = [each.before["author_email"] for each in history.list_history(row.id)[::-1]
+              if "author_email" in each.before]  # fmt: skip
+    return bool(emails) and emails[0] != row.author_email
 
 
 def _choose_words(
     project: Project, row: Testimonial, has_thanks: bool, is_changed: bool
 ) -> tuple[str, dict[str, Any]]:
-    """Return the subject of a mail, and the card of the testimonial if it shows one."""
+    """Return the subject of a mail, and the context of its card, if it shows one."""
     if is_changed:
-        shown = _describe_words(row) if row.email_verified_at else {}
-        return gettext("Are these still your words?"), shown
+        card = _describe_words(row) if row.email_verified_at else {}
+        return gettext("Are these still your words?"), card
     if has_thanks and row.status == "approved":
         return gettext("Your words are on our site"), _describe_shown(project, row)
     name = cut(project.name, NAME_LENGTH)
@@ -241,7 +227,7 @@ def _choose_words(
 
 
 def _describe_shown(project: Project, row: Testimonial) -> dict[str, Any]:
-    """Return the card of an approved testimonial, and where it is to be seen."""
+    """Return the card of an approved testimonial, and the URL where it is shown."""
     url = project.page_config["website"] or wall_url(project.slug, project.own_host)
     label = url.partition("://")[2].removeprefix("www.").rstrip("/")
     return _describe_words(row) | {"site_url": url, "site_label": label}
@@ -253,16 +239,16 @@ def _describe_words(row: Testimonial) -> dict[str, Any]:
 
 @job(MAIL_LINK, "mail")
 def mail_link(testimonial_id: str) -> None:
-    """Send the author of a new testimonial their link, if it is still there."""
-    with write(partial(take_up, testimonial_id)) as found:
-        if found is not None and not (found[1].deleted_at or found[1].status == "withdrawn"):
-            send_author_mail(*found)
+    """Send the author of a new testimonial their link, unless it is deleted or withdrawn."""
+    with write(partial(lock_for_job, testimonial_id)) as locked:
+        if locked is not None and not (locked[1].deleted_at or locked[1].status == "withdrawn"):
+            send_author_mail(*locked)
 
 
 def verify_email(own: OwnTestimonial) -> None:
-    """Note that the address is the author's, if the link was mailed to it.
+    """Verify the author's address, if the link was mailed to it.
 
-    Not recorded in the history, where it would keep the owner from undoing earlier changes.
+    It isn't part of the history, where it would prevent the owner from undoing earlier changes.
     """
     if own.can_verify:
         own.row.email_verified_at = clock.now()
@@ -272,8 +258,8 @@ def verify_email(own: OwnTestimonial) -> None:
 def correct(own: OwnTestimonial, values: dict[str, Any]) -> bool:
     """Correct columns of the testimonial; return whether anything changed. The project is locked.
 
-    A decided testimonial goes back to the queue. New words lose the highlights of the old ones, and
-    the reply to them. Raises `AuthorRefused`.
+    A decided testimonial returns to the queue. A new text loses the highlights and the reply.
+    Raises `AuthorRefused`.
     """
     row = own.row
     if not own.can_correct:
@@ -284,7 +270,8 @@ def correct(own: OwnTestimonial, values: dict[str, Any]) -> bool:
     if "text" in changes:
         if row.original_text is None:
             changes["original_text"] = row.text
-        changes |= {name: None for name in OWNERS if getattr(row, name) is not None}
+        owners = ("highlights", "reply", "replied_at")
+        changes |= {name: None for name in owners if getattr(row, name) is not None}
     if row.status in ("approved", "rejected"):
         changes |= {"status": "pending", "reviewed_at": None, "set_aside": None}
     _change(own, changes, history.CORRECT, returns=True)
@@ -292,16 +279,16 @@ def correct(own: OwnTestimonial, values: dict[str, Any]) -> bool:
 
 
 def withdraw(own: OwnTestimonial) -> None:
-    """Withdraw the consent, which hides the testimonial everywhere. The project is locked."""
+    """Withdraw the consent, which hides the testimonial. The project is locked."""
     if own.row.status != "withdrawn":
         changes = {"status": "withdrawn", "consent_withdrawn_at": clock.now()}
         _change(own, changes, "withdraw")
 
 
 def remove_recording(own: OwnTestimonial) -> None:
-    """Remove the recording for good, so that the words alone are left. The project is locked.
+    """Remove the recording for good, and keep the text. The project is locked.
 
-    Raises `AuthorRefused` without either.
+    Raises `AuthorRefused` unless there are both.
     """
     if not (own.row.is_recorded and own.row.text):
         raise AuthorRefused
@@ -310,9 +297,9 @@ def remove_recording(own: OwnTestimonial) -> None:
 
 
 def consent_again(own: OwnTestimonial) -> None:
-    """Consent to the sentence on the page; the owner decides again. The project is locked.
+    """Consent to the sentence on the page again; the owner decides again. The project is locked.
 
-    A rejected or held testimonial stays rejected or held. Raises `AuthorRefused`.
+    What was rejected or held as spam before is so again. Raises `AuthorRefused`.
     """
     if not own.can_consent:
         raise AuthorRefused
@@ -334,30 +321,30 @@ def consent_again(own: OwnTestimonial) -> None:
 def _change(
     own: OwnTestimonial, changes: dict[str, Any], action: str, *, returns: bool = False
 ) -> None:
-    """Change columns and record it; what `returns` to the queue is told of like a new one."""
+    """Change columns and record it; with `returns`, notify people of it like of a new one."""
     row, project = own.row, own.project
     if returns:
         row.returned_at = project.next_time()
     history.change_all(project, [(row, changes)], AUTHOR, action, by=BY_AUTHOR)
     if returns and row.status == "pending" and row.deleted_at is None:
-        enqueue_telling(row)
+        enqueue_notification(row)
 
 
-# Signing along: what authors say of their words as they stand.
+# Signing: authors confirm their current words, or object to them.
 
 
 def sign(own: OwnTestimonial, action: str, words: str) -> bool:
     """Confirm the words, or object to them; return whether anything changed.
 
-    The project is locked. `words` is the mark of those that the page showed. Raises
+    The project is locked. `words` is the digest of those that the page showed. Raises
     `AuthorRefused`.
     """
     row, project = own.row, own.project
-    if not own.can_sign or mark_words(row) != words:
+    if not own.can_sign or hash_words(row) != words:
         raise AuthorRefused
     if history.find_word_actions([row])[row.id][:1] == [action]:
         return False
-    # A mark of its card goes or comes.
+    # The card may gain or lose a mark.
     mark_changed(project)
     entry = record.write_entry(row, SIGNED[action], hashes=record.find_digests([row])[row.id])
     type = str(name_change(row, {}) or "")
@@ -368,20 +355,19 @@ def sign(own: OwnTestimonial, action: str, words: str) -> bool:
 SIGNED = {history.CONFIRM: "confirmed", history.OBJECT: "objected"}
 
 
-def mark_words(row: Testimonial) -> str:
-    return record.hash_told("", record.describe_words(row))[:16]
+def hash_words(row: Testimonial) -> str:
+    return record.hash_salted("", record.describe_words(row))[:16]
 
 
 @job(history.MAIL_CHANGED, "mail")
 def mail_changed() -> None:
-    """Tell an author that somebody else changed their words, once for the words as they stand."""
-    with write(partial(take_up, current_job().id)) as found:
-        if found is None or found[1].deleted_at or found[1].status == "withdrawn":
+    """Notify an author once that somebody else changed their words."""
+    with write(partial(lock_for_job, current_job().id)) as locked:
+        if locked is None or locked[1].deleted_at or locked[1].status == "withdrawn":
             return
-        if not history.find_word_actions([found[1]])[found[1].id] and send_author_mail(
-            *found, is_changed=True
-        ):
-            history.add_step(*found, history.TELL_AUTHOR, "")
+        is_known = bool(history.find_word_actions([locked[1]])[locked[1].id])
+        if not is_known and send_author_mail(*locked, is_changed=True):
+            history.add_step(*locked, history.TELL_AUTHOR, "")
 
 
 def is_unwanted(project: Project, email: str) -> bool:
@@ -394,7 +380,7 @@ def _fingerprint(row: Testimonial) -> str:
     return hash_secret(row.author_email)[:16] if row.author_email else ""
 
 
-# Thanking an author by mail: once, at the address they have proven to be theirs.
+# Thanking an author by mail, once, at their verified address.
 
 THANK = "thank"
 WHY_NOT = gettext_noop(
@@ -413,7 +399,7 @@ def can_thank(project: Project, row: Testimonial) -> bool:
 
 
 def thank_author(project: Project, row: Testimonial, words: str, actor: str) -> None:
-    """Mail the words to the author, and note it; `project` is locked. Raises `ActionRefused`."""
+    """Mail the words to the author, and record it; `project` is locked. Raises `ActionRefused`."""
     if not can_thank(project, row):
         raise ActionRefused(WHY_NOT)
     send_author_mail(project, row, thanks=words)

@@ -1,4 +1,4 @@
-"""Changes of the page, its pictures and forms, and asking people by mail, which may be proposed."""
+"""Changes that may be proposed: of the page, its pictures and forms, and requests by mail."""
 
 from collections.abc import Sequence
 
@@ -50,9 +50,9 @@ def _read_page(project: Project, _target: str | None, values: Values) -> Values:
     done="Page updated",
 )
 def change_page(project: Project, _target: str | None, values: Values, _actor: str) -> Outcome:
-    was = project.updated_at
+    before = project.updated_at
     update_page_config(project, values)
-    return finish(project, PAGE_CHANGED, is_changed=project.updated_at != was)
+    return finish(project, PAGE_CHANGED, is_changed=project.updated_at != before)
 
 
 @change(
@@ -104,7 +104,7 @@ _declare_picture("portrait", gettext_noop("change the face beside the page’s s
 
 
 class FormNameSchema(StrictSchema):
-    """A form, by its name."""
+    """The name of a form."""
 
     name = OneLine(NAME_LENGTH, blank=False, required=True)
 
@@ -117,12 +117,12 @@ class FormChangeSchema(FormUpdateSchema):
         NAME_LENGTH,
         blank=False,
         attribute="new_name",
-        description="Gives the form another name, and so another address.",
+        description="Another name for the form, which changes its URL.",
     )
 
 
 def _read_form(project: Project, _target: str | None, values: Values) -> Values:
-    """Return the form with this name as it is; nothing if there is none."""
+    """Return the form as it is, or nothing if there is none with this name."""
     form = forms.find_named(project, make_slug(values["name"]))
     if form is None:
         return {}
@@ -177,8 +177,8 @@ class PersonSchema(StrictSchema):
     order = OneLine(
         REFERENCE_LENGTH,
         load_default="",
-        description="Your reference of a purchase. What they write by the link in the mail is then "
-        "marked “Verified customer”.",
+        description="Your reference for a purchase. What they write after following the link in "
+        "the mail is then marked “Verified customer”.",
     )
 
 
@@ -190,35 +190,35 @@ class RequestSchema(StrictSchema):
         required=True,
         validate=validate.Length(1, MAX_ASKED, error=f"Must be 1 to {MAX_ASKED} people."),
     )
-    subject = OneLine(SUBJECT_LENGTH, blank=False, description="Left out: the usual one.")
+    subject = OneLine(SUBJECT_LENGTH, blank=False, description="By default the suggested one.")
     message = Text(
         requests.MESSAGE_LENGTH,
         blank=False,
-        description="Left out: the usual one. `{first_name}`, `{name}`, `{company}` and "
-        "`{business}` are filled in for each person; one that isn't known is left out.",
+        description="By default the suggested one. `{first_name}`, `{name}`, `{company}` and "
+        "`{business}` are replaced for each person, or removed if unknown.",
     )
     language = Choice(
         *(language.code for language in LANGUAGES),
         load_default=ENGLISH.code,
-        description="Of the mail.",
+        description="The language of the mail.",
     )
     form = OneLine(
         SLUG_LENGTH,
         attribute="form_name",
-        description="The name of the form to open; left out: the project’s own page.",
+        description="The name of the form to open; by default the project’s own page.",
     )
     sendAfterDays = NumberChoice(
         *requests.WAITS,
         attribute="wait_days",
         load_default=0,
-        description="In how many days the mails go out; 0: now.",
+        description="After how many days the mails are sent.",
     )
     remindAfterDays = NumberChoice(
         *requests.REMINDERS,
         attribute="remind_after_days",
         allow_none=True,
         load_default=None,
-        description="null: no reminder.",
+        description="null for no reminder.",
     )
 
 
@@ -230,7 +230,7 @@ class RequestSchema(StrictSchema):
     done="Requests accepted",
 )
 def ask(project: Project, _target: str | None, values: Values, actor: str) -> Outcome:
-    """Ask people by mail; the account was locked before the project."""
+    """Ask people by mail; the account and then the project are locked."""
     subject, message = suggest_texts(project, values["language"])
     listed = AddressList(_list_people(values))
     _, left_out = requests.choose_people(project, [listed])
@@ -246,8 +246,8 @@ def ask(project: Project, _target: str | None, values: Values, actor: str) -> Ou
     return Outcome({"count": count}, _describe_asked(count, left_out))
 
 
-def tell_nobody_left(project: Project, values: Values) -> Values | None:
-    """Return the answer if all people were asked before or don't want to be; None otherwise."""
+def describe_if_nobody_left(project: Project, values: Values) -> Values | None:
+    """Return the answer if all people were asked before or have unsubscribed, otherwise None."""
     fresh, left_out = requests.sort_people(project, _list_people(values))
     return None if fresh else _describe_asked(0, left_out)
 

@@ -1,4 +1,4 @@
-"""What one request about a project's form is about, asked once and passed on."""
+"""The context of a request for a project's form, looked up once and passed on."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,40 +18,39 @@ from testimonials.projects.models import Project
 from testimonials.projects.page_design import Question
 from testimonials.projects.projects import find_public_project, lock_project
 
-# The fields of a form, and of an address, that tell whose link led here: of a mailed request, and
-# of a purchase.
+# The fields of a form, and of a URL, with the token of a mailed request or of a purchase.
 INVITATION, PURCHASE = LINKS = ("invitation", "purchase")
 
 
 @dataclass(frozen=True)
 class Context:
-    """The project's form, and what the link proves by which somebody came."""
+    """The project's form, and what the visitor's link proves."""
 
     project: Project
-    # None: the project's own page.
+    # None for the project's own page.
     form: CollectionForm | None
     is_open: bool
     questions: Sequence[Question]
-    # What is sent by the form gets it.
+    # The tag of what is sent from the form.
     tag: str
     # Whether everybody who writes now gets a code.
     is_rewarded: bool
     takes_photo: bool
     # The kinds of recordings that the page takes.
     kinds: Sequence[str]
-    # Whom a mailed link asked, and whom another link knows.
+    # The request of a mailed link, and the purchase of another link.
     asked: MailedRequest | None
     purchase: Purchase | None
-    # The request that a submission would answer, and the purchase that the link proves.
+    # The request that a submission would answer, and the order that the link proves.
     answers: MailedRequest | None
     order: str
-    # The links' tokens, which the form sends on.
+    # The links' tokens, which the form passes on.
     links: Mapping[str, str]
-    # The form is larger than a form with a file may be, so nothing of it was read.
+    # Whether the form exceeds the limit even for files, so that it wasn't read.
     is_too_large: bool = False
 
     def lock(self) -> "Context":
-        """Return the same with what a submission changes looked up again and locked."""
+        """Return the context with what a submission changes locked and read again."""
         project = lock_project(self.project.id)
         asked = lock_request(self.asked) if self.asked else None
         return replace(self, project=project, **_follow(asked, self.purchase))
@@ -89,9 +88,9 @@ def _follow(asked: MailedRequest | None, purchase: Purchase | None) -> dict[str,
 
 
 def resolve(slug: str, form_name: str = "") -> Context:
-    """Return what this request is about; raise `NotFound`.
+    """Return the context of this request; raise `NotFound`.
 
-    A mailed link to a form that is gone leads to the page.
+    A mailed link to a deleted form opens the project's own page.
     """
     project = find_public_project(slug=slug)
     form = find_named(project, form_name) if form_name else None
@@ -100,8 +99,8 @@ def resolve(slug: str, form_name: str = "") -> Context:
     if not (context.is_open or is_missing):
         return context
     is_too_large = _allow_files(context)
-    read: dict[str, Any] = request.args if is_too_large else request.values
-    links = {name: token for name in LINKS if (token := read.get(name, ""))}
+    values: dict[str, Any] = request.args if is_too_large else request.values
+    links = {name: token for name in LINKS if (token := values.get(name, ""))}
     asked = find_request(links[INVITATION], project.id) if INVITATION in links else None
     if is_missing and asked is None:
         raise NotFound(gettext_noop("There is no page at this address."))
@@ -111,9 +110,9 @@ def resolve(slug: str, form_name: str = "") -> Context:
 
 
 def _allow_files(context: Context) -> bool:
-    """Raise the limit for a form with files, though not for its text; tell if it is too large.
+    """Raise the size limit of a form with files; return whether it is still too large.
 
-    The files travel on the disk.
+    The limit for its text stays, since files are buffered on the disk.
     """
     takes_files = context.kinds or context.takes_photo
     if not takes_files or request.mimetype != "multipart/form-data":

@@ -1,7 +1,6 @@
-"""The forms of a project, and the questions of its page.
+"""The forms of a project, and the questions of forms and of its page.
 
-Both keep the same promises: a question's kind is fixed once somebody has answered it, and its
-answers outlive it.
+A question's kind is fixed once somebody has answered it, and its answers outlive it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,9 +26,9 @@ from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.tags import TagRefused, read_tags
 
 MAX_FORMS = 20
-# Of pages below those of forms.
+# Names of pages next to those of forms.
 RESERVED = ("new", "preview", "thanks")
-# What a form has of its own, and what it has where nothing is said.
+# A form's own design, with the defaults.
 DESIGN: dict[str, Any] = {
     "headline": "",
     "description": "",
@@ -55,7 +54,7 @@ def find_form(project: Project, name: str) -> CollectionForm:
 
 
 def find_shown_form(project: Project, name: str) -> CollectionForm | None:
-    """Return the form at an address, None for the page itself; raise `NotFound`."""
+    """Return the form at a URL, or None for the page itself; raise `NotFound`."""
     form = find_named(project, name) if name else None
     if name and form is None:
         raise NotFound(gettext_noop("There is no page at this address."))
@@ -63,7 +62,7 @@ def find_shown_form(project: Project, name: str) -> CollectionForm | None:
 
 
 def list_forms(project: Project) -> Sequence[CollectionForm]:
-    """Return the project's forms, in the order of their titles."""
+    """Return the project's forms, by title."""
     return db.session.scalars(
         select(CollectionForm)
         .where(CollectionForm.project_id == project.id)
@@ -94,8 +93,8 @@ def create_form(project: Project, values: Values) -> CollectionForm:
 def change_form(project: Project, form: CollectionForm, values: Values) -> bool:
     """Change a form of the locked project; `values` come from `FormUpdateSchema`.
 
-    Returns whether anything changed. Raises `ValidationFailed`. Links with a former name lead
-    nowhere, but for those in mails, which lead to the page.
+    Returns whether anything changed. Raises `ValidationFailed`. Links with a former name stop
+    working, except in mails, whose links then open the page.
     """
     was = (form.name, form.title, form.is_open, form.design)
     if "name" in values:
@@ -111,7 +110,7 @@ def change_form(project: Project, form: CollectionForm, values: Values) -> bool:
 
 
 def delete_form(project: Project, form: CollectionForm) -> None:
-    """Delete a form of the locked project; what was sent by it stays."""
+    """Delete a form of the locked project; its testimonials stay."""
     note_privacy(project, [], {each["id"] for each in read_form_design(form)["questions"]})
     db.session.delete(form)
     mark_edited(project)
@@ -138,7 +137,7 @@ def read_form_design(form: CollectionForm) -> dict[str, Any]:
 
 
 def list_form_questions(project: Project, form: CollectionForm | None) -> Sequence[Question]:
-    """Return the questions that the page, or a form, asks, in the owner's words."""
+    """Return the questions of a form, or of the page, in the owner's language."""
     design = read_form_design(form) if form else project.whole_page_design
     questions: Sequence[Question] = design["questions"]
     return questions
@@ -147,21 +146,14 @@ def list_form_questions(project: Project, form: CollectionForm | None) -> Sequen
 def describe_form(project: Project, form: CollectionForm) -> dict[str, Any]:
     """Return what `FormSchema` dumps."""
     columns = ("name", "title", "is_open", "created_at", "updated_at")
-    about = {name: getattr(form, name) for name in columns}
-    return (
-        about
-        | read_form_design(form)
-        | {"url": form_url(project.slug, form.name, project.own_host)}
-    )
+    values = {name: getattr(form, name) for name in columns} | read_form_design(form)
+    return values | {"url": form_url(project.slug, form.name, project.own_host)}
 
 
 def describe_page_design(project: Project) -> dict[str, Any]:
     """Return what `WholePageDesignSchema` dumps."""
-    pictures = {
-        "coverUrl": image_url(project.cover_id),
-        "portraitUrl": image_url(project.portrait_id),
-    }
-    return project.whole_page_design | pictures
+    cover, portrait = image_url(project.cover_id), image_url(project.portrait_id)
+    return project.whole_page_design | {"coverUrl": cover, "portraitUrl": portrait}
 
 
 def find_named(project: Project, name: str) -> CollectionForm | None:
@@ -172,7 +164,7 @@ def find_named(project: Project, name: str) -> CollectionForm | None:
 
 
 def choose_name(project: Project, text: str, form: CollectionForm | None = None) -> str:
-    """Return the name of a form as it stands in its address; raise `ValidationFailed`."""
+    """Return the name for a form's URL; raise `ValidationFailed`."""
     name = make_slug(text)
     if not name:
         problem = "Must contain letters or digits; nothing is left of this one."
@@ -186,7 +178,7 @@ def choose_name(project: Project, text: str, form: CollectionForm | None = None)
 
 
 def _rename(project: Project, form: CollectionForm, name: str) -> None:
-    """Rename a form, where it is named too."""
+    """Rename a form, also in testimonials and requests."""
     for model in (Testimonial, RequestBatch):
         db.session.execute(
             update(model)
@@ -217,12 +209,12 @@ def _read_tag(text: str) -> str:
 def _settle_questions(
     project: Project, before: Sequence[Question], after: Sequence[Question]
 ) -> None:
-    """Check new questions against those before, and note which are private."""
+    """Check new questions against the earlier ones, and store which are private."""
     kinds = {each["id"]: each["kind"] for each in before}
     for place, question in enumerate(after):
         if kinds.get(question["id"]) == question["kind"]:
             continue
-        # A new one may have the id of one that was deleted.
+        # A new question may reuse the id of a deleted one.
         answered = find_kind(project, question["id"])
         if answered not in (None, question["kind"]):
             raise ValidationFailed.of(
@@ -246,7 +238,7 @@ RATE = gettext_noop("Choose a number from %(low)s to %(high)s.")
 
 
 class AnswerRefused(Exception):
-    """The answer breaks a rule; the messages say which, in the visitor's language."""
+    """The answer is invalid; the messages are in the visitor's language."""
 
     def __init__(self, *messages: str) -> None:
         self.messages = list(messages)
@@ -268,8 +260,8 @@ def field_name(question: Question) -> str:
 def show_question(question: Question) -> Question:
     """Return a question in the visitor's language.
 
-    `choices` are pairs of `value`, in the owner's words, and `label`; `field` is the form's name;
-    `asked` is how a testimonial keeps the question.
+    `choices` have a `value` in the owner's language and a `label`, `field` is the name of the form
+    field, and `asked` the question as a testimonial keeps it.
     """
     words = question["translations"].get(current_language().code, {})
     labels = speak_lines(question["choices"], words.get("choices"))
@@ -292,10 +284,9 @@ def speak_lines(lines: Sequence[str], translated: Sequence[str] | None) -> list[
 def read_answers(
     form: MultiDict[str, str], questions: Sequence[Question]
 ) -> tuple[list[Answer], dict[str, list[str]]]:
-    """Return the answers that were sent, as a testimonial keeps them, and errors by field.
+    """Return the answers as a testimonial keeps them, and errors by field.
 
-    Answers are in the owner's words, whatever language the visitor read; a consent is in those that
-    the visitor read.
+    Answers are kept in the owner's language, a consent in the visitor's.
     """
     answers, errors = [], {}
     for question in questions:
@@ -310,12 +301,12 @@ def read_answers(
 
 
 def read_typed(form: MultiDict[str, str], questions: Sequence[Question]) -> dict[str, list[str]]:
-    """Return what was typed or chosen, by field, to be shown again."""
+    """Return what was typed or chosen, by field, for showing it again."""
     return {name: form.getlist(name) for name in map(field_name, questions) if name in form}
 
 
 def _write_question(question: Question) -> str:
-    """Return a question as its answer is kept with it: a consent in the visitor's language."""
+    """Return the question as a testimonial keeps it: a consent in the visitor's language."""
     words = question["translations"].get(current_language().code, {})
     text: str = question["text"]
     return words.get("text") or text if question["kind"] == "consent" else text
@@ -346,7 +337,6 @@ def _read_answer(form: MultiDict[str, str], question: Question) -> Any:
     elif kind == "scale":
         answer = _read_number(sent)
     else:
-        # Only a box that was ticked consents.
         answer = True if any(text != "false" for text in sent) else None
     if answer is None and question["isRequired"]:
         raise AnswerRefused(_ask(kind))

@@ -1,4 +1,4 @@
-"""Forms, requests, unsubscribed addresses, pictures to share, and reports of abuse."""
+"""Forms, requests, unsubscribed addresses, share pictures and reports of abuse."""
 
 import hashlib
 from datetime import datetime
@@ -16,7 +16,7 @@ from testimonials.testimonials.models import Testimonial
 
 
 class CollectionForm(Base):
-    """One of several forms of a project, with its own address, wording, questions and tag."""
+    """A further form of a project, with its own URL, texts, questions and tag."""
 
     __table_args__ = (
         Index("uq_collection_form_project_id_name", "project_id", "name", unique=True),
@@ -24,7 +24,7 @@ class CollectionForm(Base):
 
     id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
     project_id: Mapped[str] = child_of(Project.id)
-    # In its address: ``/<slug>/f/<name>``.
+    # In its URL, ``/<slug>/f/<name>``.
     name: Mapped[str] = mapped_column(String(60))
     # What the owner calls it.
     title: Mapped[str] = mapped_column(String(80))
@@ -49,16 +49,14 @@ class RequestBatch(Base):
     subject: Mapped[str] = mapped_column(String(160))
     message: Mapped[str] = mapped_column(Text)
     language: Mapped[str] = mapped_column(String(35))
-    # The form that the link leads to; None: the project's own page.
+    # The form that the link opens; None for the project's own page.
     form_name: Mapped[str | None] = mapped_column(String(60))
-    # None: no reminder.
     remind_after_days: Mapped[int | None]
     # How many people were asked; counts towards the daily limit even after they are deleted.
     size: Mapped[int]
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
 
 
-# What came of a request; what the person did takes precedence over the mail.
 REQUEST_STATES = (
     "waiting", "printed", "sent", "opened", "started", "answered", "declined", "failed",
     "unsubscribed",
@@ -66,7 +64,7 @@ REQUEST_STATES = (
 
 
 class MailedRequest(Base):
-    """One person who was asked for a testimonial by mail, and what came of it."""
+    """A request for a testimonial that was mailed to one person, and its progress."""
 
     __tablename__ = "invitation"
     __table_args__ = (
@@ -78,18 +76,17 @@ class MailedRequest(Base):
     project_id: Mapped[str] = child_of(Project.id)
     batch_id: Mapped[str] = child_of(RequestBatch.id, index=True)
     email: Mapped[str] = mapped_column(String(254))
-    # As in `UnsubscribedAddress`.
     email_hash: Mapped[str] = mapped_column(index=True)
     name: Mapped[str] = mapped_column(String(120), default="")
     company: Mapped[str | None] = mapped_column(String(120))
     # The shop's own reference of a purchase, which the link in the mail proves.
     purchase_reference: Mapped[str | None] = mapped_column(String(120))
-    # When the first mail or the reminder is due; None if neither is.
+    # When the first mail or the reminder is due, if either is.
     next_mail_at: Mapped[datetime | None] = mapped_column(Timestamp, index=True)
-    # Indexed because the pace of sending depends on recent mails.
+    # Indexed for counting recent mails, which limits the rate of sending.
     sent_at: Mapped[datetime | None] = mapped_column(Timestamp, index=True)
     reminded_at: Mapped[datetime | None] = mapped_column(Timestamp, index=True)
-    # The newest mail in the outbox. No foreign key: the outbox deletes its mails on its own.
+    # The newest mail in the outbox. No foreign key: the outbox deletes old mails itself.
     mail_id: Mapped[str | None]
     opened_at: Mapped[datetime | None] = mapped_column(Timestamp)
     started_at: Mapped[datetime | None] = mapped_column(Timestamp)
@@ -115,7 +112,7 @@ class UnsubscribedAddress(Base):
 
 
 class TestimonialPicture(Base):
-    """A picture of a testimonial that was asked for, in one look and size."""
+    """A drawn picture of a testimonial, in one look and size."""
 
     __table_args__ = (
         Index("ix_testimonial_picture_project_id_created_at", "project_id", "created_at"),
@@ -142,17 +139,16 @@ class SharePicture(Base):
 
 
 class AbuseReport(Base):
-    """What somebody reported about a public page. Nothing is kept of who it was."""
+    """An anonymous report about a public page."""
 
     id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
     project_id: Mapped[str] = child_of(Project.id, index=True)
-    # No foreign key: the report outlives what it is about.
+    # No foreign key: the report outlives the testimonial.
     testimonial_id: Mapped[str | None]
     # `collection`, `wall` or `testimonial`.
     page: Mapped[str] = mapped_column(String(20))
-    # One of `abuse.REASONS`, and the reporter's own words.
+    # One of `abuse.REASONS`.
     reason: Mapped[str] = mapped_column(String(20))
     words: Mapped[str] = mapped_column(Text)
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
-    # When an operator was done with it.
     settled_at: Mapped[datetime | None] = mapped_column(Timestamp, index=True)

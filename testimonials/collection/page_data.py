@@ -1,4 +1,4 @@
-"""What the templates of the collection page show, also in the page editor's preview."""
+"""Template contexts of the collection page, also for the page editor's preview."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -42,20 +42,16 @@ from testimonials.widget.selection import write_answers
 from testimonials.widget.settings import describe_shown, find_settings
 from testimonials.widget.words import write_dates
 
-# From this ratio on, a logo has the name in it.
+# A logo wider than this ratio contains the name.
 WIDE = 2
-# The states in which the author sees the card.
-SHOWN = ("pending", "spam", "approved")
-# What separates the items of a list, where it isn't a comma and a space.
+# List separators other than a comma and a space.
 SEPARATORS = {"ar": "، ", "ja": "、"}
-
-_FIRST = re.compile(r"[^,،、]+")
 
 Step = dict[str, Any]
 
 
 def describe_form(context: Context, sent: Submission) -> dict[str, Any]:
-    """Return what `collection/page.html` shows; the photo is stored already."""
+    """Return the context of `collection/page.html`; the photo is stored already."""
     project, links = context.project, dict(context.links)
     name = context.form.name if context.form else None
     page = describe_with_owner(project, context.form)
@@ -76,7 +72,7 @@ def describe_form(context: Context, sent: Submission) -> dict[str, Any]:
         "errors": sent.errors,
         "targets": find_targets(shown["questions"]),
         "form_token": sent.token,
-        # Whatever a link has filled in is seen at once.
+        # What a link has filled in is visible at once.
         "is_open": bool(sent.errors or any(sent.typed.values()) or not collect.get("rating")),
         "is_multipart": bool(collect.get("avatar") or record),
         "draft_name": draft_name(project, name),
@@ -100,7 +96,7 @@ def describe_form(context: Context, sent: Submission) -> dict[str, Any]:
 def _describe_recorder(
     context: Context, prompts: list[str], kept: SentRecording | None
 ) -> dict[str, Any] | None:
-    """Return what `collection/_record.html` shows; None if the page takes no recordings."""
+    """Return the context of `collection/_record.html`, or None if the page takes no recordings."""
     if not context.kinds:
         return None
     slug, settings = context.project.slug, current_settings()
@@ -119,17 +115,19 @@ def _describe_recorder(
 def describe_thanks(
     project: Project, row: Testimonial | None = None, *, has_steps: bool = False
 ) -> dict[str, Any]:
-    """Return what `collection/thanks.html` shows: with `row`, to its author.
+    """Return the context of `collection/thanks.html`, with `row` for its author.
 
-    Who wrote nothing sees no steps, unless `has_steps`.
+    Without `row` it has no steps, unless `has_steps`.
     """
     config = project.page_config
     page = describe_with_owner(project)
+    is_waiting = row is not None and row.status in ("pending", "spam")
+    is_approved = row is not None and row.status == "approved"
     return page | {
         "row": row,
         "first_name": _first_name(row.author_name) if row else "",
-        "still": show_card(project, row) if row and row.status in SHOWN else None,
-        "is_waiting": row is not None and row.status in ("pending", "spam"),
+        "still": show_card(project, row) if row and (is_waiting or is_approved) else None,
+        "is_waiting": is_waiting,
         "card_css_url": url_for("collection.get_card_styles", slug=project.slug),
         "steps": describe_steps(page["shown"]["steps"]) if row or has_steps else [],
         "message": speak(config["thankYouMessage"], PAGE_CONFIG["thankYouMessage"]),
@@ -144,21 +142,20 @@ def describe_page(project: Project, form: CollectionForm | None = None) -> dict[
     website: str = project.page_config["website"]
     shown = shown_design(project, form)
     url = form_url(project.slug, form.name if form else None, project.own_host)
-    pictures = _find_pictures(project)
     page = {
         "name": project.name,
-        # Who reads what is sent: "Mira", where the signature is "Mira, who bakes it".
-        "owner": _read_name(shown["signature"]) or project.name,
+        # Such as "Mira", if the signature is "Mira, who bakes it".
+        "owner": re.split("[,،、]", shown["signature"].strip(" ,،、"))[0].strip() or project.name,
         "slug": project.slug,
         **{name: shown[name] for name in ("headline", "description", "signature")},
         "website": website,
         "website_label": website.partition("://")[2].rstrip("/"),
-        **pictures,
+        **_find_pictures(project),
         "share_url": versioned_picture_url(project),
         "theme": project.page_config["theme"],
         "canonical": url,
     }
-    # Each language has its own URL; the plain one serves every visitor in theirs.
+    # Each language has its own URL; the plain one is served in the visitor's language.
     language = asked_language()
     return {
         "project": page,
@@ -169,7 +166,7 @@ def describe_page(project: Project, form: CollectionForm | None = None) -> dict[
 
 
 def describe_with_owner(project: Project, form: CollectionForm | None = None) -> dict[str, Any]:
-    """Return the same; without a signature, the owner is called by their first name."""
+    """Return `describe_page`, with the owner's first name if there is no signature."""
     page = describe_page(project, form)
     if not page["shown"]["signature"]:
         page["project"]["owner"] = name_owner(project)
@@ -177,12 +174,12 @@ def describe_with_owner(project: Project, form: CollectionForm | None = None) ->
 
 
 def draft_name(project: Project, form_name: str | None) -> str:
-    """Return the name by which a browser keeps the draft of a page's form."""
+    """Return the key under which a browser stores the draft of a form."""
     return f"{project.slug}/f/{form_name}" if form_name else project.slug
 
 
 def _find_pictures(project: Project) -> dict[str, Any]:
-    """Return the addresses and sizes of the logo, the cover and the owner's face."""
+    """Return the URLs and sizes of the logo, the cover and the owner's portrait."""
     ids = {
         "logo": page_logo_id(project),
         "cover": project.cover_id,
@@ -205,18 +202,13 @@ def _find_pictures(project: Project) -> dict[str, Any]:
 
 
 def _first_name(name: str) -> str:
-    """Return the first name of "Theo Brandt"; the whole of "Dr. Brandt", and of a single word."""
+    """Return "Theo" for "Theo Brandt", but the whole name for "Dr. Brandt" or a single word."""
     first, *others = name.split()
     return first if others and not first.endswith(".") else name
 
 
-def _read_name(signature: str) -> str:
-    found = _FIRST.search(signature)
-    return found[0].strip() if found else ""
-
-
 def _name_details(collect: dict[str, bool]) -> str:
-    """Return what may be added besides the words and the name, such as "Photo, role, company"."""
+    """Return the labels of the optional fields, such as "Photo, role, company"."""
     names = {"avatar": _("Photo"), "role": _("Role"), "company": _("Company"), "email": _("Email")}
     asked = [name for field, name in names.items() if collect.get(field)]
     code = current_language().code
@@ -226,7 +218,7 @@ def _name_details(collect: dict[str, bool]) -> str:
 
 
 def find_targets(questions: list[dict[str, Any]]) -> dict[str, str]:
-    """Return the control to which the summary of errors leads, by the field's name."""
+    """Return by field the id of the control to which the summary of errors links."""
     firsts = {"scale": "-0", "choice": "-1"}
     own = {f"q_{each['id']}": f"q_{each['id']}{firsts.get(each['kind'], '')}" for each in questions}
     fields = ("text", "name", "email", "role", "company", "photo", "consent")
@@ -238,7 +230,6 @@ def find_targets(questions: list[dict[str, Any]]) -> dict[str, str]:
 
 
 def show_card(project: Project, row: Testimonial) -> Still:
-    """Return the card of a testimonial as the public will see it."""
     return _make(project, describe_shown(project, [row])[0])
 
 
@@ -249,7 +240,7 @@ def preview_card(
     answers: Sequence[Answer] | None,
     gift: Step | None,
 ) -> Still:
-    """Return the card of what was typed so far, with everything in it that a script may fill in."""
+    """Return the card of what was typed, with all parts that the page's script may fill in."""
     rating = typed.get("rating") or "5"
     item: dict[str, Any] = {
         "id": "",
@@ -273,13 +264,13 @@ def _make(project: Project, item: dict[str, Any]) -> Still:
     return make_still(project, settings, [item], kind="single", is_player=True)
 
 
-# The owner's words, in the visitor's language.
+# The owner's texts, in the visitor's language.
 
 
 def shown_design(project: Project, form: CollectionForm | None = None) -> dict[str, Any]:
     """Return `headline`, `description`, `signature`, `prompts`, `questions` and `steps`.
 
-    `questions` are as `show_question` returns them, and `steps` those that are still offered.
+    `questions` come from `show_question`; `steps` are those that are still offered.
     """
     page = project.whole_page_design
     own = read_form_design(form) if form else page
@@ -301,13 +292,13 @@ def shown_design(project: Project, form: CollectionForm | None = None) -> dict[s
 
 
 def speak(text: str, standard: str) -> str:
-    """Return a text of the owner's, or the standard one in the visitor's language."""
+    """Return the owner's text, translated if it is the standard one."""
     return translate(standard) if text == standard else text
 
 
 def _words(translations: Mapping[str, Any]) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = translations.get(current_language().code, {})
-    return found
+    words: Mapping[str, Any] = translations.get(current_language().code, {})
+    return words
 
 
 def _speak_headline(project: Project) -> str:
@@ -319,11 +310,8 @@ def _speak_headline(project: Project) -> str:
     return _(HEADLINE, name=project.business_name)
 
 
-# The owner's next steps after sending, which are the same for everybody.
-
-
 def describe_steps(steps: Sequence[Step]) -> list[Step]:
-    """Return open steps with the name of the website, and the last day as the language has it."""
+    """Return steps with the host name of their URL, and the last day in the visitor's language."""
     return [
         step
         | {

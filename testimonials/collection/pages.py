@@ -1,4 +1,4 @@
-"""The collection page: the form, the thanks, the theme, pictures; and how a project collects."""
+"""The collection page, the thank-you page, their styles and pictures, and the policy page."""
 
 from collections import Counter
 from typing import Any
@@ -8,7 +8,7 @@ from flask.typing import ResponseReturnValue
 from sqlalchemy import and_, exists, func, select
 
 from testimonials.collection.author_rights import (
-    find_ours,
+    find_in_project,
     make_author_token,
     make_author_url,
     send_author_mail,
@@ -49,7 +49,7 @@ from testimonials.projects.projects import find_public_project
 from testimonials.testimonials.counts import count_where, read_numbers
 from testimonials.testimonials.models import OVERDUE_DAYS, REASONS, Testimonial, TestimonialCount
 from testimonials.testimonials.moderation import find_testimonial
-from testimonials.testimonials.record import count_gone, read_brought
+from testimonials.testimonials.record import count_gone, count_gone_before
 from testimonials.widget.container import WHOLE
 from testimonials.widget.render import page_styles
 from testimonials.widget.selection import read_content
@@ -57,13 +57,13 @@ from testimonials.widget.settings import find_settings, list_saved, read_setting
 from testimonials.widget.wall import redirect_renamed
 from testimonials.widget.words import write_dates
 
-# The style sheets of a project's pages, which allow no inline style.
+# Style sheets, since these pages allow no inline styles.
 
 
 def write_theme(project: Project) -> str:
-    """Return the colors and the font, as the page's own or the brand's, and the cover's focus."""
+    """Return the page's colors and font, or the brand's, and the focus of the cover."""
     focus, button = project.whole_page_design["coverFocus"], find_button(project)
-    both = derive_colors(page_color(project))
+    colors = derive_colors(page_color(project))
     names = {
         "accent": "accent",
         "solid": "solid",
@@ -72,13 +72,14 @@ def write_theme(project: Project) -> str:
         "on-soft": "text",
     }
     derived = [
-        f"--{own}:light-dark({both.light[name]},{both.dark[name]})" for own, name in names.items()
+        f"--{own}:light-dark({colors.light[name]},{colors.dark[name]})"
+        for own, name in names.items()
     ]
-    # At the root, where the editor's preview sets what was chosen just now.
+    # At the root, where the editor's preview overrides them.
     color, text = map(_write_pair, button.light, button.dark)
     chosen = f"--tm-button:{color};--tm-button-text:{text};--tm-focus:{focus['x']}% {focus['y']}%"
     if font := FONTS.get(find_brand(project).typeface):
-        # Not at the root: the owner's page of asking shows the mail in it, and itself in ours.
+        # Not at the root: the owner's page of requests shows only the mail in this font.
         derived.append(f"--font:{font}")
     return f":root{{{chosen}}}.page-collection{{{';'.join(derived)}}}"
 
@@ -87,7 +88,7 @@ def _write_pair(light: str, dark: str) -> str:
     return light if light == dark else f"light-dark({light},{dark})"
 
 
-# The public page on which visitors write, at ``{app_url}/<slug>``.
+# The page on which visitors write, at ``{app_url}/<slug>``.
 
 collection.register_error_handler(NotFound, redirect_renamed)
 
@@ -95,12 +96,12 @@ collection.register_error_handler(NotFound, redirect_renamed)
 @collection.get("/<slug>")
 @collection.get("/<slug>/f/<form_name>")
 def show_collection_page(slug: str, form_name: str = "") -> ResponseReturnValue:
-    """Show a form, or say that the project is paused."""
+    """Show a form, or that the project is paused."""
     context = resolve(slug, form_name)
     if not context.is_open:
         return _paused(context.project)
     page = _form(context, fill_in(context, request))
-    # It shows the name and address of the person who was asked.
+    # It may show the name and address of a customer.
     return answer_privately(page) if context.asked or context.purchase else page
 
 
@@ -113,7 +114,7 @@ def submit_testimonial(slug: str, form_name: str = "") -> ResponseReturnValue:
         return _paused(context.project), 409
     sent = parse(context, request)
     if sent.errors:
-        # So that they needn't be uploaded again.
+        # Kept, so that they needn't be uploaded again.
         if sent.photo is not None or sent.recording is not None:
             with write():
                 keep_files(context, sent)
@@ -122,7 +123,6 @@ def submit_testimonial(slug: str, form_name: str = "") -> ResponseReturnValue:
         row, is_new = store(context, sent)
         if is_new:
             announce(context, sent, row)
-    # The form says which language it was in, whatever the browser prefers.
     query = {"yours": make_author_token(row), **language_query()}
     return redirect(url_for(".show_thanks", slug=slug, **query), 303)
 
@@ -132,24 +132,24 @@ def show_thanks(slug: str) -> ResponseReturnValue:
     """Thank the visitor and show what they wrote, with the next steps; safe to reload."""
     project = find_public_project(slug=slug)
     token = request.args.get("yours", "")
-    own = find_ours(project, token)
+    own = find_in_project(project, token)
     if own is None:
         return render_template("collection/thanks.html", **describe_thanks(project))
-    shown = describe_thanks(project, own.row) | {
+    values = describe_thanks(project, own.row) | {
         "token": token,
         "own_url": make_author_url(project, token, current_language().code),
         "mailed": request.args.get("mailed", ""),
     }
-    return answer_privately(render_template("collection/thanks.html", **shown))
+    return answer_privately(render_template("collection/thanks.html", **values))
 
 
 @collection.post("/<slug>/thanks")
 def mail_own_link(slug: str) -> ResponseReturnValue:
-    """Mail the author their link, to an address that isn't kept."""
+    """Mail the author their link, to an address that isn't stored."""
     project = find_public_project(slug=slug)
     sent = MailMeForm().read(request.form).values
     token, email = sent.get("yours", ""), sent.get("email")
-    own = find_ours(project, token)
+    own = find_in_project(project, token)
     is_sent = own is not None and may_mail(email)
     if own is not None and is_sent:
         with write():
@@ -160,27 +160,26 @@ def mail_own_link(slug: str) -> ResponseReturnValue:
 
 @collection.get("/<slug>/recorder")
 def get_recorder(slug: str) -> str:
-    """Return the parts of the page that its script loads once somebody wants to record."""
+    """Return the part of the page that its script loads when somebody wants to record."""
     find_public_project(slug=slug)
     return render_template("collection/_recorder.html")
 
 
 @collection.get("/<slug>/theme.css")
 def get_theme(slug: str) -> Response:
-    """Serve the colors of the project's pages, which allow no inline style."""
     return _send_styles(write_theme(find_public_project(slug=slug)))
 
 
 @collection.get("/<slug>/card.css")
 def get_card_styles(slug: str) -> Response:
-    """Serve the styles of the finished card, as the widget is configured."""
+    """Serve the widget's styles for the finished card."""
     settings = find_settings(find_public_project(slug=slug))
     return _send_styles(page_styles(settings, "", "single", 1, has_extras=True))
 
 
 @collection.get("/<slug>/share.png")
 def get_share_picture(slug: str) -> Response:
-    """Serve the picture for shared links; draw it again if the page looks different now."""
+    """Serve the picture for shared links, redrawn if the page has changed."""
     project = find_public_project(slug=slug)
     fingerprint = pictures.picture_fingerprint(project)
     content = pictures.fetch_share_picture(project, fingerprint)
@@ -189,28 +188,29 @@ def get_share_picture(slug: str) -> Response:
 
 @collection.get("/<slug>/<testimonial_id>/picture.png")
 def get_shared_picture(slug: str, testimonial_id: str) -> ResponseReturnValue:
-    """Serve what a link to a testimonial shows, or the page's picture if it can't be drawn."""
+    """Serve the picture of a testimonial, or the page's if it can't be drawn."""
     project = find_public_project(slug=slug)
     row = find_testimonial(project, testimonial_id)
-    wanted = pictures.describe_picture(project, row)
+    picture = pictures.describe_picture(project, row)
     try:
-        content = pictures.fetch_picture(wanted, pictures.DRAWINGS)
+        content = pictures.fetch_picture(picture, pictures.DRAWINGS)
     except (pictures.PictureRefused, RateLimited):
         return redirect(url_for(".get_share_picture", slug=slug))
-    return pictures.send_picture(wanted.fingerprint, content, max_age=300)
+    return pictures.send_picture(picture.fingerprint, content, max_age=300)
 
 
 def _paused(project: Project) -> str:
-    shown = describe_page(project)
-    held = project.suspension is not Suspension.NONE
-    unsent = read_unsent_form()
-    return render_template("collection/paused.html", unsent=unsent, is_suspended=held, **shown)
+    values = describe_page(project) | {
+        "unsent": read_unsent_form(),
+        "is_suspended": project.suspension is not Suspension.NONE,
+    }
+    return render_template("collection/paused.html", **values)
 
 
 def _form(context: Context, sent: Submission) -> str:
-    shown = describe_form(context, sent)
-    g.takes_recordings = shown["record"] is not None
-    return render_template("collection/page.html", **shown)
+    values = describe_form(context, sent)
+    g.takes_recordings = values["record"] is not None
+    return render_template("collection/page.html", **values)
 
 
 def _send_styles(styles: str) -> Response:
@@ -223,7 +223,7 @@ def _send_styles(styles: str) -> Response:
 
 @collection.get("/<slug>/how-we-collect")
 def show_policy(slug: str) -> str:
-    """Show how the project collects, to everybody."""
+    """Show how the project collects."""
     project = find_public_project(slug=slug)
     url, language = policy_url(project.slug, project.own_host), asked_language()
     page = describe_page(project) | {
@@ -261,45 +261,46 @@ def describe_collecting(project: Project) -> dict[str, Any]:
 
 
 def _count_shown(project: Project) -> dict[str, int]:
-    """Count what is shown, without samples, and what is marked of it.
+    """Count public testimonials, without samples, by their marks.
 
-    And tell whether anybody was asked by mail, and whether anything was ever set aside.
+    `asked` is whether anybody was asked by mail, `reasons` whether anything was ever set aside.
     """
-    of = Testimonial
+    row = Testimonial
     conditions = {
-        "all": of.id.is_not(None),
-        "verified": of.purchase_verified_at.is_not(None),
+        "all": row.id.is_not(None),
+        "verified": row.purchase_verified_at.is_not(None),
         "mailed": and_(
-            of.purchase_verified_at.is_not(None),
-            exists().where(MailedRequest.testimonial_id == of.id),
+            row.purchase_verified_at.is_not(None),
+            exists().where(MailedRequest.testimonial_id == row.id),
         ),
-        "insider": of.is_insider,
-        "rewarded": of.is_rewarded,
-        "translated": of.translated_from.is_not(None),
-        "edited": and_(of.translated_from.is_(None), of.original_text != of.text),
+        "insider": row.is_insider,
+        "rewarded": row.is_rewarded,
+        "translated": row.translated_from.is_not(None),
+        "edited": and_(row.translated_from.is_(None), row.original_text != row.text),
     }
-    known = {
+    facts = {
         "asked": exists().where(MailedRequest.project_id == project.id),
         "reasons": exists().where(Event.project_id == project.id, Event.reason.is_not(None)),
     }
     counts = (func.count().filter(each) for each in conditions.values())
-    query = select(*counts, *(select(each).scalar_subquery() for each in known.values())).where(
-        of.project_id == project.id, of.is_visible, of.status != "demo"
+    query = select(*counts, *(select(each).scalar_subquery() for each in facts.values())).where(
+        row.project_id == project.id, row.is_visible, row.status != "demo"
     )
-    found = map(int, db.session.execute(query).one())
-    return dict(zip((*conditions, *known), found, strict=True))
+    values = map(int, db.session.execute(query).one())
+    return dict(zip((*conditions, *facts), values, strict=True))
 
 
 def _count_received(project: Project, *, has_gone: bool) -> dict[str, str]:
-    """Return how many came from each source, and how many of any don't count, by their standing.
+    """Count genuine testimonials by source, and the others by standing.
 
-    What was set aside counts among those for good: its entry outlives it.
+    Those that were set aside count even after they are deleted, by their entries in the record.
     """
-    of, found = TestimonialCount, Counter[str]()
-    query = select(of.standing, of.source, func.sum(of.number)).where(of.project_id == project.id)
-    for standing, source, number in db.session.execute(query.group_by(of.standing, of.source)):
-        found[source if standing == "genuine" else standing] += int(number)
+    row, counts = TestimonialCount, Counter[str]()
+    key = (row.standing, row.source)
+    query = select(*key, func.sum(row.number)).where(row.project_id == project.id).group_by(*key)
+    for standing, source, number in db.session.execute(query):
+        counts[source if standing == "genuine" else standing] += int(number)
     if has_gone:
-        found.update(count_gone(project.id))
-    found.update(read_brought(project.id))
-    return {name: format_number(number) for name, number in found.items() if number}
+        counts.update(count_gone(project.id))
+    counts.update(count_gone_before(project.id))
+    return {name: format_number(number) for name, number in counts.items() if number}

@@ -1,4 +1,4 @@
-"""The mails of a request, and their pace."""
+"""The mails of requests, how fast they are sent, and their links."""
 
 import re
 from dataclasses import dataclass
@@ -25,17 +25,14 @@ from testimonials.projects.models import Member, Project
 from testimonials.projects.notifications import project_look
 from testimonials.projects.projects import is_shown, names_service
 
-# A request and its mail are written in one transaction, under one lock. Each mail is therefore sent
-# once, and all processes together keep the pace.
+# A request and its mail are written in one transaction, under one lock, so each mail is sent once,
+# and the rate limit holds for all processes together.
 
-PACE = timedelta(minutes=1)
 # The number of the advisory lock, unique in this service.
 LOCK = 0x7465_7374_0003
-PRESS_SEND = "requests.send"
+SEND_NOW = "requests.send"
 REQUEST, REMINDER = PURPOSES = ("invitation", "invitation-reminder")
 SUBJECT_LENGTH = 160
-SENDER_LENGTH = 120
-STARS = range(1, 6)
 
 DEFAULT_SUBJECT = gettext_noop("A few words about %(name)s?")
 DEFAULT_MESSAGE = gettext_noop(
@@ -43,7 +40,7 @@ DEFAULT_MESSAGE = gettext_noop(
     "about how it was? They help us, and everybody who is still deciding."
 )
 
-# The same where a project has no name of a business.
+# For projects without the name of a business.
 NAMELESS_SUBJECT = gettext_noop("Would you write a few words?")
 NAMELESS_MESSAGE = gettext_noop(
     "Hi {first_name},\n\nthank you for choosing us. Would you write two honest sentences about how "
@@ -51,17 +48,17 @@ NAMELESS_MESSAGE = gettext_noop(
 )
 
 FIELDS = ("first_name", "name", "company", "business")
-# One of them, with the space before it.
+# A field with the space before it.
 _FIELD = re.compile(rf"(?<![^\S\n])[^\S\n]*+\{{({'|'.join(FIELDS)})\}}")
-# With one of these, the name is left whole: "Dr. Haddad".
+# A name with a title is used whole: "Dr. Haddad".
 _TITLES = {"dr", "mr", "mrs", "ms", "miss", "mx", "prof", "sir", "herr", "frau", "mme", "sr", "sra"}
 
 
-# Nobody waits for a minute to be over when a sending can't be taken back any more.
-@job(PRESS_SEND, "mail")
+# Also a job, for sending right after the time in which a sending can be cancelled.
+@job(SEND_NOW, "mail")
 @every("requests")
 def send_due_requests() -> int:
-    """Put due mails into the outbox, as many as the pace allows; return how many."""
+    """Put due mails into the outbox, up to the rate limit; return how many."""
     is_idle = not has_due_mails()
     db.session.rollback()
     if is_idle:
@@ -71,12 +68,12 @@ def send_due_requests() -> int:
 
 
 def write_due_mails() -> int:
-    """Put due mails into the outbox, as many as the pace allows; return how many."""
-    # Let one process count and send at a time; SQLite has one writer anyway.
+    """Put due mails into the outbox, up to the rate limit; return how many."""
+    # One process counts and sends at a time; SQLite has one writer anyway.
     if db.engine.dialect.name == "postgresql":
         db.session.execute(select(func.pg_advisory_xact_lock(LOCK)))
     now = clock.now()
-    room = current_settings().invitations_per_minute - _count_lately()
+    room = current_settings().invitations_per_minute - _count_last_minute()
     if room <= 0:
         return 0
     rows = db.session.execute(
@@ -110,7 +107,7 @@ def has_due_mails() -> bool:
 
 
 def describe_mail(project: Project, batch: RequestBatch, request: MailedRequest) -> dict[str, Any]:
-    """Return what the templates of the mail show; the caller is `speaking` its language."""
+    """Return the context of the mail's templates; the caller is `speaking` its language."""
     website: str = project.page_config["website"]
     page = form_url(project.slug, batch.form_name, project.own_host)
     link = f"{page}?{PARAMETER}={batch.language}&invitation={link_purpose.sign(request.id)}"
@@ -122,8 +119,8 @@ def describe_mail(project: Project, batch: RequestBatch, request: MailedRequest)
         "message": fill_fields(batch.message, project, request),
         "email": request.email,
         "link": link,
-        # They only open the page with a star chosen; nothing is stored by opening it.
-        "stars": [(number, f"{link}&rating={number}") for number in STARS]
+        # They open the page with a star chosen, and store nothing.
+        "stars": [(number, f"{link}&rating={number}") for number in range(1, 6)]
         if has_stars(project)
         else [],
         "decline_url": make_answer_url(project, request, "decline"),
@@ -136,30 +133,30 @@ def describe_mail(project: Project, batch: RequestBatch, request: MailedRequest)
 
 
 def has_stars(project: Project) -> bool:
-    """Return whether the mail offers stars to tap, as the page asks for them."""
+    """Tell whether the mail offers stars, since the page asks for them."""
     return bool(project.page_config["collectFields"].get("rating"))
 
 
 def fill_fields(message: str, project: Project, request: MailedRequest) -> str:
-    """Fill in the fields of a message; of an unknown one, remove the place and the space before."""
-    known = {
+    """Replace the fields of a message; remove an unknown one with the space before it."""
+    values = {
         "name": request.name,
         "first_name": first_name(request.name),
         "company": request.company or "",
         "business": project.name,
     }
 
-    def fill(found: re.Match[str]) -> str:
-        value = known[found[1]]
-        return found[0].replace(f"{{{found[1]}}}", value) if value else ""
+    def fill(match: re.Match[str]) -> str:
+        value = values[match[1]]
+        return match[0].replace(f"{{{match[1]}}}", value) if value else ""
 
     return _FIELD.sub(fill, message)
 
 
 def first_name(name: str) -> str:
-    """Return the name to greet with: "Noor" of "Noor Haddad" and of "Haddad, Noor"."""
-    family, comma, given = name.partition(",")
-    words = (given if comma and given.strip() else family).split()
+    """Return the name for a greeting, such as "Noor" for "Noor Haddad" or "Haddad, Noor"."""
+    family, _comma, first = name.partition(",")
+    words = first.split() or family.split()
     if not words or words[0].rstrip(".").casefold() in _TITLES:
         return name
     return words[0]
@@ -177,8 +174,7 @@ def suggest_texts(project: Project, language: str, person: str = "") -> tuple[st
 
 
 def _write_mail(row: Row[*tuple[Any, ...]], *, is_reminder: bool) -> str:
-    request, batch, project, account = row[:4]
-    sender = row[5]
+    request, batch, project, account, _state, sender = row
     with speaking(batch.language):
         values = describe_mail(project, batch, request)
         subject = batch.subject
@@ -199,16 +195,16 @@ def _write_mail(row: Row[*tuple[Any, ...]], *, is_reminder: bool) -> str:
 
 
 def _name_sender(person: str | None, project: Project) -> str:
-    """Return who asks: "Mira at Oat & Ember", or the business alone."""
+    """Return the sender's name, such as "Mira at Oat & Ember", or the business alone."""
     if not person:
         return project.name
-    both = gettext("%(person)s at %(business)s", person=first_name(person), business=project.name)
-    return both if len(both) <= SENDER_LENGTH else project.name
+    name = gettext("%(person)s at %(business)s", person=first_name(person), business=project.name)
+    return name if len(name) <= 120 else project.name
 
 
 def _find_due() -> Select[*tuple[Any, ...]]:
     sender = aliased(Account)
-    # An archive may name anybody.
+    # An imported archive may contain any address.
     is_member = exists().where(
         Member.account_id == sender.id,
         or_(Member.project_id == Project.id, Member.owner_id == Project.account_id),
@@ -243,9 +239,9 @@ def _find_due() -> Select[*tuple[Any, ...]]:
     )
 
 
-def _count_lately() -> int:
+def _count_last_minute() -> int:
     """Count the mails of the last minute, of all accounts."""
-    since = clock.now() - PACE
+    since = clock.now() - timedelta(minutes=1)
     # Two queries, so that each uses its index.
     return sum(
         int(db.session.scalar(select(func.count(MailedRequest.id)).where(time > since)) or 0)
@@ -264,7 +260,7 @@ answer_purpose = TokenPurpose("request-answer")
 
 @dataclass(frozen=True)
 class Asked:
-    """Who was asked, and by which account, according to a mailed link.
+    """The person and the account of a mailed link.
 
     With the hash, the link can unsubscribe even after the request is deleted.
     """
@@ -280,7 +276,7 @@ def make_answer_url(project: Project, request: MailedRequest, answer: str) -> st
 
 
 def find_request(token: str, project_id: str) -> MailedRequest | None:
-    """Return the request of a mailed link to the project's form; None for an invalid link."""
+    """Return the request of a mailed link to the project's form, or None if it is invalid."""
     try:
         request_id, _ = link_purpose.read(token, LINK_SECONDS)
     except (TokenInvalid, TokenExpired):
@@ -290,14 +286,14 @@ def find_request(token: str, project_id: str) -> MailedRequest | None:
 
 
 def lock_request(request: MailedRequest) -> MailedRequest | None:
-    """Return a request, locked; None if it was deleted since."""
+    """Lock and return a request, or None if it was deleted in the meantime."""
     return db.session.get(MailedRequest, request.id, with_for_update=True)
 
 
 def read_answer_token(token: str) -> tuple[Asked, Project | None]:
-    """Return who was asked, and the project if it is still there; raise `NotFound`."""
-    named = require_found(answer_purpose.find(token, 3), LINK_BROKEN)
-    request_id, account_id, email_hash = named
+    """Return the person who was asked, and the project if it still exists; raise `NotFound`."""
+    values = require_found(answer_purpose.find(token, 3), LINK_BROKEN)
+    request_id, account_id, email_hash = values
     project = db.session.scalars(
         select(Project)
         .join(MailedRequest, MailedRequest.project_id == Project.id)

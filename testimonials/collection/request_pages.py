@@ -1,4 +1,4 @@
-"""What the links in a mailed request lead to, besides the form itself.
+"""The pages of a mailed request's links, besides the form itself.
 
 A GET changes nothing, since mail scanners open links; mail programs send the one-click POST
 themselves (RFC 8058).
@@ -18,6 +18,7 @@ from testimonials.collection.request_mail import (
     lock_request,
     read_answer_token,
 )
+from testimonials.collection.submission import LONGEST_TOKEN
 from testimonials.core import clock
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
@@ -30,26 +31,27 @@ from testimonials.core.http.security import answer_privately
 from testimonials.projects.models import Project
 from testimonials.projects.projects import find_public_project, lock_account
 
-# Our own are some hundred characters long.
-LONGEST_TOKEN = 2_000
 LINK_GONE = gettext_noop("The account that asked you is gone, so it sends no more mail.")
 
 
 class InvitationForm(FormSchema):
-    """Which mailed link led to the form."""
+    """The token of a mailed link."""
 
     invitation = Text(LONGEST_TOKEN)
 
 
+# The page's script calls these two.
+
+
 @collection.post("/<slug>/opened")
 def note_opened(slug: str) -> ResponseReturnValue:
-    """Note that a browser opened the form by a mailed link; the page's script calls this."""
+    """Store that the form was opened by a mailed link."""
     return _note(slug, "opened_at")
 
 
 @collection.post("/<slug>/started")
 def note_started(slug: str) -> ResponseReturnValue:
-    """Note that somebody began to write after a mailed link; the page's script calls this."""
+    """Store that somebody began to write after opening a mailed link."""
     return _note(slug, "started_at")
 
 
@@ -95,7 +97,7 @@ def _page(
 
 
 def decline(asked: Asked) -> None:
-    """Note that somebody doesn't want to write, and cancel the reminder."""
+    """Store that somebody doesn't want to write, and cancel the reminder."""
     request = db.session.get(MailedRequest, asked.request_id, with_for_update=True)
     if request is not None and request.answered_at is None:
         request.declined_at = request.declined_at or clock.now()
@@ -107,7 +109,7 @@ def is_unsubscribed(asked: Asked) -> bool:
 
 
 def unsubscribe(asked: Asked) -> None:
-    """End all requests of the account to the address."""
+    """Stop all requests of the account to the address."""
     _lock_account(asked)
     if is_unsubscribed(asked):
         return
@@ -120,7 +122,7 @@ def unsubscribe(asked: Asked) -> None:
 
 
 def subscribe_again(asked: Asked) -> None:
-    """Let the account ask the address again, and send what was held back."""
+    """Let the account send requests to the address again, and send those that were held back."""
     _lock_account(asked)
     db.session.execute(
         delete(UnsubscribedAddress).where(

@@ -1,4 +1,4 @@
-"""Asking customers by mail: whom, listing, calling off."""
+"""Requests by mail: asking people, listing them, and cancelling."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -17,7 +17,7 @@ from testimonials.collection.models import (
     UnsubscribedAddress,
     hash_email,
 )
-from testimonials.collection.request_mail import PRESS_SEND, write_due_mails
+from testimonials.collection.request_mail import SEND_NOW, write_due_mails
 from testimonials.core import clock
 from testimonials.core.db.identifiers import is_identifier, new_identifier
 from testimonials.core.db.transactions import delete_rows, find_row
@@ -34,7 +34,7 @@ MESSAGE_LENGTH = 2_000
 REMINDERS = (3, 5, 7)
 WAITS = (0, 1, 3, 7, 14, 30)
 DAY = timedelta(days=1)
-# How long a sending can be taken back.
+# The time in which a sending can be cancelled.
 GRACE = timedelta(seconds=30)
 
 UNSUBSCRIBED = gettext_noop("Has unsubscribed from your requests.")
@@ -50,7 +50,7 @@ class AskingRefused(ServiceError):
 
 @dataclass(frozen=True)
 class LeftOut:
-    """Somebody on a list who won't be asked, why, and when they were asked before."""
+    """Somebody on a list who won't be asked, with the reason and any earlier request."""
 
     person: Person
     reason: str
@@ -61,9 +61,9 @@ class LeftOut:
 def choose_people(
     project: Project, lists: Iterable[AddressList]
 ) -> tuple[list[Person], list[LeftOut]]:
-    """Return the people who can be asked, each once, and those who are left out.
+    """Return the people who can be asked, and those who are left out.
 
-    Raises `AskingRefused` if that is nobody, or more than the account may ask now.
+    Raises `AskingRefused` if nobody can be, or more than the account may ask now.
     """
     lists = list(lists)
     fresh, left_out = sort_people(project, [person for each in lists for person in each.people])
@@ -79,7 +79,7 @@ def choose_people(
 
 
 def sort_people(project: Project, listed: Sequence[Person]) -> tuple[list[Person], list[LeftOut]]:
-    """Return who of a list can be asked, each once, and who is left out."""
+    """Return the people of a list who can be asked, and those who are left out."""
     hashes = {each.email: hash_email(project.account_id, each.email) for each in listed}
     asked = {
         row.email: row
@@ -105,8 +105,8 @@ def sort_people(project: Project, listed: Sequence[Person]) -> tuple[list[Person
         elif hashes[person.email] in unwanted:
             left_out.append(LeftOut(person, UNSUBSCRIBED))
         elif row := asked.get(person.email):
-            said_no = row.declined_at is not None
-            left_out.append(LeftOut(person, ALREADY_ASKED, row.created_at, said_no))
+            has_declined = row.declined_at is not None
+            left_out.append(LeftOut(person, ALREADY_ASKED, row.created_at, has_declined))
         else:
             fresh[person.email] = person
     return list(fresh.values()), left_out
@@ -150,11 +150,11 @@ def ask_people(
     *,
     grace: timedelta = timedelta(),
 ) -> int:
-    """Store a request to everybody on a list, and send as many mails as the pace allows.
+    """Store requests to the people of a list, and send mails up to the rate limit; return how many.
 
-    The mails go out after `wait_days`, or when `grace` is over: until then the whole sending can be
-    taken back. The account and the project are locked; `batch` has the message. Returns how many
-    are asked. Raises `AskingRefused`, and `NotFound` for its form.
+    The mails are sent after `wait_days`, or after `grace`, in which the whole sending can be
+    cancelled. The account and the project are locked; `batch` has the message. Raises
+    `AskingRefused`, and `NotFound` for the form.
     """
     if batch.form_name:
         find_form(project, batch.form_name)
@@ -182,7 +182,7 @@ def ask_people(
     if not grace:
         write_due_mails()
     elif not wait_days:
-        enqueue(PRESS_SEND, run_at=now + grace)
+        enqueue(SEND_NOW, run_at=now + grace)
     return len(people)
 
 
@@ -191,30 +191,29 @@ def find_batch(project: Project, batch_id: str) -> RequestBatch | None:
 
 
 def cancel_sending(project: Project, batch_id: str) -> tuple[list[Person], list[str]]:
-    """Take a sending of the locked project back, and return whom it was to, and who has got it.
+    """Cancel a sending of the locked project; return its people, and who has already got a mail.
 
-    Whoever got nothing was never asked: they don't count towards the daily limit.
+    The others were never asked, so they don't count towards the daily limit.
     """
-    batch = find_batch(project, batch_id)
-    if batch is None:
+    if find_batch(project, batch_id) is None:
         return [], []
-    is_mine = (MailedRequest.project_id == project.id, MailedRequest.batch_id == batch_id)
     row = MailedRequest
+    is_own = (row.project_id == project.id, row.batch_id == batch_id)
     cancelled = db.session.execute(
         delete(row)
-        .where(*is_mine, row.sent_at.is_(None))
+        .where(*is_own, row.sent_at.is_(None))
         .returning(row.email, row.name, row.company, row.purchase_reference)
     ).all()
     people = [Person(0, each[0], each[1], each[2] or "", each[3] or "") for each in cancelled]
     _count_less(batch_id, len(people))
-    gone = db.session.execute(select(row.name, row.email).where(*is_mine)).all()
-    return sorted(people, key=lambda each: each.email), [each[0] or each[1] for each in gone]
+    sent = db.session.execute(select(row.name, row.email).where(*is_own)).all()
+    return sorted(people, key=lambda each: each.email), [each[0] or each[1] for each in sent]
 
 
 def correct_address(project: Project, request_id: str, email: str) -> None:
-    """Ask somebody whose mail was not delivered at another address; raise `AskingRefused`.
+    """Send a request that wasn't delivered to another address; raise `AskingRefused`.
 
-    It counts today, as a sending of its own. The account is locked, and the project.
+    It counts today, as a batch of its own. The account and the project are locked.
     """
     row = _lock_asked(project, request_id)
     if row is None or find_asked(project, request_id).state != "failed":
@@ -238,17 +237,16 @@ def correct_address(project: Project, request_id: str, email: str) -> None:
     row.email, row.email_hash = email, hash_email(project.account_id, email)
     row.mail_id = row.sent_at = row.reminded_at = None
     row.next_mail_at = clock.now() + GRACE
-    enqueue(PRESS_SEND, run_at=row.next_mail_at)
+    enqueue(SEND_NOW, run_at=row.next_mail_at)
 
 
 def _count_less(batch_id: str, count: int) -> None:
     if count:
-        is_it = RequestBatch.id == batch_id
-        size = RequestBatch.size - count
-        db.session.execute(update(RequestBatch).where(is_it).values(size=size))
+        batch = update(RequestBatch).where(RequestBatch.id == batch_id)
+        db.session.execute(batch.values(size=RequestBatch.size - count))
 
 
-# The people who were asked for a testimonial: listing, cancelling and deleting them.
+# Listing, cancelling and deleting requests.
 
 # A query of any columns.
 Rows = Select[*tuple[Any, ...]]
@@ -275,9 +273,9 @@ class AskedPerson:
 def list_asked(
     project: Project, state: str | None, page: int, size: int = PAGE_SIZE
 ) -> tuple[list[AskedPerson], int, dict[str, int]]:
-    """Return a page of who was asked, newest first; its number; and how many are in each state.
+    """Return a page of people who were asked, newest first, its number, and the counts by state.
 
-    A page past the end gives the last one. `state` None is everybody.
+    A page past the end gives the last one. `state` None is any state.
     """
     counts = count_states(project)
     total = counts["all"] if state is None else counts[state]
@@ -298,7 +296,7 @@ def list_everybody(project: Project) -> list[AskedPerson]:
 
 
 def read_asked(project: Project, state: str | None, limit: int, after: Cursor | None) -> Page:
-    """Return a page of who was asked, newest first, in any state or in one."""
+    """Return a page of people who were asked, newest first, in any state or in one."""
     query = begin_page(_select_asked(project, state), MailedRequest, limit, after)
     return cut_page([AskedPerson(*row) for row in db.session.execute(query)], limit)
 
@@ -330,7 +328,7 @@ def find_asked_emails(testimonial_ids: Iterable[str]) -> dict[str, str]:
 
 
 def cancel_waiting(project: Project) -> int:
-    """Delete the requests that weren't sent yet from the locked project; return how many."""
+    """Delete the locked project's requests that weren't sent yet; return how many."""
     waiting = db.session.scalars(
         _join(select(MailedRequest), project)
         .where(_state() == "waiting")
@@ -345,7 +343,7 @@ def cancel_waiting(project: Project) -> int:
 
 
 def remove_asked(project: Project, request_id: str) -> None:
-    """Delete a request of the locked project, with its mail if that still waits; raise `NotFound`.
+    """Delete a request of the locked project, with a mail that wasn't sent yet; raise `NotFound`.
 
     A link that was already mailed then opens the plain form.
     """
@@ -360,12 +358,12 @@ def remove_asked(project: Project, request_id: str) -> None:
 
 
 def _lock_asked(project: Project, request_id: str) -> MailedRequest | None:
-    is_here = MailedRequest.project_id == project.id
-    return find_row(MailedRequest, request_id, is_here, for_update=True)
+    is_own = MailedRequest.project_id == project.id
+    return find_row(MailedRequest, request_id, is_own, for_update=True)
 
 
 def delete_old_requests() -> int:
-    """Delete requests that weren't answered in REQUEST_DAYS, and empty batches; return how many."""
+    """Delete requests not answered within REQUEST_DAYS, and empty batches; return how many."""
     limit = clock.expired_until(current_settings().request_days)
     is_old = MailedRequest.created_at < limit
     removed = delete_rows(MailedRequest, is_old, MailedRequest.answered_at.is_(None))
@@ -379,12 +377,12 @@ def delete_old_requests() -> int:
 
 
 def is_told_from() -> ColumnElement[bool]:
-    """Return the condition for mails in the outbox that a request still refers to."""
+    """Return the condition for mails in the outbox that a request refers to."""
     return exists().where(MailedRequest.mail_id == OutboxMail.id)
 
 
 def _drop_mail(request: MailedRequest) -> bool:
-    """Remove a waiting mail from the outbox; return False if it has already left."""
+    """Remove the request's mail from the outbox; return False if it was already sent."""
     if request.mail_id is None:
         return True
     query = delete(OutboxMail).where(
@@ -417,7 +415,7 @@ def _join(query: Rows, project: Project) -> Rows:
 
 
 def _state() -> ColumnElement[str]:
-    """Return a request's state; what the person did takes precedence over the mail."""
+    """Return the state of a request: what the person did takes precedence over the mail."""
     is_leaving = OutboxMail.state.in_((MailState.QUEUED, MailState.SENDING))
     return case(
         (MailedRequest.answered_at.is_not(None), "answered"),

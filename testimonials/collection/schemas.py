@@ -1,4 +1,4 @@
-"""Forms, requests, purchase links and share pictures in the API."""
+"""Shapes of forms, requests, purchase links and share pictures in the API."""
 
 from marshmallow import fields
 
@@ -37,39 +37,39 @@ NAME_LENGTH, TITLE_LENGTH = 60, 80
 FORM_NAME = OneLine(
     NAME_LENGTH,
     blank=False,
-    description="In its address, `/<slug>/f/<name>`: becomes lower case with dashes.",
+    description="Part of its URL, `/<slug>/f/<name>`; converted to lower case with dashes.",
 )
 
 
 class WholeQuestionSchema(WholeSchema, QuestionSchema):
-    """A question of the owner's own, as the API shows it."""
+    """One of the owner's own questions."""
 
     translations = question_translations("WholeQuestion")
 
 
 class WholeStepSchema(WholeSchema, page_design.StepSchema):
-    """A step after sending, as the API shows it."""
+    """A step after sending."""
 
 
 class WholeFocusSchema(WholeSchema, page_design.FocusSchema):
-    """The point of the cover that always shows, in percent from the left and the top."""
+    """The point of the cover that is always visible, in percent from the left and the top."""
 
 
 class WholePageDesignSchema(WholeSchema, page_design.PageDesignSchema):
-    """All of the page's design, as the API shows it."""
+    """The complete design of the page."""
 
     coverFocus = fields.Nested(WholeFocusSchema)
     questions = question_list(WholeQuestionSchema)
     steps = page_design.step_list(WholeStepSchema)
     translations = page_design.page_translations("WholePage")
-    coverUrl = String(allow_none=True, description="Changed by `PUT cover`.")
+    coverUrl = String(allow_none=True, description="Set by `PUT cover`.")
     portraitUrl = String(
-        allow_none=True, description="The face beside the signature; changed by `PUT portrait`."
+        allow_none=True, description="The face beside the signature; set by `PUT portrait`."
     )
 
 
 class FormDesignSchema(StrictSchema):
-    """What a form has of its own; empty words and prompts are the page's."""
+    """A form's own design; empty texts and prompts are those of the page."""
 
     headline = OneLine(defaults.HEADLINE_LENGTH)
     description = Text(defaults.DESCRIPTION_LENGTH)
@@ -77,18 +77,18 @@ class FormDesignSchema(StrictSchema):
     questions = question_list()
     tag = OneLine(
         TAG_LENGTH,
-        description="What is sent by this form gets this tag.",
+        description="The tag of what is sent from this form.",
         metadata={"pattern": f"^$|{TAG_PATTERN}"},
     )
     translations = word_translations("Form")
 
 
 class FormUpdateSchema(FormDesignSchema):
-    """The body of PATCH forms; only the fields that are sent change."""
+    """The body of PATCH forms."""
 
     name = FORM_NAME
-    title = OneLine(TITLE_LENGTH, blank=False, description="What you call it.")
-    isOpen = Switch(attribute="is_open", description="false: it takes nothing now.")
+    title = OneLine(TITLE_LENGTH, blank=False, description="Your name for it.")
+    isOpen = Switch(attribute="is_open", description="Whether it accepts submissions.")
 
 
 class FormCreateSchema(FormUpdateSchema):
@@ -98,7 +98,7 @@ class FormCreateSchema(FormUpdateSchema):
         TITLE_LENGTH,
         blank=False,
         required=True,
-        description="What you call it; names its address if `name` doesn't.",
+        description="Your name for it, and its URL unless `name` is sent.",
     )
 
 
@@ -115,11 +115,11 @@ class FormSchema(WholeSchema, FormDesignSchema):
     updatedAt = Time(attribute="updated_at")
 
 
-# Shapes of the API's answers about requests by mail.
+# Requests by mail.
 
 
 class AskedPersonSchema(SparseSchema):
-    """Somebody who was asked for a testimonial by mail, and what came of it."""
+    """Somebody who was asked for a testimonial by mail, and the state of the request."""
 
     _id = String(attribute="id", required=True)
     email = String(attribute="request.email", required=True)
@@ -132,12 +132,14 @@ class AskedPersonSchema(SparseSchema):
     state = Choice(
         *REQUEST_STATES,
         required=True,
-        description="`waiting`: the mail has not left; `printed`: it never will, since this "
-        "service has no mail server; `started`: they began to write; `failed`: it was not "
+        description="`waiting`: the mail wasn't sent yet; `printed`: it won't be sent, since this "
+        "service has no mail server; `started`: they began to write; `failed`: it wasn't "
         "delivered.",
     )
-    problem = String(description="Why the mail was not delivered.")
-    testimonialId = String(attribute="request.testimonial_id", description="What they answered.")
+    problem = String(description="Why the mail wasn't delivered.")
+    testimonialId = String(
+        attribute="request.testimonial_id", description="The testimonial that they sent."
+    )
     createdAt = Time(attribute="created_at", required=True)
     sentAt = Time(attribute="request.sent_at")
     remindedAt = Time(attribute="request.reminded_at")
@@ -149,61 +151,56 @@ class AskedPersonSchema(SparseSchema):
 
 
 class AskedQuerySchema(CursorQuerySchema):
-    """The query of the list of who was asked."""
+    """The query of the list of requests."""
 
     state = Choice(
-        *REQUEST_STATES, load_default=None, allow_none=False, description="Only those in it."
+        *REQUEST_STATES, load_default=None, allow_none=False, description="Only in this state."
     )
 
 
 class LeftOutSchema(WholeSchema):
-    """Somebody who was not asked, and why."""
+    """Somebody who wasn't asked, and why."""
 
     email = String()
     reason = String()
 
 
 class AskedSchema(WholeSchema):
-    """Who is asked by mail."""
+    """The accepted requests."""
 
     count = Number(description="How many people are asked.")
     leftOut = List(
         fields.Nested(LeftOutSchema),
-        description="Who is not: asked already, unsubscribed, or listed twice.",
+        description="Who isn't asked: asked already, unsubscribed, or listed twice.",
     )
     hasMailServer = Switch(
-        description="false: this service has no mail server, so no mail leaves it; its "
-        "operator sees the mails in the log."
+        description="If false, this service has no mail server and sends no mail; its operator "
+        "sees the mails in the log."
     )
-
-
-# Shapes of the API's links that prove a purchase.
-
-MOST_DAYS = 365
 
 
 class PurchaseLinkCreateSchema(StrictSchema):
-    """A purchase, and how the link to write about it should be."""
+    """A purchase, and the options of its link."""
 
     order = OneLine(
         REFERENCE_LENGTH,
         blank=False,
         required=True,
-        description="Your reference of the purchase. It marks one testimonial.",
+        description="Your reference for the purchase. It marks one testimonial.",
     )
-    name = AuthorLine(load_default="", description="Of the customer; fills in the form.")
-    email = Email(is_lasting=False, description="Of the customer; fills in the form.")
+    name = AuthorLine(load_default="", description="The customer's; pre-fills the form.")
+    email = Email(is_lasting=False, description="The customer's; pre-fills the form.")
     company = AuthorLine(load_default="")
     form = OneLine(
         defaults.SLUG_LENGTH,
         load_default="",
-        description="The name of the form to open; left out: the project’s own page.",
+        description="The name of the form to open; by default the project’s own page.",
     )
     language = Choice(
-        *(language.code for language in LANGUAGES), description="Of the page that it opens."
+        *(language.code for language in LANGUAGES), description="The language of the page."
     )
     expiresInDays = Count(
-        1, MOST_DAYS, attribute="days", load_default=60, description="How long the link works."
+        1, 365, attribute="days", load_default=60, description="How long the link works."
     )
 
 
@@ -212,20 +209,17 @@ class PurchaseLinkSchema(WholeSchema):
 
     url = String()
     order = String()
-    isUsed = Switch(description="Whether a testimonial is marked for this purchase already.")
+    isUsed = Switch(description="Whether a testimonial was already marked for this purchase.")
     expiresAt = Time()
 
 
-# The query of a testimonial's picture.
-
-
 class PictureQuerySchema(StrictSchema):
-    """How a picture looks and how large it is."""
+    """The look and size of a picture."""
 
-    look = Choice(*LOOKS, load_default=LOOKS[0], description="Its colours follow the widget's.")
+    look = Choice(*LOOKS, load_default=LOOKS[0], description="In the widget's colors.")
     size = Choice(
         *SIZES,
         load_default="landscape",
-        description="`landscape` has 1200 x 630 pixels, `square` 1080 x 1080, `story` 1080 x 1920 "
-        "with room for an app's buttons.",
+        description="`landscape` is 1200 x 630 pixels, `square` 1080 x 1080, and `story` "
+        "1080 x 1920 with room for an app's buttons.",
     )

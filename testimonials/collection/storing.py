@@ -1,4 +1,4 @@
-"""Storing a submission, or holding it as spam, and telling of it."""
+"""Storing a submission or holding it as spam, and notifying people of it."""
 
 import hashlib
 import json
@@ -35,15 +35,12 @@ from testimonials.testimonials.events import BY_AUTHOR, TESTIMONIAL_SUBMITTED
 from testimonials.testimonials.media import uploads
 from testimonials.testimonials.media.recordings import RecordingGone, remove_files
 from testimonials.testimonials.models import Testimonial
-from testimonials.testimonials.notifications import NAME_LENGTH, enqueue_telling, take_up
+from testimonials.testimonials.notifications import NAME_LENGTH, enqueue_notification, lock_for_job
 from testimonials.testimonials.record import note, write_entry
 from testimonials.testimonials.tags import find_spellings, spell
 
-SAME_WITHIN = timedelta(days=1)
-# How many of the same author's with the same words are looked at for the same answers.
-MOST_COMPARED = 20
-# Columns from the form besides the text, and their values where it doesn't ask for them.
-SAID: dict[str, Any] = {
+# Columns from the form besides the text, with their values if it doesn't ask for them.
+FORM_COLUMNS: dict[str, Any] = {
     "author_name": "",
     "author_role": "",
     "author_company": None,
@@ -61,15 +58,15 @@ def store(context: Context, sent: submission.Submission) -> tuple[Testimonial, b
     values = sent.values | {"avatar_id": sent.photo.id if sent.photo else None}
     words = fingerprint(values["text"]) if values["text"] else None
     key = _make_key(sent, values)
-    if (arrived := _find_arrived(project, values, words, key)) is not None:
-        remove_files([recording.id] if recording and recording.found else [])
-        return arrived, False
+    if (stored := _find_stored(project, values, words, key)) is not None:
+        remove_files([recording.id] if recording and recording.contents else [])
+        return stored, False
     keep_files(context, sent)
     time, order = project.next_time(), context.order
     is_proved = bool(order) and not is_used(project, order)
-    # What the owner or the shop asked for is never held.
+    # Answers to the owner's or the shop's link are never held.
     is_expected = context.answers or is_proved
-    # The project is written with the number of the event.
+    # The project is written later, with the number of the event.
     with db.session.no_autoflush:
         reasons = [] if is_expected else find_reasons(project, values, words, sent.signs, time)
     row = Testimonial(
@@ -99,60 +96,60 @@ def store(context: Context, sent: submission.Submission) -> tuple[Testimonial, b
 
 
 def keep_files(context: Context, sent: submission.Submission) -> None:
-    """Store the files of a form, once, so that they needn't be uploaded again."""
+    """Store the files of a form, unless they are stored already."""
     if sent.photo is not None and inspect(sent.photo).transient:
         db.session.add(sent.photo)
         db.session.flush()
-    if sent.recording is not None and sent.recording.found is not None:
-        uploads.add_taken(context.project, sent.recording.id, sent.recording.found)
+    if sent.recording is not None and sent.recording.contents is not None:
+        uploads.add_taken(context.project, sent.recording.id, sent.recording.contents)
 
 
 def announce(context: Context, sent: submission.Submission, row: Testimonial) -> None:
-    """Let the owner and the author be told of a new testimonial, and record it."""
+    """Record a new testimonial, and enqueue the mails to owner and author."""
     project, asked = context.project, context.asked
     if row.status == "spam":
         if submission.FLOOD in (row.held_for or ""):
-            enqueue(TELL_OF_FLOOD, testimonial_id=row.id)
+            enqueue(NOTIFY_OF_FLOOD, testimonial_id=row.id)
         note(project, row, "received", BY_AUTHOR, hashes=_list_digests(sent, row))
         return
-    enqueue_telling(row)
+    enqueue_notification(row)
     if sent.may_mail:
         enqueue(MAIL_LINK, testimonial_id=row.id)
     is_answer = asked is not None and asked.testimonial_id == row.id
     proofs, hashes = ("request",) if is_answer else (), _list_digests(sent, row)
     entry = write_entry(row, "received", *proofs, hashes=hashes)
-    told: dict[str, Any] = {"action": "submit", "testimonial": row.id, "entry": entry}
+    details: dict[str, Any] = {"action": "submit", "testimonial": row.id, "entry": entry}
     if row.is_rewarded:
-        # The offer may be another one later.
+        # The offer may change later.
         codes = (step for step in project.open_steps if step["kind"] == "code")
-        told["promised"] = [write_offer(step) for step in codes]
-    record(TESTIMONIAL_SUBMITTED, project, BY_AUTHOR, **told)
+        details["promised"] = [write_offer(step) for step in codes]
+    record(TESTIMONIAL_SUBMITTED, project, BY_AUTHOR, **details)
     if asked and is_answer:
         record(REQUEST_ANSWERED, project, BY_AUTHOR, request=asked.id, testimonial=row.id)
 
 
 def _list_digests(sent: submission.Submission, row: Testimonial) -> dict[str, str]:
-    """Return the digests of the media of a new testimonial, which were just stored or read."""
+    """Return the digests of the media of a new testimonial, without a query."""
     recording = row.recording if row.is_recorded else None
-    found = {"photo": sent.photo and sent.photo.digest, "recording": recording and recording.digest}
-    return {name: digest for name, digest in found.items() if digest}
+    media = {"photo": sent.photo and sent.photo.digest, "recording": recording and recording.digest}
+    return {name: digest for name, digest in media.items() if digest}
 
 
 def _attach(project: Project, sent: submission.SentRecording, row: Testimonial) -> None:
-    """Let a new testimonial have its recording; raise `RecordingGone` if another has it."""
+    """Attach an upload to a new testimonial; raise `RecordingGone` if another one has it."""
     recording = uploads.find_upload(project, sent.id, for_update=True)
     if recording.state != "ready":
         raise RecordingGone
     recording.testimonial_id = row.id
-    # The sentence that the author read out, or what they say it is about.
+    # What the author wrote beside it stands in for a transcript.
     recording.transcript = row.text
     set_committed_value(row, "recording", recording)
 
 
 def _answer(asked: MailedRequest, row: Testimonial, *, asks_email: bool) -> None:
-    """Tie the first submission by a mailed link to its request.
+    """Link the first submission by a mailed link to its request.
 
-    This verifies the author's address, unless they gave another one.
+    This verifies the author's address, unless they entered another one.
     """
     now = clock.now()
     asked.opened_at = asked.opened_at or now
@@ -164,74 +161,65 @@ def _answer(asked: MailedRequest, row: Testimonial, *, asks_email: bool) -> None
 
 def _make_key(sent: submission.Submission, values: Mapping[str, Any]) -> str:
     form_key = f"{sent.key} {sent.recording.mark}" if sent.recording else sent.key
-    said = [values.get(name, nothing) for name, nothing in SAID.items()]
-    act = [form_key, values["text"], *said, bool(values["avatar_id"])]
+    columns = [values.get(name, default) for name, default in FORM_COLUMNS.items()]
+    parts = [form_key, values["text"], *columns, bool(values["avatar_id"])]
     if values.get("answers"):
-        act.append(values["answers"])
-    return hashlib.sha256(json.dumps(act).encode("utf-8", "surrogatepass")).hexdigest()
+        parts.append(values["answers"])
+    return hashlib.sha256(json.dumps(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _find_arrived(
+def _find_stored(
     project: Project, values: Mapping[str, Any], words: str | None, key: str
 ) -> Testimonial | None:
     """Return the testimonial of the same form, or of the same author and text within a day.
 
-    A double click or a retry sends the same form; a second tab has its own. Deleted or withdrawn
-    words may be sent again from another form.
+    A double click or a retry sends the same form; another tab has its own. Deleted or withdrawn
+    texts may be sent again with another form.
     """
     by_key = select(Testimonial).where(Testimonial.submission_key == key)
-    found = db.session.scalars(by_key).one_or_none()
-    # Each recording is another one, whatever is written beside it.
-    if found is not None or not words or "kind" in values:
-        return found
-    same = [
-        getattr(Testimonial, name).is_not_distinct_from(values.get(name, nothing))
-        for name, nothing in SAID.items()
+    stored = db.session.scalars(by_key).one_or_none()
+    # Recordings are never the same, whatever is written beside them.
+    if stored is not None or not words or "kind" in values:
+        return stored
+    is_same = [
+        getattr(Testimonial, name).is_not_distinct_from(values.get(name, default))
+        for name, default in FORM_COLUMNS.items()
     ]
     has_photo = Testimonial.avatar_id.is_not(None)
     query = select(Testimonial).where(
         Testimonial.project_id == project.id,
-        Testimonial.created_at > clock.now() - SAME_WITHIN,
+        Testimonial.created_at > clock.now() - timedelta(days=1),
         Testimonial.source == "public_page",
         Testimonial.status != "withdrawn",
         Testimonial.deleted_at.is_(None),
         Testimonial.text_fingerprint == words,
-        # The owner may have edited them already.
+        # The owner may have edited the text already.
         func.coalesce(Testimonial.original_text, Testimonial.text) == values["text"],
         has_photo if values["avatar_id"] else ~has_photo,
-        *same,
+        *is_same,
     )
     answers, form_name = values.get("answers"), values.get("form_name")
-    rows = db.session.scalars(query.limit(MOST_COMPARED))
-    same_too = (row for row in rows if (row.answers, row.form_name) == (answers, form_name))
-    return next(same_too, None)
+    rows = db.session.scalars(query.limit(20))
+    return next((row for row in rows if (row.answers, row.form_name) == (answers, form_name)), None)
 
 
-# Which submissions are held as spam, and why.
+# Holding submissions as spam.
 #
 # Nothing is refused: a held submission is stored and can be released. Each rule looks for something
 # that people don't do, so one is enough; speed counts only together with a link.
 
-TELL_OF_FLOOD = "mail.flood"
-MAX_LINKS = 2
-DUPLICATE_DAYS = timedelta(days=7)
+NOTIFY_OF_FLOOD = "mail.flood"
 # Several people may write the same few words, but not the same sentence.
 OWN_WORDS_LENGTH = 30
-# A project that usually gets many may get a tenth of its last thirty days in an hour.
-FLOOD_SHARE = 10
-USUAL_DAYS = timedelta(days=30)
-MAX_COUNTED = 20_000
-# How long the inbox mentions a flood.
-TOLD_DAYS = timedelta(days=7)
 
-# A link has a scheme, www, or a host with a path. A host has at most ten parts here, so that the
-# search takes no longer in a text full of dots.
+# A link has a scheme, www, or a host with a path. A host has at most ten parts, so that the search
+# isn't slow in a text full of dots.
 _LINK = re.compile(
     r"(?:(?:https?://|www\.)|(?<![a-z0-9-])(?:[a-z0-9-]{1,63}+\.){1,9}[a-z]{2,63}+/)"
     r"[^\s<>\"'\[\]]++",
     re.IGNORECASE,
 )
-# People don't write markup; programs try which kind works.
+# Only programs write markup.
 _MARKUP = re.compile(r"<a\s[^<>]*href|\[(?:url|link)\b", re.IGNORECASE)
 
 
@@ -242,30 +230,30 @@ def find_reasons(
     signs: Sequence[str],
     now: datetime,
 ) -> list[str]:
-    """Return why a submission to the locked project is held; nothing if it isn't.
+    """Return the reasons for which a submission to the locked project is held, if any.
 
-    `values` are its columns, `words` the fingerprint of its text, if it has any, and `signs` the
-    reasons that the request itself gave.
+    `values` are its columns, `words` the fingerprint of its text, and `signs` the reasons found in
+    the request itself.
     """
-    found = set(signs)
+    reasons = set(signs)
     if not find_links(values["text"]):
-        # People who paste a prepared text are just as quick.
-        found.discard(submission.FAST)
+        # Pasting a prepared text is just as fast.
+        reasons.discard(submission.FAST)
     answers = values.get("answers") or ()
-    said = [values["text"], *(each["answer"] for each in answers if each["kind"] == "text")]
-    if any(is_link_stuffed(text, values["author_name"]) for text in said):
-        found.add(submission.LINKS)
+    texts = [values["text"], *(each["answer"] for each in answers if each["kind"] == "text")]
+    if any(is_link_stuffed(text, values["author_name"]) for text in texts):
+        reasons.add(submission.LINKS)
     if words and _has_duplicate(project, values, words, now):
-        found.add(submission.DUPLICATE)
+        reasons.add(submission.DUPLICATE)
     if _is_flooded(project, now):
-        found.add(submission.FLOOD)
-    return [reason for reason in submission.REASONS if reason in found]
+        reasons.add(submission.FLOOD)
+    return [reason for reason in submission.REASONS if reason in reasons]
 
 
 def is_link_stuffed(text: str, name: str) -> bool:
-    """Tell whether a text has three links, more link than words, or markup; or a name has one."""
+    """Tell whether a text has three links, more links than words, or markup, or a name a link."""
     links = find_links(text)
-    if len(links) > MAX_LINKS or _MARKUP.search(text) or find_links(name):
+    if len(links) > 2 or _MARKUP.search(text) or find_links(name):
         return True
     length = sum(map(len, links))
     return length > len("".join(text.split())) - length
@@ -275,17 +263,17 @@ def find_links(text: str) -> list[str]:
     return _LINK.findall(text)
 
 
-@job(TELL_OF_FLOOD, "mail")
-def tell_of_held(testimonial_id: str) -> None:
-    with write(partial(take_up, testimonial_id)) as found:
-        if found is not None:
-            tell_of_flood(*found)
+@job(NOTIFY_OF_FLOOD, "mail")
+def notify_of_held(testimonial_id: str) -> None:
+    with write(partial(lock_for_job, testimonial_id)) as locked:
+        if locked is not None:
+            notify_of_flood(*locked)
 
 
-def tell_of_flood(project: Project, row: Testimonial) -> None:
+def notify_of_flood(project: Project, row: Testimonial) -> None:
     """Notify the project's people of the first submission of a day that is held as a flood.
 
-    There may be a reason for it, such as an event of theirs.
+    It may be a real one, from an event for example.
     """
     midnight = row.created_at.replace(hour=0, minute=0, second=0, microsecond=0)
     earlier = _find_flood(project, midnight).where(Testimonial.created_at < row.created_at)
@@ -298,16 +286,15 @@ def tell_of_flood(project: Project, row: Testimonial) -> None:
 
 
 def _send_flood_mail(project: Project, reader: Reader) -> None:
-    """Tell somebody that a flood was held as spam, and that some of it may be real."""
-    name = cut(project.name, NAME_LENGTH)
+    name, days = cut(project.name, NAME_LENGTH), count_days("spam")
+    kept = f" for {days} day{'s' if days > 1 else ''}" if days else ""
     send_plain_mail(
         reader.email,
         "flood",
         f"Many testimonials came at once for {name}",
         [
             f"More than {current_settings().flood_per_hour} testimonials arrived within an hour. "
-            f"The rest are held as spam{_for_days(count_days('spam'))}, since it is mostly "
-            "programs that send so many.",
+            f"The rest are held as spam{kept}, since it is mostly programs that send so many.",
             "If they came from an event or a newsletter, release them there; nothing is lost. The "
             "operator of this service can raise the limit.",
         ],
@@ -319,14 +306,11 @@ def _send_flood_mail(project: Project, reader: Reader) -> None:
     )
 
 
-def _for_days(days: int) -> str:
-    return f" for {days} day{'s' if days > 1 else ''}" if days else ""
-
-
 def count_flood(project: Project) -> int:
-    """Return how many testimonials of a recent flood are still in spam."""
-    found = _find_flood(project, clock.now() - TOLD_DAYS).where(Testimonial.status == "spam")
-    return int(db.session.scalar(select(func.count()).select_from(found.subquery())) or 0)
+    """Return how many testimonials of a flood of the last week are still in spam."""
+    since = clock.now() - timedelta(days=7)
+    rows = _find_flood(project, since).where(Testimonial.status == "spam")
+    return int(db.session.scalar(select(func.count()).select_from(rows.subquery())) or 0)
 
 
 def _find_flood(project: Project, since: datetime) -> Select[str]:
@@ -338,13 +322,13 @@ def _find_flood(project: Project, since: datetime) -> Select[str]:
 
 
 def _has_duplicate(project: Project, values: Mapping[str, Any], words: str, now: datetime) -> bool:
-    # The newest are enough in a flood of the same words.
+    # In a flood of the same text the newest are enough.
     names = db.session.scalars(
         select(Testimonial.author_name)
         .where(
             Testimonial.project_id == project.id,
             Testimonial.text_fingerprint == words,
-            Testimonial.created_at > now - DUPLICATE_DAYS,
+            Testimonial.created_at > now - timedelta(days=7),
             Testimonial.deleted_at.is_(None),
             # An author who withdrew may write again.
             Testimonial.status != "withdrawn",
@@ -358,7 +342,7 @@ def _has_duplicate(project: Project, values: Mapping[str, Any], words: str, now:
 
 
 def _is_flooded(project: Project, now: datetime) -> bool:
-    """Tell whether the project got more within the hour than the setting and its usual share."""
+    """Tell whether more arrived within the hour than the setting and a tenth of the last month."""
     hour, limit = now - timedelta(hours=1), current_settings().flood_per_hour
     if not limit or not _reaches(project, hour, limit):
         return False
@@ -367,18 +351,18 @@ def _is_flooded(project: Project, now: datetime) -> bool:
         .where(
             Testimonial.project_id == project.id,
             Testimonial.status.in_(("pending", "approved")),
-            Testimonial.created_at > now - USUAL_DAYS,
+            Testimonial.created_at > now - timedelta(days=30),
             Testimonial.created_at <= hour,
         )
-        .limit(MAX_COUNTED)
+        .limit(20_000)
     )
     count = db.session.scalar(select(func.count()).select_from(usual.subquery()))
-    allowed = int(count or 0) // FLOOD_SHARE
+    allowed = int(count or 0) // 10
     return allowed <= limit or _reaches(project, hour, allowed)
 
 
 def _reaches(project: Project, since: datetime, count: int) -> bool:
-    # Looking for the hundredth newest costs little, however many there are.
+    # Reading the hundredth newest is cheap, however many there are.
     query = (
         select(Testimonial.id)
         .where(

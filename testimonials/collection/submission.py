@@ -1,4 +1,4 @@
-"""The form of the collection page as it was sent: its fields, token, photo and recording."""
+"""Reading a submitted collection form: its fields, token, photo and recording."""
 
 import json
 import re
@@ -41,22 +41,22 @@ from testimonials.testimonials.media.recordings import (
     RecordingRefused,
 )
 
-# Why a submission is held, as in `Testimonial.held_for`, in this order.
+# The reasons in `Testimonial.held_for`, in this order.
 REASONS = BAIT, FAST, LINKS, DUPLICATE, ADDRESS, FLOOD = (
     "bait", "fast", "links", "duplicate", "address", "flood"
 )  # fmt: skip
 
-# Asked for where the project collects them.
+# Fields that a project may collect.
 OPTIONAL = ("role", "company", "email", "rating")
-# Of what comes in a hidden field; ours are some hundred characters long.
+# The limit of hidden fields; real tokens have some hundred characters.
 LONGEST_TOKEN = 2_000
-# By kind of testimonial, each without the author's photo and with it.
+# By kind of testimonial, each without and with the author's photo.
 _FILE = Path(__file__).with_name("consents.json")
 _CONSENTS: dict[str, dict[str, list[str]]] = json.loads(_FILE.read_text(encoding="utf-8"))
 
 
 class WordsForm(FormSchema):
-    """What an author may correct."""
+    """The fields that an author may correct."""
 
     text = Words(missing=gettext_noop("Write a sentence or two."))
     name = AuthorName(
@@ -68,31 +68,31 @@ class WordsForm(FormSchema):
 
 
 class SentenceForm(WordsForm):
-    """What the author of a recording may correct."""
+    """The fields that the author of a recording may correct."""
 
     text = Words(required=False, load_default="")
 
 
 class SignForm(FormSchema):
-    """The mark of the words that an author signs."""
+    """The digest of the words that an author signs."""
 
     seen = OneLine(16, required=True)
 
 
 class EarlierForm(FormSchema):
-    """Whether an author's earlier words are shown in the public record."""
+    """Whether the public record shows the author's earlier words."""
 
     shows_earlier = Switch(load_default=False)
 
 
 class ConsentForm(FormSchema):
-    """The consent to show the words."""
+    """Consent to publication."""
 
     consent = Switch(missing=gettext_noop("Tick this, so that your words may be shown."))
 
     @post_load
     def _drop_consent(self, values: dict[str, Any], **_: Any) -> dict[str, Any]:
-        # The sentence is stored, not the tick.
+        # The sentence is stored instead of the tick.
         values.pop("consent", None)
         return values
 
@@ -111,22 +111,22 @@ class SubmissionForm(WordsForm, ConsentForm):
 
 
 class RecordingForm(SubmissionForm):
-    """The form of the collection page, sent with a recording."""
+    """The collection form, sent with a recording."""
 
     text = Words(required=False, load_default="")
 
 
 class SentAlongForm(FormSchema):
-    """What the form of the collection page sends besides what was typed."""
+    """The hidden fields of the collection form."""
 
     token = Text(LONGEST_TOKEN, load_default="")
-    # Bait for programs; people don't see it.
+    # A honeypot: people don't see it.
     subject = Text(LONGEST_TOKEN, load_default="")
-    # A photo of the form before, by `make_kept_token`, and what to do with it.
+    # The stored photo of an earlier attempt (`make_kept_token`), and what to do with it.
     kept_photo = Text(LONGEST_TOKEN, load_default="")
     drop_photo = Text(LONGEST_TOKEN, load_default="")
     without_photo = Text(LONGEST_TOKEN, load_default="")
-    # The id of an upload, and that it came as a file of the form before.
+    # The id of an upload, and whether it was a file of an earlier attempt.
     recording = Text(LONGEST_TOKEN, load_default="")
     recording_kept = Text(LONGEST_TOKEN, load_default="")
 
@@ -135,7 +135,7 @@ _ALONG = SentAlongForm()
 
 
 class MailMeForm(FormSchema):
-    """Where the author's own link is mailed to."""
+    """The address to which to mail the author's own link."""
 
     yours = Text(LONGEST_TOKEN, load_default="")
     email = Email(required=True)
@@ -144,16 +144,14 @@ class MailMeForm(FormSchema):
 def read_words(
     form: Mapping[str, str], collect: Mapping[str, bool], schema: type[FormSchema]
 ) -> SentForm:
-    """Read what somebody sent, of the fields that the project collects."""
-    return _make_schema(schema, frozenset(name for name in OPTIONAL if collect.get(name))).read(
-        form
-    )
+    """Read a form with the optional fields that the project collects."""
+    return _make_schema(schema, frozenset(filter(collect.get, OPTIONAL))).read(form)
 
 
 def consent_sentence(project: Project, kind: str = "written") -> str:
-    """Return the sentence that a visitor agrees to; the testimonial keeps it.
+    """Return the sentence that a visitor agrees to, which the testimonial keeps.
 
-    `kind` is that of the testimonial, or "any" where a file may come with the form.
+    `kind` is that of the testimonial, or "any" if the form may contain a file.
     """
     shows_photo = bool(project.page_config["collectFields"].get("avatar"))
     sentence = _CONSENTS[kind]["texts"][shows_photo]
@@ -165,10 +163,10 @@ def _make_schema(schema: type[FormSchema], asked: frozenset[str]) -> FormSchema:
     return schema(only=[n for n in schema().fields if n in asked or n not in OPTIONAL])
 
 
-# The form as a whole. A bad photo or recording never loses the text: only its own field has an
-# error, and what came with it is kept while the rest has errors.
+# The whole form. A bad photo or recording is an error of its own field alone, and files are kept
+# while other fields have errors.
 
-# Visitors may share a tablet on a counter, so submissions above this are held, not refused.
+# Visitors may share a tablet on a counter, so further submissions are held, not refused.
 HELD_ABOVE = 30
 SUBMISSIONS_PER_ADDRESS = Limit("submission-ip", 300, "from one IP address", for_load=True)
 PHOTOS_PER_ADDRESS = Limit("submission-photo-ip", 60, "from one IP address", for_load=True)
@@ -178,8 +176,6 @@ AUTHOR_MAIL_PER_EMAIL = Limit("author-mail-email", 3, "for one e-mail address", 
 TOKEN_SECONDS = 24 * 60 * 60
 # Shorter than unused pictures are kept (testimonials/testimonials.py).
 KEPT_SECONDS = 40 * 60 * 60
-# Where there is no script.
-RECORDING_FILE = "recording_file"
 
 STALE = gettext_noop(
     "This page was open for a long time. Everything you wrote is still here: send it again."
@@ -199,23 +195,23 @@ kept_purpose = TokenPurpose("collection-photo")
 
 @dataclass(frozen=True)
 class SentRecording:
-    """A recording that came with a form; `found` is what is in one that came as a file."""
+    """A recording of a submitted form, with the `contents` if it was a file of the form."""
 
     id: str
     kind: str
     # The kind of sentence that was agreed to.
     consent: str
-    found: Contents | None = None
+    contents: Contents | None = None
 
     @property
     def mark(self) -> str:
-        """The same for the same recording, so that sending a form twice stores one testimonial."""
-        return f"file {self.found.seconds} {self.found.codecs}" if self.found else self.id
+        """Equal for equal recordings, so that sending a form twice stores one testimonial."""
+        return f"file {self.contents.seconds} {self.contents.codecs}" if self.contents else self.id
 
 
 @dataclass
 class Submission:
-    """A form as it was sent: texts, columns, and what is wrong with them."""
+    """A submitted form: the texts as typed, the columns, and the errors."""
 
     token: str = ""
     typed: dict[str, str] = field(default_factory=dict)
@@ -225,7 +221,7 @@ class Submission:
     answered: dict[str, list[str]] = field(default_factory=dict)
     photo: Image | None = None
     recording: SentRecording | None = None
-    # Which form it is, by which sending it twice stores one row.
+    # Identifies the form, so that sending it twice stores one row.
     key: str = ""
     # Reasons to hold it (`REASONS`).
     signs: list[str] = field(default_factory=list)
@@ -233,15 +229,15 @@ class Submission:
     may_mail: bool = False
 
 
-# A visit is one opening of a page in one tab: the random number of its form, which is told to
-# nobody else, and the day on which it opened, which it keeps.
+# A visit is a page opened in a tab, identified by the secret random number of its form and the day
+# on which it was opened.
 
 _PROGRAM = re.compile(
     r"bot|crawl|spider|slurp|headless|lighthouse|preview|facebookexternalhit|pingdom|monitor"
     r"|phantom|puppeteer|playwright|selenium|curl|wget|python|httpclient",
     re.IGNORECASE,
 )
-# What a token says of its form, added up.
+# Flags of a form's token.
 _IS_EMPTY, _IS_UNCOUNTED = 1, 2
 
 
@@ -255,32 +251,29 @@ class FormToken:
 
 
 def make_form_token(context: Context, request: Request, *, is_empty: bool) -> str:
-    """Return a form's token, by which sending it twice stores one row.
+    """Return a token that identifies a form and says when it was opened.
 
     Unless a link has filled the form in (`is_empty` is false), its time shows whether it was sent
     faster than a person types.
     """
-    says = _IS_EMPTY * is_empty + _IS_UNCOUNTED * (not is_counted(request))
-    return form_purpose.sign([context.project.id, secrets.token_urlsafe(16), says])
+    flags = _IS_EMPTY * is_empty + _IS_UNCOUNTED * (not is_counted(request))
+    return form_purpose.sign([context.project.id, secrets.token_urlsafe(16), flags])
 
 
 def read_form_token(token: str, project_id: str) -> FormToken | None:
-    """Return what the token of a project's form says; None if it is too old or none of ours."""
+    """Read the token of a project's form; return None if it is invalid or too old."""
     try:
-        (found, number, says), made = form_purpose.read(token, TOKEN_SECONDS)
-        visit = None if says & _IS_UNCOUNTED else f"{made:%Y-%m-%d}.{number}"
+        (signed_project, number, flags), made = form_purpose.read(token, TOKEN_SECONDS)
+        visit = None if flags & _IS_UNCOUNTED else f"{made:%Y-%m-%d}.{number}"
     except (TokenInvalid, TokenExpired, TypeError, ValueError):
         return None
-    if found != project_id:
+    if signed_project != project_id:
         return None
-    return FormToken(number, made, bool(says & _IS_EMPTY), visit)
+    return FormToken(number, made, bool(flags & _IS_EMPTY), visit)
 
 
 def is_counted(request: Request) -> bool:
-    """Tell whether what a browser does is counted.
-
-    It isn't where its reader asks for that, is signed in here, or is a program.
-    """
+    """Tell whether the visit is counted: not of a bot, somebody signed in, or with DNT or GPC."""
     headers, agent = request.headers, request.user_agent.string
     if headers.get("Sec-GPC") == "1" or headers.get("DNT") == "1" or read_session_cookie():
         return False
@@ -288,9 +281,9 @@ def is_counted(request: Request) -> bool:
 
 
 def fill_in(context: Context, request: Request) -> Submission:
-    """Return the form with what links such as ``?name=Aiko&rating=5`` know, where it is asked for.
+    """Return a form with the values of a link such as ``?name=Aiko&rating=5``, if it asks for them.
 
-    Invalid values are ignored: the visitor didn't write them.
+    Invalid values are ignored, since the visitor didn't type them.
     """
     query = request.args
     sent = read_words(query, context.project.page_config["collectFields"], SubmissionForm)
@@ -308,7 +301,7 @@ def fill_in(context: Context, request: Request) -> Submission:
 
 
 def parse(context: Context, request: Request) -> Submission:
-    """Read and check the form that was sent; count it, its files and the mail to its author."""
+    """Read and check a form; count it, its files and the mail to its author."""
     count = limiter.count(SUBMISSIONS_PER_ADDRESS, f"{context.project.id} {client_key()}")
     if context.is_too_large:
         limit = current_settings().recording_megabytes
@@ -320,7 +313,8 @@ def parse(context: Context, request: Request) -> Submission:
         return Submission(make_form_token(context, request, is_empty=False), errors=errors)
     collect = context.project.page_config["collectFields"]
     hidden = dict.fromkeys(_ALONG.fields, "") | _ALONG.read(request.form).values
-    recording = _find_file(request, RECORDING_FILE) if context.kinds else None
+    # The name that the page has without its script.
+    recording = _find_file(request, "recording_file") if context.kinds else None
     is_recorded = recording is not None or bool(context.kinds and hidden["recording"])
     answers, problems = read_answers(request.form, context.questions)
     answered = read_typed(request.form, context.questions)
@@ -348,17 +342,17 @@ def parse(context: Context, request: Request) -> Submission:
 
 
 def _is_insider(context: Context, values: Mapping[str, Any]) -> bool:
-    """Tell whether the author says that they work here or are related, or their address does."""
-    said = context.project.whole_page_design["asksInsider"] and values.get("is_insider")
+    """Tell whether the author works here or is related, as they say or their address shows."""
+    is_declared = context.project.whole_page_design["asksInsider"] and values.get("is_insider")
     asked = context.answers.email if context.answers else None
     emails = filter(None, (values.get("author_email"), asked))
     has_website = context.project.page_config["website"]
     is_ours = has_website and any(is_of_website(context.project, each) for each in emails)
-    return bool(said or is_ours)
+    return bool(is_declared or is_ours)
 
 
 def may_mail(email: str | None) -> bool:
-    """Tell whether a typed address, which may be anybody's, may get a mail; count it."""
+    """Tell whether a typed address, which may be anybody's, may get a mail; count the mail."""
     return (
         bool(email)
         and limiter.allows(AUTHOR_MAIL_PER_ADDRESS, client_key(ipv6_bits=48))
@@ -367,7 +361,7 @@ def may_mail(email: str | None) -> bool:
 
 
 def make_kept_token(context: Context, photo: Image | None) -> str:
-    """Return the token by which a form names a stored photo."""
+    """Return the token with which a form refers to a stored photo."""
     return kept_purpose.sign([context.project.id, photo.id]) if photo else ""
 
 
@@ -387,7 +381,7 @@ def _read_token(context: Context, sent: Submission, request: Request) -> None:
 def _read_photo(
     context: Context, sent: Submission, hidden: Mapping[str, str], file: IO[bytes] | None
 ) -> None:
-    """Read the photo, or find the kept one that the form names."""
+    """Read the photo, or find the stored one that the form refers to."""
     try:
         if file is not None:
             try:
@@ -410,20 +404,20 @@ def _read_photo(
 def _read_recording(
     context: Context, sent: Submission, hidden: Mapping[str, str], file: IO[bytes] | None
 ) -> None:
-    """Store a recording that came as a file, or find the upload that the form names."""
+    """Store a recording that was sent as a file, or find the upload that the form refers to."""
     project = context.project
     try:
         if file is not None:
             limiter.count(uploads.RECORDINGS_PER_ADDRESS, f"{project.id} {client_key()}")
-            taken, found = uploads.take_file(project, context.kinds[0], file)
-            sent.recording = SentRecording(taken, found.kind, "any", found)
+            id, contents = uploads.take_file(project, context.kinds[0], file)
+            sent.recording = SentRecording(id, contents.kind, "any", contents)
         else:
             upload = uploads.find_ready(project, hidden["recording"])
             consent = "any" if hidden["recording_kept"] else upload.kind
             sent.recording = SentRecording(upload.id, upload.kind, consent)
         sent.values["kind"] = sent.recording.kind
     except (RecordingRefused, RecordingGone, NoRoom, RateLimited) as error:
-        # The page's script sends a form that lacks something before its recording.
+        # The page's script sends an incomplete form before it has uploaded the recording.
         if file is not None or not sent.errors:
             sent.errors["recording"] = [translate(error.message)]
             answer_as(error)

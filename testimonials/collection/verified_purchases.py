@@ -1,8 +1,8 @@
-"""Links that prove a purchase, and the mark of those who came by one.
+"""Links that prove a purchase, for verified customers.
 
-A link carries a JSON Web Token (RFC 7519, HS256), so that a shop signs it with any library it has.
-Its claims are `order` and `exp`, and, if the shop knows them, `name`, `email` and `company`. One
-order marks one testimonial.
+A link contains a JSON Web Token (RFC 7519, HS256), which a shop can sign with any library. Its
+claims are `order` and `exp`, and optionally `name`, `email` and `company`. One order marks one
+testimonial.
 """
 
 import json
@@ -31,9 +31,9 @@ from testimonials.testimonials.models import Testimonial
 
 ALGORITHM = "HS256"
 LONGEST_TOKEN = 2_000
-# After a hand-over, for the new owner's shop to change over.
+# The old secret works for this long after a transfer, until the new owner's shop has the new one.
 OLD_SECRET_WORKS = timedelta(days=7)
-# Far enough for a course of two years; a link that never ends would outlive its secret.
+# Enough for a course of two years.
 LONGEST_LIFE = timedelta(days=800)
 
 
@@ -49,7 +49,7 @@ _CLAIMS = _ClaimsSchema()
 
 @dataclass(frozen=True)
 class Purchase:
-    """What a link proves: the shop's reference of the order, and whom it knows."""
+    """What a link proves: the shop's reference of the order, and optionally its customer."""
 
     order: str
     name: str = ""
@@ -58,16 +58,13 @@ class Purchase:
 
 
 def make_secret(project: Project) -> str:
-    """Give the project a new secret and return it; links that were signed with the old one end."""
+    """Set and return a new secret; links that were signed with the old one stop working."""
     project.purchase_secret = new_credential(SIGNING_PREFIX)
     return project.purchase_secret
 
 
 def renew_secret(project: Project) -> datetime | None:
-    """Give a project that is handed over a new secret; return until when the old one works too.
-
-    None for a project without one.
-    """
+    """Set a new secret for a transferred project; return until when the old one works, if any."""
     if not project.purchase_secret:
         return None
     project.old_purchase_secret = project.purchase_secret
@@ -77,20 +74,20 @@ def renew_secret(project: Project) -> datetime | None:
 
 
 def find_old_secret(project: Project) -> str | None:
-    """Return the former owner's secret, while it works."""
+    """Return the former owner's secret if it still works."""
     until = project.old_purchase_secret_until
     return project.old_purchase_secret if until and until > clock.now() else None
 
 
 def end_old_secret(project: Project) -> None:
-    """End the former owner's secret before its time."""
+    """Revoke the former owner's secret."""
     project.old_purchase_secret = project.old_purchase_secret_until = None
 
 
 def make_purchase_url(
     project: Project, claims: Mapping[str, str], days: int, form: str | None, language: str | None
 ) -> str:
-    """Return the link for a purchase of the locked project, which works for this many days."""
+    """Return a link for a purchase that works for `days`; the project is locked."""
     from jwt import encode
 
     until = clock.now() + timedelta(days=days)
@@ -105,26 +102,26 @@ def make_purchase_url(
 
 
 def read_purchase(project: Project, token: str) -> Purchase | None:
-    """Return what a link's token proves, or None: nobody is kept from writing by a bad one."""
+    """Return what a link's token proves, or None: a bad one doesn't keep anybody from writing."""
     secrets = filter(None, (project.purchase_secret, find_old_secret(project)))
-    read = (_read_claims(secret, token) for secret in secrets if token)
-    claims = next(filter(None, read), None)
+    results = (_read_claims(secret, token) for secret in secrets if token)
+    claims = next(filter(None, results), None)
     if claims is None or not _is_current(claims.get("exp")):
         return None
     order = claims.get("order")
     texts = {name: claims.get(name) for name in ("name", "email", "company")}
-    # Shops number their orders.
+    # Many shops number their orders.
     is_number = isinstance(order, int) and not isinstance(order, bool)
     texts["order"] = str(order) if is_number else order
     sent = _CLAIMS.read({name: each for name, each in texts.items() if isinstance(each, str)})
-    # A name or an address that can't be used is left out; the purchase stands.
+    # An invalid name or address is ignored.
     if "order" in sent.errors:
         return None
     return Purchase(**{name: sent.values.get(name) or "" for name in texts})
 
 
 def is_used(project: Project, order: str) -> bool:
-    """Tell whether a testimonial is marked for this order already."""
+    """Tell whether a testimonial was already marked for this order."""
     query = select(Testimonial.id).where(
         Testimonial.project_id == project.id, Testimonial.purchase_reference == order
     )
@@ -132,7 +129,7 @@ def is_used(project: Project, order: str) -> bool:
 
 
 def count_verified(project: Project) -> int:
-    """Return how many testimonials are marked."""
+    """Return how many testimonials of verified customers there are."""
     query = select(func.count()).where(
         Testimonial.project_id == project.id, Testimonial.purchase_reference.is_not(None)
     )
@@ -142,7 +139,7 @@ def count_verified(project: Project) -> int:
 def _read_claims(secret: str, token: str) -> dict[str, Any] | None:
     from jwt import PyJWS, PyJWTError
 
-    # Not by `jwt.decode`, which would compare `exp` with a clock of its own.
+    # Not `jwt.decode`, which compares `exp` with its own clock.
     with suppress(*FAULTS, PyJWTError):
         if len(token) <= LONGEST_TOKEN:
             claims = json.loads(PyJWS().decode(token, secret, algorithms=[ALGORITHM]))

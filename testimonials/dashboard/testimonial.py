@@ -399,7 +399,7 @@ def get_picture(access: Access, testimonial_id: str) -> Response:
     return response
 
 
-def _read_wanted(access: Access, testimonial_id: str) -> pictures.Wanted:
+def _read_wanted(access: Access, testimonial_id: str) -> pictures.Picture:
     row = moderation.find_testimonial(access.project, testimonial_id)
     chosen = {name: request.args[name] for name in ("look", "size") if name in request.args}
     return pictures.describe_picture(access.project, row, **load(_QUERY, chosen))

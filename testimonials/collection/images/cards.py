@@ -1,7 +1,4 @@
-"""The pictures to share: of a collection page, and of one testimonial.
-
-They are drawn in the process that decodes pictures.
-"""
+"""Drawing share pictures of collection pages and testimonials, in the decoder process."""
 
 import base64
 import io
@@ -31,13 +28,13 @@ if TYPE_CHECKING:
     from PIL import Image as Pictures
     from PIL import ImageDraw
 
-# The picture that a shared link to a collection page shows.
+# The picture of a collection page.
 
 WIDTH, HEIGHT = 1200, 630
 # Increase these when the drawing changes.
 STYLE, TESTIMONIAL_STYLE = 3, 1
 MARGIN = 84
-# Where the card lies on the picture, and its bar in the button's color.
+# The card's distance from the edge, its radius, and the height of its bar.
 EDGE, RADIUS, BAR = 36, 32, 14
 TILE = 104
 NAME_SIZES = range(42, 26, -2)
@@ -66,9 +63,9 @@ STAR = (
 
 
 def draw_share_picture(data: bytes) -> tuple[dict[str, str], bytes]:
-    """Return the PNG of the description in JSON: logo or initial, name, headline and five stars.
+    """Return the PNG of a description in JSON: logo or initial, name, headline and five stars.
 
-    A text with letters that no font here can draw is left out.
+    A text with letters that no font has is left out.
     """
     return {}, _draw_page(json.loads(data))
 
@@ -76,7 +73,7 @@ def draw_share_picture(data: bytes) -> tuple[dict[str, str], bytes]:
 def _draw_page(shown: dict[str, Any]) -> bytes:
     from PIL import Image as Pictures
 
-    colours = THEMES.get(shown["theme"], THEMES["light"])
+    colors = THEMES.get(shown["theme"], THEMES["light"])
     logo = _read_logo(shown["logo"])
     width = logo.width if logo else TILE
     start = MARGIN + width + 28
@@ -84,7 +81,7 @@ def _draw_page(shown: dict[str, Any]) -> bytes:
     headline = _set(shown["headline"], HEADLINE_SIZES, LINES, WIDTH - 2 * MARGIN)
     leading = headline or name
     is_mirrored = leading is not None and leading.is_right_to_left
-    # Without a headline the rest is centred.
+    # Centered without a headline.
     top = 92 if headline else 200
 
     def place(left: int, size: int) -> int:
@@ -92,44 +89,43 @@ def _draw_page(shown: dict[str, Any]) -> bytes:
             return (WIDTH - (STARS if size == STARS else width)) // 2
         return WIDTH - left - size if is_mirrored else left
 
-    picture = Pictures.new("RGB", (WIDTH, HEIGHT), mix(shown["button"], colours["page"], 0.12))
-    _draw_ground(picture, shown, colours)
+    picture = Pictures.new("RGB", (WIDTH, HEIGHT), mix(shown["button"], colors["page"], 0.12))
+    _draw_ground(picture, shown, colors)
     tile, middle = place(MARGIN, width), top + TILE // 2
     if logo:
         picture.paste(logo, (tile, top + (TILE - logo.height) // 2), logo)
     else:
-        _draw_tile(picture, shown, colours, (tile, top, tile + TILE, top + TILE))
+        _draw_tile(picture, shown, colors, (tile, top, tile + TILE, top + TILE))
     if name:
         left = place(start, name.width)
-        _write(picture, name, left, middle - name.height // 2, colours["text"])
+        _write(picture, name, left, middle - name.height // 2, colors["text"])
     stars = HEIGHT - 158 if headline else top + TILE + 48
     for index in range(5):
         left = place(MARGIN - 6, STARS) + index * STAR_STEP
-        _draw_star(picture, (left, stars), STAR_SIZE, colours["star"], colours["star_line"])
+        _draw_star(picture, (left, stars), STAR_SIZE, colors["star"], colors["star_line"])
     if headline:
         left, middle = place(MARGIN, headline.width), (top + TILE + stars) // 2
-        _write(picture, headline, left, middle - headline.height // 2, colours["text"])
+        _write(picture, headline, left, middle - headline.height // 2, colors["text"])
     out = io.BytesIO()
     picture.save(out, "PNG", optimize=True)
     return out.getvalue()
 
 
-def _draw_ground(picture: "Pictures.Image", shown: dict[str, Any], colours: dict[str, str]) -> None:
-    """Draw a card with a line around it, and its bar in the button's color."""
-    # A line's where the button's wouldn't show on the card.
-    is_seen = contrast(shown["button"], colours["card"]) > 1.3
+def _draw_ground(picture: "Pictures.Image", shown: dict[str, Any], colors: dict[str, str]) -> None:
+    """Draw a card with a border, and a bar in the button's color if that is visible on the card."""
+    is_visible = contrast(shown["button"], colors["card"]) > 1.3
     outer = (EDGE, EDGE, WIDTH - EDGE, HEIGHT - EDGE)
     left, top, right, bottom = inner = _shrink(outer, 2)
-    draw_box(picture, outer, RADIUS, colours["line"])
-    draw_box(picture, inner, RADIUS - 2, shown["button"] if is_seen else colours["secondary"])
-    draw_box(picture, (left, top, right, bottom + 2 - BAR), RADIUS - 2, colours["card"])
+    draw_box(picture, outer, RADIUS, colors["line"])
+    draw_box(picture, inner, RADIUS - 2, shown["button"] if is_visible else colors["secondary"])
+    draw_box(picture, (left, top, right, bottom + 2 - BAR), RADIUS - 2, colors["card"])
 
 
 def _draw_tile(
-    picture: "Pictures.Image", shown: dict[str, Any], colours: dict[str, str], box: Box
+    picture: "Pictures.Image", shown: dict[str, Any], colors: dict[str, str], box: Box
 ) -> None:
-    """Draw the initial of the name, or a star, in place of a logo."""
-    draw_box(picture, box, 26, colours["line"])
+    """Draw the initial of the name, or a star, instead of a logo."""
+    draw_box(picture, box, 26, colors["line"])
     draw_box(picture, _shrink(box, 2), 24, shown["button"])
     initial = _set(initials_of(shown["name"])[:1], INITIAL, 1, TILE)
     if initial:
@@ -141,7 +137,7 @@ def _draw_tile(
 
 
 def _draw_star(
-    picture: "Pictures.Image", at: tuple[int, int], size: int, colour: str, line: str
+    picture: "Pictures.Image", at: tuple[int, int], size: int, color: str, line: str
 ) -> None:
     def fill(canvas: "ImageDraw.ImageDraw", scale: float) -> None:
         canvas.polygon([(x * scale, y * scale) for x, y in STAR], 255)
@@ -150,7 +146,7 @@ def _draw_star(
         points = [(x * scale, y * scale) for x, y in (*STAR, *STAR[:2])]
         canvas.line(points, 255, round(72 / size * scale), "curve")
 
-    for shade, draw in ((colour, fill), (line, outline)):
+    for shade, draw in ((color, fill), (line, outline)):
         picture.paste(shade, at, make_mask((size, size), size / 24, draw))
 
 
@@ -158,22 +154,22 @@ def _shrink(box: Box, by: int) -> Box:
     return box[0] + by, box[1] + by, box[2] - by, box[3] - by
 
 
-def _write(picture: "Pictures.Image", block: Block, left: int, top: int, colour: str) -> None:
-    draw_block(picture, block, (left + block.width * block.is_right_to_left, top), colour)
+def _write(picture: "Pictures.Image", block: Block, left: int, top: int, color: str) -> None:
+    draw_block(picture, block, (left + block.width * block.is_right_to_left, top), color)
 
 
 def _set(text: str, sizes: range, most: int, width: int) -> Block | None:
-    """Return the text in the largest size that fits, else cut in the smallest."""
+    """Return the text in the largest size that fits, or shortened in the smallest."""
     try:
-        read = Text.read(" ".join(text.split()), SANS, "display")
+        words = Text.read(" ".join(text.split()), SANS, "display")
     except Undrawable:
         return None
-    if not read.clusters:
+    if not words.clusters:
         return None
     for size in sizes:
-        if block := read.set(size, width, most * round(size * read.line_height)):
+        if block := words.set(size, width, most * round(size * words.line_height)):
             return block
-    return read.shorten(sizes[-1], width, most * round(sizes[-1] * read.line_height))
+    return words.shorten(sizes[-1], width, most * round(sizes[-1] * words.line_height))
 
 
 def _read_logo(content: str | None) -> "Pictures.Image | None":
@@ -193,7 +189,7 @@ SHRINK = 0.94
 
 
 def draw_testimonial(data: bytes) -> tuple[dict[str, str], bytes]:
-    """Return a PNG of the description in JSON, or the letters that no font here can draw."""
+    """Return the PNG of a description in JSON, or the letters that no font has."""
     try:
         return {}, _draw_testimonial(json.loads(data))
     except Undrawable as error:
@@ -229,12 +225,12 @@ class _Drawing:
         room = self.inner - photo - beside
         self.name = self._line(shown["name"], self.size.name, room)
         self.role = self._line(shown["role"], self.size.role, room)
-        # They must be seen, so they may take three lines.
+        # They must be legible, so they may take three lines.
         self.marks = self._line(shown["marks"], round(self.size.role * 0.85), room, lines=3)
 
     @property
     def inner(self) -> int:
-        """Return the width of what is written."""
+        """The width of the words."""
         card = 2 * self.padding if self.paint.is_card else 0
         return self.size.width - 2 * self.size.margin - card
 
@@ -253,7 +249,7 @@ class _Drawing:
 
     @property
     def brand_reach(self) -> int:
-        """Return the width of the logo with the name."""
+        """The width of the logo with the name."""
         reach = self.logo_width
         if self.brand:
             reach += self.brand.width + (round(self.size.logo * 0.32) if reach else 0)
@@ -275,7 +271,7 @@ class _Drawing:
             self._draw_wide()
 
     def _draw_wide(self) -> None:
-        """Draw the words above a foot with author and brand."""
+        """Draw the words above a footer with author and brand."""
         size = self.size
         foot = size.height - size.bottom - size.photo
         block = self._fit(foot - size.top - self.stars_height - 36)
@@ -322,7 +318,7 @@ class _Drawing:
         self._draw_brand(left, size.height - bottom - size.logo // 2)
 
     def _fit(self, most: float) -> Block:
-        """Set the words as large as their length asks for, smaller where they don't fit."""
+        """Set the words in a size for their length, or smaller if they don't fit."""
         weight = self.words.weight
         letters: float = self.size.words[0 if weight <= 64 else 1 if weight <= 140 else 2]
         if self.paint.is_card:
@@ -370,10 +366,10 @@ class _Drawing:
             y += block.height
 
     def _draw_brand(self, left: int, middle: int) -> None:
-        """Draw logo or letter and the name around a height."""
+        """Draw the logo or the letter, and the name, centered at a height."""
         size, paint, logo = self.size, self.paint, self.shown["logo"]
         step = self.logo_width
-        # The name stands on the side to which the whole is read.
+        # The name follows the logo in reading direction.
         x = left + self.brand_reach - step if self.is_mirrored else left
         box = (x, middle - size.logo // 2, x + step, middle + size.logo // 2)
         if logo:
@@ -394,7 +390,7 @@ class _Drawing:
             logo = file.convert("RGBA")
         space = 0
         if self.paint.is_dark and logo.getchannel("A").getextrema() != (255, 255):
-            # It may be made for white pages.
+            # A transparent logo may be made for white pages.
             space = 6
             draw_box(self.picture, box, 10, "#FFFFFF")
         room = (box[2] - box[0] - 2 * space, box[3] - box[1] - 2 * space)
@@ -402,20 +398,20 @@ class _Drawing:
         at = ((box[0] + box[2] - logo.width) // 2, (box[1] + box[3] - logo.height) // 2)
         self.picture.paste(logo, at, logo)
 
-    def _draw_middle(self, text: str, box: Box, letters: int, colour: str) -> None:
-        found = Text.read(text, self.paint.family, "text")
-        block = found.shorten(letters, box[2] - box[0], found.line_height * letters)
+    def _draw_middle(self, text: str, box: Box, letters: int, color: str) -> None:
+        words = Text.read(text, self.paint.family, "text")
+        block = words.shorten(letters, box[2] - box[0], words.line_height * letters)
         left = (box[0] + box[2] - block.width) // 2
-        _write(self.picture, block, left, (box[1] + box[3] - block.height) // 2, colour)
+        _write(self.picture, block, left, (box[1] + box[3] - block.height) // 2, color)
 
     def _line(self, text: str, letters: int, width: int, lines: int = 1) -> Block | None:
         if not text:
             return None
-        found = Text.read(text, self.paint.family, "text")
-        return found.shorten(letters, width, lines * round(found.line_height * letters))
+        words = Text.read(text, self.paint.family, "text")
+        return words.shorten(letters, width, lines * round(words.line_height * letters))
 
-    def _draw_line(self, block: Block, x: int, top: int, colour: str) -> None:
-        """Draw a line at the card's start edge, whichever direction its own letters have."""
+    def _draw_line(self, block: Block, x: int, top: int, color: str) -> None:
+        """Draw a line at the card's start edge, whatever its own direction."""
         if block.is_right_to_left != self.is_mirrored:
             x += block.width if block.is_right_to_left else -block.width
-        draw_block(self.picture, block, (x, top), colour)
+        draw_block(self.picture, block, (x, top), color)

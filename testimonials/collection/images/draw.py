@@ -13,12 +13,10 @@ if TYPE_CHECKING:
     from PIL import ImageDraw
 
 
-# Shapes on drawn pictures, smooth at their edges: stars, quote mark, photo, rounded boxes.
-#
-# Pillow doesn't smooth edges, so each is drawn larger as a mask and then reduced.
+# Shapes. Pillow doesn't smooth edges, so each is drawn as a larger mask and then reduced.
 
 FINER_SHAPES = 4
-# A star in a cell of 20, with a round stroke of its own color around it.
+# A star in a cell of 20, with a round stroke of the same color.
 _CELL, _STAR_GAP = 20, 2
 _STAR_STROKE = 1.7
 _STAR = tuple(
@@ -28,7 +26,7 @@ _STAR = tuple(
     )
     for corner in range(10)
 )
-# The quote mark in a box of 44 x 32: a tail, a ball; the other is the same further right.
+# The first half of the quote mark, in a box of 44 x 32; the second is shifted to the right.
 _QUOTE_BOX = (44, 32)
 _QUOTE_STEP = 22.7
 _QUOTE = (
@@ -49,7 +47,7 @@ def draw_stars(
     picture: "Pictures.Image", rating: float, at: tuple[int, int], size: int, full: str, empty: str,
     *, is_mirrored: bool,
 ) -> None:  # fmt: skip
-    """Draw five stars, as many of them full as the rating says, from the start edge."""
+    """Draw five stars from the start edge, filled up to the rating."""
     width = round(size * (5 * _CELL + 4 * _STAR_GAP) / _CELL)
 
     def row(canvas: "ImageDraw.ImageDraw", scale: float) -> None:
@@ -60,21 +58,20 @@ def draw_stars(
             canvas.line([*points, *points[:2]], 255, round(_STAR_STROKE * scale), "curve")
 
     mask = make_mask((width, size), size / _CELL, row)
-    # Whole gaps between stars don't count.
     whole, part = divmod(rating, 1)
     reach = round(size * (whole * (_CELL + _STAR_GAP) + part * _CELL) / _CELL)
     if is_mirrored:
         at, reach = (at[0] - width, at[1]), width - reach
-    for colour, left, right in (
+    for color, left, right in (
         (full, 0, reach) if not is_mirrored else (full, reach, width),
         (empty, reach, width) if not is_mirrored else (empty, 0, reach),
     ):
         if right > left:
             part_of = mask.crop((left, 0, right, size))
-            picture.paste(colour, (at[0] + left, at[1]), part_of)
+            picture.paste(color, (at[0] + left, at[1]), part_of)
 
 
-def draw_quote(picture: "Pictures.Image", at: tuple[int, int], width: int, colour: str) -> None:
+def draw_quote(picture: "Pictures.Image", at: tuple[int, int], width: int, color: str) -> None:
     def shape(canvas: "ImageDraw.ImageDraw", scale: float) -> None:
         for shift in (0, _QUOTE_STEP):
             points = [point for curve in _QUOTE for point in _bend(*curve)]
@@ -82,29 +79,29 @@ def draw_quote(picture: "Pictures.Image", at: tuple[int, int], width: int, colou
 
     height = round(width * _QUOTE_BOX[1] / _QUOTE_BOX[0])
     mask = make_mask((width, height), width / _QUOTE_BOX[0], shape)
-    picture.paste(colour, at, mask)
+    picture.paste(color, at, mask)
 
 
-def draw_box(picture: "Pictures.Image", box: Box, radius: int, colour: str) -> None:
+def draw_box(picture: "Pictures.Image", box: Box, radius: int, color: str) -> None:
     mask = _rounded(box[2] - box[0], box[3] - box[1], radius)
-    picture.paste(colour, box[:2], mask)
+    picture.paste(color, box[:2], mask)
 
 
-def draw_shadow(picture: "Pictures.Image", box: Box, radius: int, colour: str, size: int) -> None:
-    """Draw the shadow of a box: below it, and as soft as `size`."""
+def draw_shadow(picture: "Pictures.Image", box: Box, radius: int, color: str, size: int) -> None:
+    """Draw the shadow below a box, blurred by `size`."""
     from PIL import Image as Pictures
     from PIL import ImageFilter
 
-    # Small, since it is soft anyway.
-    less = 8
-    shadow = Pictures.new("L", (picture.width // less, picture.height // less))
+    # Drawn smaller and enlarged, since it is blurred anyway.
+    factor = 8
+    shadow = Pictures.new("L", (picture.width // factor, picture.height // factor))
     inner = (box[0] + size // 2, box[1] + size, box[2] - size // 2, box[3] + size // 2)
     if inner[2] > inner[0] and inner[3] > inner[1]:
-        width, height = ((inner[at + 2] - inner[at]) // less for at in (0, 1))
-        mask = _rounded(width, height, radius // less)
-        shadow.paste(56, (inner[0] // less, inner[1] // less), mask)
-    soft = shadow.filter(ImageFilter.GaussianBlur(size / less / 2)).resize(picture.size)
-    picture.paste(colour, (0, 0), soft)
+        width, height = ((inner[at + 2] - inner[at]) // factor for at in (0, 1))
+        mask = _rounded(width, height, radius // factor)
+        shadow.paste(56, (inner[0] // factor, inner[1] // factor), mask)
+    blurred = shadow.filter(ImageFilter.GaussianBlur(size / factor / 2)).resize(picture.size)
+    picture.paste(color, (0, 0), blurred)
 
 
 def draw_photo(picture: "Pictures.Image", content: bytes, at: tuple[int, int], size: int) -> None:
@@ -117,7 +114,7 @@ def draw_photo(picture: "Pictures.Image", content: bytes, at: tuple[int, int], s
 
 
 def make_mask(size: tuple[int, int], scale: float, draw: Draw) -> "Pictures.Image":
-    """Return a mask that `draw` draws in its own units of `scale` pixels."""
+    """Return a mask drawn by `draw`, whose units have `scale` pixels."""
     from PIL import Image as Pictures
     from PIL import ImageDraw
 
@@ -126,8 +123,8 @@ def make_mask(size: tuple[int, int], scale: float, draw: Draw) -> "Pictures.Imag
     return large.reduce(FINER_SHAPES)
 
 
-def mix(colour: str, other: str, share: float) -> str:
-    pairs = zip(*(bytes.fromhex(each[1:]) for each in (colour, other)), strict=True)
+def mix(color: str, other: str, share: float) -> str:
+    pairs = zip(*(bytes.fromhex(each[1:]) for each in (color, other)), strict=True)
     return "#" + bytes(round(a * share + b * (1 - share)) for a, b in pairs).hex()
 
 
@@ -140,20 +137,16 @@ def _rounded(width: int, height: int, radius: int) -> "Pictures.Image":
 
 
 def _bend(*points: tuple[float, float]) -> list[tuple[float, float]]:
-    """Return points on a Bézier curve, or a line's two."""
+    """Return points on a cubic Bézier curve, or the two of a line."""
     if len(points) == 2:
         return list(points)
-    found = []
+    curve = []
     for step in range(13):
         t = step / 12
         weights = ((1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t**2 * (1 - t), t**3)
-        found.append(
-            (
-                sum(w * x for w, (x, _y) in zip(weights, points, strict=True)),
-                sum(w * y for w, (_x, y) in zip(weights, points, strict=True)),
-            )
-        )
-    return found
+        x, y = (sum(w * p[axis] for w, p in zip(weights, points, strict=True)) for axis in (0, 1))
+        curve.append((x, y))
+    return curve
 
 
 # The looks and sizes of a testimonial's picture.
@@ -163,15 +156,15 @@ Colors = Mapping[str, str]
 
 @dataclass(frozen=True)
 class Size:
-    """All measures of a size, in pixels."""
+    """The measures of a picture, in pixels."""
 
     width: int
     height: int
     margin: int
-    # Kept free above and below; apps lay their buttons over a story there.
+    # Kept free, since apps show buttons at the top and bottom of a story.
     top: int
     bottom: int
-    # Of words that are short, of middle length and long; and the smallest.
+    # Font sizes for short, medium and long texts, and the smallest.
     words: tuple[int, int, int]
     least: int
     photo: int
@@ -180,7 +173,7 @@ class Size:
     star: int
     logo: int
     quote: float
-    # Whether the author stands below the words rather than in the foot.
+    # Whether the author is below the words rather than in the footer.
     is_tall: bool = False
 
     @property
@@ -207,7 +200,7 @@ LOOKS = ("paper", "solid", "night", "card")
 
 @dataclass(frozen=True)
 class Paint:
-    """The colors of one look, and its letters."""
+    """The colors and the font family of a look."""
 
     family: str
     ground: str
@@ -219,16 +212,16 @@ class Paint:
     quote: str
     tile: str
     on_tile: str
-    # Of initials, for authors without a photo.
+    # Initials of authors without a photo.
     back: str
     fore: str
-    # Whether a logo needs a light plate behind it.
+    # Whether a logo needs a light background.
     is_dark: bool = False
     is_card: bool = False
 
 
 def paint_look(look: str, light: Colors, dark: Colors, person: int) -> Paint:
-    """Return a look in the brand's colors; `person` chooses between those of initials."""
+    """Return a look in the brand's colors; `person` chooses the color of initials."""
     on = dark if look == "night" else light
     people = (on[f"back{person}"], on[f"fore{person}"])
     if look == "solid":
@@ -253,19 +246,19 @@ def paint_look(look: str, light: Colors, dark: Colors, person: int) -> Paint:
 def make_ground(
     look: str, size: Size, paint: Paint, light: Colors, dark: Colors
 ) -> "Pictures.Image":
-    """Return the empty picture: plain, or with the look's gradient."""
+    """Return the background: plain, or with the look's gradient."""
     from PIL import Image as Pictures
 
     area = (size.width, size.height)
     picture = Pictures.new("RGB", area, light["tint"] if paint.is_card else paint.ground)
     if look == "night":
-        # From the tint in the top right corner to nothing. The gradient has 180 at its edges.
+        # The tint fades out from the top right corner; Pillow's gradient is 180 at its edges.
         reach = (round(size.width * 1.35), round(size.height * 1.35))
         glow = Pictures.radial_gradient("L").point(lambda value: max(0, 255 - value * 255 / 180))
         glow = glow.resize(reach, Pictures.Resampling.BICUBIC)
         picture.paste(dark["tint"], (size.width - reach[0] // 2, -reach[1] // 2), glow)
     elif paint.is_card:
-        # At 150 degrees: half as steep to the right as it is downwards.
+        # At 150 degrees.
         across, down = 0.5, 0.866
         scale = 255 / (size.width * across + size.height * down)
         turn = (0, 0, 128, across * scale, down * scale, 0)

@@ -1,4 +1,4 @@
-"""Share pictures and pictures of testimonials: drawn when asked for, then kept."""
+"""Share pictures of pages and testimonials, drawn on request and then stored."""
 
 import base64
 import hashlib
@@ -46,11 +46,11 @@ class PictureRefused(ServiceError):
 
 
 def run_drawing(work: Work, shown: Mapping[str, Any]) -> bytes:
-    """Return the PNG that `work` draws; raises `PictureRefused` and `ImageBusy`."""
-    # Don't hold a database connection while waiting for a turn.
+    """Return the PNG that `work` draws; raise `PictureRefused` and `ImageBusy`."""
+    # Don't hold a database connection while waiting.
     db.session.close()
     try:
-        found, content = decoder.run(work, io.BytesIO(json.dumps(shown).encode()))
+        result, content = decoder.run(work, io.BytesIO(json.dumps(shown).encode()))
     except LimitsExceeded:
         raise PictureRefused(gettext_noop("This picture takes too long to draw.")) from None
     except DecoderBusy:
@@ -58,7 +58,7 @@ def run_drawing(work: Work, shown: Mapping[str, Any]) -> bytes:
             "Many pictures are being drawn right now. Try again in a few seconds."
         )
         raise ImageBusy(message, headers={"Retry-After": str(RETRY_AFTER)}) from None
-    if letters := found.get("letters"):
+    if letters := result.get("letters"):
         raise PictureRefused(
             gettext_noop(
                 "This server has no font for some of the letters: %(letters)s. Its operator can "
@@ -69,15 +69,14 @@ def run_drawing(work: Work, shown: Mapping[str, Any]) -> bytes:
     return content
 
 
-# The picture that a shared link to a collection page shows: drawn when it changes, then kept.
+# The picture of a collection page.
 
 
 def picture_fingerprint(project: Project) -> str:
     """Return a hash of everything that is drawn."""
-    config = project.page_config
-    colors = _choose_button(project)
-    drawn = [STYLE, project.name, config["headline"], config["theme"], *colors]
-    drawn += [page_logo_id(project)]
+    config, button = project.page_config, _choose_button(project)
+    drawn = [STYLE, project.name, config["headline"], config["theme"], *button]
+    drawn.append(page_logo_id(project))
     return hashlib.sha256(json.dumps(drawn).encode()).hexdigest()[:32]
 
 
@@ -87,7 +86,7 @@ def versioned_picture_url(project: Project) -> str:
 
 
 def fetch_share_picture(project: Project, fingerprint: str) -> bytes:
-    """Return the stored picture, or if it is out of date draw and store it; raises `ImageBusy`."""
+    """Return the stored picture, redrawn if it is out of date; raise `ImageBusy`."""
     row = db.session.get(SharePicture, project.id)
     if row is not None and row.fingerprint == fingerprint:
         return row.content
@@ -103,8 +102,8 @@ def fetch_share_picture(project: Project, fingerprint: str) -> bytes:
     }
     content = run_drawing(draw_share_picture, shown)
     with write(partial(lock_project, project.id)) as project:
-        kept = {"fingerprint": fingerprint, "content": content}
-        db.session.merge(SharePicture(project_id=project.id, **kept))
+        row = SharePicture(project_id=project.id, fingerprint=fingerprint, content=content)
+        db.session.merge(row)
     return content
 
 
@@ -116,22 +115,18 @@ def _choose_button(project: Project) -> tuple[str, str]:
     return button.dark if config["theme"] == "dark" else button.light
 
 
-# Pictures of testimonials: drawn when somebody asks, then kept until something in them changes.
+# Pictures of testimonials.
 
-# What a link to a testimonial shows.
-LINK_LOOK, LINK_SIZE = LOOKS[0], "landscape"
-# A project's newest are kept: some 20 MB.
+# A project's newest are stored, some 20 MB.
 MOST_KEPT = 200
-# Each takes a tenth of a second. For strangers and for owners.
+# Each takes a tenth of a second. The first is for strangers.
 DRAWINGS = Limit("testimonial-picture", 300, "for pictures of one project", for_load=True)
 OWN_DRAWINGS = Limit("own-picture", 600, "for pictures of one project", for_load=True)
-# A logo wider than this says the name itself.
-WIDE_LOGO = 2
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """A picture: all that is drawn, with the ids of photo and logo in place of their bytes."""
+class Picture:
+    """The description of a picture, with the ids of photo and logo in place of their bytes."""
 
     project_id: str
     testimonial_id: str
@@ -146,18 +141,18 @@ class Wanted:
 
 
 def describe_picture(
-    project: Project, row: Testimonial, look: str = LINK_LOOK, size: str = LINK_SIZE
-) -> Wanted:
-    """Say what a picture of a testimonial shows; raise `NotFound` unless it is public."""
+    project: Project, row: Testimonial, look: str = LOOKS[0], size: str = "landscape"
+) -> Picture:
+    """Describe the picture of a testimonial; raise `NotFound` unless it is public."""
     if not row.is_visible:
         raise NotFound("There are pictures of approved testimonials only.")
     settings = find_settings(project)
-    colours = read_colors(settings.config, settings.design)
+    colors = read_colors(settings.config, settings.design)
     with speaking(project.whole_page_design["language"]):
         words = write_words({}, name=project.name)
-        told = words["sample"] if row.status == "demo" else ""
+        sample = words["sample"] if row.status == "demo" else ""
         marks = [words[mark] for mark in find_marks([row])[row.id]]
-        # One of several is one that was picked.
+        # A single testimonial is a selection.
         picked = describe_proof(project, int(row.status != "demo")).get("text", "")
     initials, person = draw_face(row.author_name)
     shown = {
@@ -165,7 +160,7 @@ def describe_picture(
         "highlights": row.highlights or [],
         "rating": row.rating,
         "name": row.author_name,
-        "role": ", ".join(filter(None, [told, row.author_role, row.author_company])),
+        "role": ", ".join(filter(None, [sample, row.author_role, row.author_company])),
         "marks": " · ".join(marks),
         "initials": initials,
         "person": person,
@@ -174,70 +169,74 @@ def describe_picture(
         "picked": bool(picked),
         "letter": initials_of(project.name)[:1],
         "logo": brand_logo_id(project),
-        "light": colours.light,
-        "dark": colours.dark,
+        "light": colors.light,
+        "dark": colors.dark,
     }
-    return Wanted(project.id, row.id, look, size, shown)
+    return Picture(project.id, row.id, look, size, shown)
 
 
-def fetch_picture(wanted: Wanted, limit: Limit = OWN_DRAWINGS) -> bytes:
-    """Return the stored picture, or if it is out of date draw and store it.
+def fetch_picture(picture: Picture, limit: Limit = OWN_DRAWINGS) -> bytes:
+    """Return the stored picture, redrawn if it is out of date.
 
     Raises `RateLimited`, `PictureRefused` and `ImageBusy`.
     """
-    row = db.session.get(TestimonialPicture, (wanted.testimonial_id, wanted.look, wanted.size))
-    if row is not None and row.fingerprint == wanted.fingerprint:
+    row = db.session.get(TestimonialPicture, (picture.testimonial_id, picture.look, picture.size))
+    if row is not None and row.fingerprint == picture.fingerprint:
         return row.content
-    limiter.count(limit, wanted.project_id)
-    content = _draw(wanted)
+    limiter.count(limit, picture.project_id)
+    content = _draw(picture)
     with write():
-        _keep(wanted, content)
+        _store(picture, content)
     return content
 
 
-def _draw(wanted: Wanted) -> bytes:
-    if not wanted.shown["text"]:
+def _draw(picture: Picture) -> bytes:
+    if not picture.shown["text"]:
         raise PictureRefused(
             gettext_noop("There are no words to draw. Add the transcript of the recording.")
         )
-    photo, logo = (_load(wanted.shown[name]) for name in ("photo", "logo"))
-    shown = wanted.shown | {"look": wanted.look, "size": wanted.size, "photo": None, "logo": None}
+    photo, logo = (_load(picture.shown[name]) for name in ("photo", "logo"))
+    shown = picture.shown | {
+        "look": picture.look,
+        "size": picture.size,
+        "photo": None,
+        "logo": None,
+    }
     if photo:
         shown["photo"] = base64.b64encode(photo.content).decode()
     if logo:
         content = base64.b64encode(logo.content).decode()
         shown["logo"] = {"content": content, "width": logo.width, "height": logo.height}
-        is_named = logo.width > WIDE_LOGO * logo.height and not shown["picked"]
-        shown["business"] *= not is_named
+        # A wide logo contains the name.
+        if logo.width > 2 * logo.height and not shown["picked"]:
+            shown["business"] = ""
     return run_drawing(draw_testimonial, shown)
 
 
-def _keep(wanted: Wanted, content: bytes) -> None:
-    """Store a picture if its testimonial is still there; only the project's newest stay."""
-    if db.session.get(Testimonial, wanted.testimonial_id) is None:
+def _store(picture: Picture, content: bytes) -> None:
+    """Store a picture if its testimonial still exists, and delete all but the project's newest."""
+    if db.session.get(Testimonial, picture.testimonial_id) is None:
         return
     db.session.merge(
         TestimonialPicture(
-            testimonial_id=wanted.testimonial_id,
-            look=wanted.look,
-            size=wanted.size,
-            project_id=wanted.project_id,
-            fingerprint=wanted.fingerprint,
+            testimonial_id=picture.testimonial_id,
+            look=picture.look,
+            size=picture.size,
+            project_id=picture.project_id,
+            fingerprint=picture.fingerprint,
             content=content,
         )
     )
     db.session.flush()
-    mine = TestimonialPicture.project_id == wanted.project_id
-    newest = TestimonialPicture.created_at.desc()
-    oldest = select(TestimonialPicture.created_at).where(mine).order_by(newest).offset(MOST_KEPT)
-    if (end := db.session.scalar(oldest.limit(1))) is not None:
-        db.session.execute(
-            delete(TestimonialPicture).where(mine, TestimonialPicture.created_at <= end)
-        )
+    row = TestimonialPicture
+    is_own = row.project_id == picture.project_id
+    newest = select(row.created_at).where(is_own).order_by(row.created_at.desc())
+    if (end := db.session.scalar(newest.offset(MOST_KEPT).limit(1))) is not None:
+        db.session.execute(delete(row).where(is_own, row.created_at <= end))
 
 
 def send_picture(fingerprint: str, content: bytes, max_age: int = 0) -> Response:
-    """Answer with a picture; whoever may cache it asks again after `max_age` seconds."""
+    """Return a picture that caches may keep for `max_age` seconds, or only browsers without it."""
     response = Response(content, mimetype="image/png")
     response.set_etag(fingerprint)
     shared = f"public, max-age={max_age}"

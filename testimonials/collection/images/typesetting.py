@@ -1,4 +1,4 @@
-"""Fonts, lines and directions of drawn texts."""
+"""Typesetting of drawn texts: fonts, line breaks and directions."""
 
 import ctypes
 import platform
@@ -15,7 +15,7 @@ from testimonials.core.text import is_right_to_left, normalize
 if TYPE_CHECKING:
     from PIL import Image as Pictures
 
-# Fonts: those in `font_files`, then those of the machine.
+# Fonts: those in `font_files`, then those of the system.
 
 FILES = Path(__file__).with_name("font_files")
 SANS, SERIF = "inter", "fraunces"
@@ -24,7 +24,7 @@ ARABIC, HEBREW, JAPANESE, KOREAN, SIMPLIFIED, TRADITIONAL = (
     str(FILES / f"noto-sans-{script}.woff2")
     for script in ("arabic", "hebrew", "jp", "kr", "sc", "tc")
 )
-# For other scripts: sans-serif fonts of common systems.
+# Sans-serif fonts of common systems, for other scripts.
 SYSTEM_FONTS = (
     "/usr/share/fonts/truetype/noto/NotoSans-Bold.ttf",
     "/usr/share/fonts/noto/NotoSans-Bold.ttf",
@@ -41,23 +41,23 @@ SYSTEM_FONTS = (
     "/usr/share/fonts/TTF/DejaVuSans-Bold.ttf",
     "/System/Library/Fonts/Supplemental/Arial Unicode.ttf",
 )
-# How tall a line is, in ems, where a font needs more than Latin.
+# Line heights in em; these fonts need more than Latin ones.
 LINE_HEIGHT = 1.2
 LINE_HEIGHTS = {
     ARABIC: 1.6, HEBREW: 1.3, JAPANESE: 1.4, KOREAN: 1.4, SIMPLIFIED: 1.4, TRADITIONAL: 1.4,
 }  # fmt: skip
-# Not a character: a font draws it like any character that it lacks.
+# Not a character: a font draws it like any character that it doesn't have.
 NO_LETTER = "\U0010fffe"
-# From Hebrew to Khmer: right to left, or letters whose shape depends on their neighbours.
+# From Hebrew to Khmer: right to left, or with letters whose shape depends on their neighbors.
 SHAPED = range(0x0590, 0x1800)
 EMOJI_SELECTOR = "\ufe0f"
-# No font needs a glyph for what joins letters or chooses how they look.
+# Joiners and variation selectors, for which fonts need no glyph.
 UNSEEN = {"\u200c", "\u200d", "\ufe0e", EMOJI_SELECTOR, "\u20e3"}
 PROBE_SIZE = 24
 
 
 class Undrawable(Exception):
-    """No font here can draw some letters, which are given."""
+    """No font has these letters."""
 
     def __init__(self, letters: Iterable[str]) -> None:
         self.letters = "".join(dict.fromkeys(letters))[:10]
@@ -68,8 +68,7 @@ def choose_faces(text: str, family: str, use: str) -> tuple[str, ...]:
     """Return the paths of the fonts for a text; `use` is `display` for large letters or `text`.
 
     The first one that has a letter draws it. A serif that lacks some of the letters isn't used at
-    all. The same characters look different in Chinese and Japanese: kana tell that a text is
-    Japanese.
+    all. The same characters look different in Chinese and Japanese; a text with kana is Japanese.
     """
     own = [str(FILES / f"{each}-{use}.woff2") for each in (family, SANS)]
     composed = normalize("NFC", text)
@@ -83,8 +82,8 @@ def choose_faces(text: str, family: str, use: str) -> tuple[str, ...]:
         chinese.reverse()
     is_japanese = any("\u3040" <= each <= "\u30ff" for each in letters)
     east = [JAPANESE, *chinese] if is_japanese else [*chinese, JAPANESE]
-    machine = [path for path in SYSTEM_FONTS if _exists(path)]
-    return (*own, ARABIC, HEBREW, KOREAN, *east, EMOJI, *machine)
+    system = [path for path in SYSTEM_FONTS if _exists(path)]
+    return (*own, ARABIC, HEBREW, KOREAN, *east, EMOJI, *system)
 
 
 def find_face(faces: Iterable[str], cluster: str) -> str | None:
@@ -99,7 +98,7 @@ def find_face(faces: Iterable[str], cluster: str) -> str | None:
 
 
 def is_unseen(letter: str) -> bool:
-    """Tell whether a character only joins or changes others: joiners, skin tones, tags."""
+    """Tell whether a character only joins or modifies others: joiners, skin tones, tags."""
     return (
         letter in UNSEEN or "\U0001f3fb" <= letter <= "\U0001f3ff" or letter >= "\U000e0000"
     ) and letter < "\U000f0000"
@@ -111,10 +110,7 @@ def has_letters(path: str, letters: Iterable[str]) -> bool:
 
 @cache
 def fribidi() -> ctypes.CDLL | None:
-    """Load FriBiDi, without which Pillow can't shape letters.
-
-    Ours has the name by which Pillow asks the system for it, so this comes before `ImageFont`.
-    """
+    """Load FriBiDi, without which Pillow can't shape letters, before `ImageFont` looks for it."""
     for name in (str(FILES / f"libfribidi-{platform.machine()}.so.0"), "libfribidi.so.0"):
         try:
             return ctypes.CDLL(name)
@@ -159,17 +155,17 @@ def _has_letter(path: str, letter: str) -> bool:
     return bool(bytes(font.getmask(letter)) != bytes(font.getmask(NO_LETTER)))
 
 
-# Letters with what belongs to them: the parts of a text that are never broken.
+# Clusters: letters with their marks, which are never broken.
 
 WIDE = ("CJK", "HIRAGANA", "KATAKANA", "IDEOGRAPHIC", "FULLWIDTH")
-# More of them are a prank: they would run over what stands around.
+# More are a prank, and would overlap with other lines.
 MOST_MARKS, LONGEST_EMOJI = 4, 12
 FLAG_LETTERS = range(0x1F1E6, 0x1F200)
 
 
 @dataclass(frozen=True)
 class Cluster:
-    """A letter with its marks, or an emoji: what is never broken."""
+    """A letter with its marks, or an emoji."""
 
     text: str
     face: str = ""
@@ -188,7 +184,7 @@ Line = tuple[Cluster, ...]
 
 
 def split_clusters(text: str) -> Iterable[tuple[int, str]]:
-    """Yield letters with what belongs to them, and where each begins in the text."""
+    """Yield each cluster of a text with its start."""
     start = 0
     for at in range(1, len(text) + 1):
         if at == len(text) or not _belongs(text, start, at):
@@ -197,7 +193,7 @@ def split_clusters(text: str) -> Iterable[tuple[int, str]]:
 
 
 def compose(cluster: str) -> str:
-    """Return a letter with its first marks, as one character where there is one."""
+    """Return a letter with its first marks, as one character if possible."""
     composed = normalize("NFC", cluster)
     marks = [at for at, each in enumerate(composed) if unicodedata.combining(each)]
     return composed[: marks[MOST_MARKS]] if len(marks) > MOST_MARKS else composed
@@ -243,7 +239,7 @@ def add_space(clusters: list[Cluster], space: str) -> None:
 
 
 def give_spaces_fonts(clusters: list[Cluster]) -> Iterable[Cluster]:
-    """A space belongs to the word before it, and is highlighted between highlighted words."""
+    """Give each space the font of the word before it, and a highlight between highlighted words."""
     for at, each in enumerate(clusters):
         if not each.is_space:
             yield each
@@ -255,7 +251,7 @@ def give_spaces_fonts(clusters: list[Cluster]) -> Iterable[Cluster]:
 
 # Breaking a text into lines.
 
-# Chinese and Japanese break between any two characters, but for these.
+# Chinese and Japanese break between any two characters except these.
 NOT_FIRST = set(
     "、。，．・：；？！）］｝」』】〉》〕”’ーぁぃぅぇぉっゃゅょァィゥェォッャュョ々…‥,.!?:;)]}%"
 )
@@ -263,28 +259,28 @@ NOT_LAST = set("（［｛「『【〈《〔“‘([{$¥")
 
 
 def wrap(clusters: Iterable[Cluster], size: int, width: float) -> list[Line]:
-    """Break into lines of a width: at spaces, between wide letters, or anywhere."""
+    """Break into lines of a width: at spaces, between wide letters, or anywhere in long words."""
     lines: list[list[Cluster]] = [[]]
     length = 0.0
     for word in _words(clusters):
-        seen = 0.0 if word[0].is_break else measure(_trim(word), size)
-        if word[0].is_break or (lines[-1] and length + seen > width):
+        word_length = 0.0 if word[0].is_break else measure(_trim(word), size)
+        if word[0].is_break or (lines[-1] and length + word_length > width):
             lines.append([])
             length = 0.0
         if word[0].is_break:
             continue
-        for part in [word] if seen <= width else zip(word, strict=True):
-            own = measure(part, size)
-            if seen > width and lines[-1] and length + own > width:
+        for part in [word] if word_length <= width else zip(word, strict=True):
+            part_length = measure(part, size)
+            if word_length > width and lines[-1] and length + part_length > width:
                 lines.append([])
                 length = 0.0
             lines[-1] += part
-            length += own
+            length += part_length
     return [_trim(tuple(line)) for line in lines]
 
 
 def _words(clusters: Iterable[Cluster]) -> Iterable[Line]:
-    """Yield what stays together: words with the space after them, single wide letters, breaks."""
+    """Yield words with the space after them, single wide letters, and line breaks."""
     word: list[Cluster] = []
     for each in clusters:
         if word and (each.is_break or word[-1].is_break or _may_break(word[-1], each)):
@@ -306,7 +302,7 @@ def _may_break(before: Cluster, after: Cluster) -> bool:
 
 
 def balance(clusters: Line, lines: list[Line], size: int, width: float) -> list[Line]:
-    """Return as many lines of the least width."""
+    """Return the same number of lines with the least width."""
     low, best = width / 2, lines
     while width - low > size / 8:
         middle = (low + width) / 2
@@ -322,10 +318,9 @@ def _trim(line: Line) -> Line:
     return line[:-1] if line and line[-1].is_space else line
 
 
-# Texts set in lines: directions, and where highlighted words lie.
+# Blocks of lines: directions and highlights.
 
-ELLIPSIS = "…"
-# What isn't left before an ellipsis.
+# Removed before an ellipsis.
 ENDS = " .,;:…。、،"
 # FriBiDi's names of directions.
 LEFT_TO_RIGHT, RIGHT_TO_LEFT = 0x110, 0x111
@@ -333,7 +328,7 @@ LEFT_TO_RIGHT, RIGHT_TO_LEFT = 0x110, 0x111
 
 @dataclass(frozen=True)
 class Block:
-    """Lines in one size of letters."""
+    """Lines of one font size."""
 
     lines: tuple[Line, ...]
     size: int
@@ -348,17 +343,17 @@ class Block:
 
 @dataclass(frozen=True)
 class Text:
-    """A text whose letters have their fonts; raises `Undrawable` where one has none."""
+    """A text with a font for each letter."""
 
     clusters: Line
     is_right_to_left: bool
 
     @classmethod
     def read(cls, text: str, family: str, use: str, marks: Sequence[Sequence[int]] = ()) -> "Text":
-        """Choose the fonts; `marks` are ranges of code points of `text`."""
+        """Choose the fonts; `marks` are ranges of code points. Raises `Undrawable`."""
         faces = choose_faces(text, family, use)
         clusters: list[Cluster] = []
-        lacking = []
+        missing = []
         for start, cluster in split_clusters(text):
             if cluster.isspace():
                 add_space(clusters, cluster)
@@ -367,18 +362,18 @@ class Text:
                 continue
             plain = compose(cluster)
             if (face := find_face(faces, plain)) is None:
-                lacking.append(plain)
+                missing.append(plain)
             is_marked = any(a <= start < b for a, b in marks)
             clusters.append(Cluster(plain, face or "", is_marked))
-        if lacking:
-            raise Undrawable(lacking)
+        if missing:
+            raise Undrawable(missing)
         while clusters and (clusters[-1].is_space or clusters[-1].is_break):
             clusters.pop()
         return cls(tuple(give_spaces_fonts(clusters)), is_right_to_left(text))
 
     @property
     def weight(self) -> int:
-        """Return its length in letters, wide ones counted twice."""
+        """The length in letters; wide ones count twice."""
         return sum(2 if is_wide(each) else 1 for each in self.clusters)
 
     @property
@@ -386,7 +381,7 @@ class Text:
         return max((LINE_HEIGHTS.get(each.face, LINE_HEIGHT) for each in self.clusters), default=1)
 
     def set(self, size: int, width: float, most: float) -> Block | None:
-        """Return the text in lines of a width, balanced, or None if they are taller than `most`."""
+        """Return balanced lines of a width, or None if they are taller than `most`."""
         lines = wrap(self.clusters, size, width)
         height = round(size * self.line_height)
         if height * len(lines) > most:
@@ -401,23 +396,22 @@ class Text:
             return self._block(lines, size)
         last = list(lines[count - 1])
         faces = [each.face for each in last if each.face not in ("", EMOJI)]
-        dots = Cluster(ELLIPSIS, faces[-1] if faces else choose_faces("", SANS, "text")[0])
+        dots = Cluster("…", faces[-1] if faces else choose_faces("", SANS, "text")[0])
         while last and (measure((*last, dots), size) > width or last[-1].text in ENDS):
             last.pop()
         return self._block([*lines[: count - 1], (*last, dots)], size)
 
     def _block(self, lines: Iterable[Line], size: int) -> Block:
-        kept = tuple(lines)
-        width = max((measure(line, size) for line in kept), default=0)
-        return Block(
-            kept, size, round(size * self.line_height), round(width), self.is_right_to_left
-        )
+        lines = tuple(lines)
+        width = round(max((measure(line, size) for line in lines), default=0))
+        height = round(size * self.line_height)
+        return Block(lines, size, height, width, self.is_right_to_left)
 
 
 def draw_block(
-    picture: "Pictures.Image", block: Block, at: tuple[int, int], colour: str, mark: str = ""
+    picture: "Pictures.Image", block: Block, at: tuple[int, int], color: str, mark: str = ""
 ) -> None:
-    """Draw lines from their top at the start edge; a right-to-left block goes left from it."""
+    """Draw lines from a point at the top of their start edge, to the left if right-to-left."""
     from PIL import ImageDraw
 
     canvas, size = ImageDraw.Draw(picture), block.size
@@ -436,7 +430,7 @@ def draw_block(
             canvas.text(
                 (left, baseline),
                 "".join(each.text for each in run),
-                colour,
+                color,
                 load(run[0].face, size),
                 "ls",
                 direction=("rtl" if level % 2 else "ltr") if can_shape() else None,
@@ -445,7 +439,7 @@ def draw_block(
 
 
 def _measure_run(run: Line, level: int, size: int) -> tuple[float, list[tuple[float, float]]]:
-    """Return a run's width, and from where to where its highlighted words go."""
+    """Return a run's width, and the left and right ends of its highlights."""
     font = load(run[0].face, size)
 
     def reach(count: int) -> float:
@@ -462,22 +456,22 @@ def _measure_run(run: Line, level: int, size: int) -> tuple[float, list[tuple[fl
 
 
 def _runs(line: Line, is_mirrored: bool) -> list[tuple[Line, int]]:
-    """Return a line's parts of one font and direction, from left to right."""
+    """Return a line's runs of one font and level, from left to right."""
     levels = _levels(line, is_mirrored)
     alike = groupby(zip(line, levels, strict=True), key=lambda each: (each[0].face, each[1]))
     runs = [(tuple(cluster for cluster, _ in part), level) for (_face, level), part in alike]
-    # From the highest level to the lowest odd one, whatever is at least as deep is turned around.
+    # From the highest level down, reverse all runs of at least that level (UAX #9, rule L2).
     for least in range(max(levels, default=0), 0, -1):
-        turned: list[tuple[Line, int]] = []
-        for is_deep, part in groupby(runs, key=lambda run: run[1] >= least):
-            found = list(part)
-            turned += reversed(found) if is_deep else found
-        runs = turned
+        reordered: list[tuple[Line, int]] = []
+        for is_deep, group in groupby(runs, key=lambda run: run[1] >= least):
+            part = list(group)
+            reordered += reversed(part) if is_deep else part
+        runs = reordered
     return runs
 
 
 def _levels(line: Line, is_mirrored: bool) -> list[int]:
-    """Return how deep each cluster lies in changes of direction; odd is right to left."""
+    """Return the bidirectional level of each cluster; odd levels are right to left."""
     library = fribidi()
     if library is None:
         return [0] * len(line)

@@ -10,7 +10,7 @@ from sqlalchemy import select, update
 from werkzeug.test import TestResponse
 
 from testimonials.collection import models
-from testimonials.collection.request_mail import PRESS_SEND
+from testimonials.collection.request_mail import SEND_NOW
 from testimonials.collection.requests import GRACE
 from testimonials.core import clock
 from testimonials.core.db.transactions import write
@@ -44,7 +44,7 @@ def let_go(app: Flask) -> None:
     with app.app_context(), write():
         is_new = (row.sent_at.is_(None), row.next_mail_at <= clock.now() + GRACE)
         db.session.execute(update(row).where(*is_new).values(next_mail_at=clock.now()))
-    do_jobs(app, PRESS_SEND)
+    do_jobs(app, SEND_NOW)
 
 
 def read_hidden(page: str) -> dict[str, str]:

@@ -13,7 +13,7 @@ from werkzeug.test import TestResponse
 
 from testimonials.auth.tokens import Scope
 from testimonials.collection.models import RequestBatch
-from testimonials.collection.request_mail import PRESS_SEND
+from testimonials.collection.request_mail import SEND_NOW
 from testimonials.core.extensions import db
 from testimonials.core.jobs import Job, run_due
 from tests.auth.browsers import open_browser
@@ -67,7 +67,7 @@ def take_back(browser: FlaskClient, answer: TestResponse) -> TestResponse:
 
 def find_jobs(app: Flask) -> list[Job]:
     with app.app_context():
-        rows = list(db.session.scalars(select(Job).where(Job.kind == PRESS_SEND)))
+        rows = list(db.session.scalars(select(Job).where(Job.kind == SEND_NOW)))
         db.session.expunge_all()
         return rows
 
