@@ -1,4 +1,4 @@
-// Where the page of a new project will be, while its name is typed: the next free address.
+// The address of a new project, updated while its name is typed.
 let timer = 0;
 
 export async function follow(form, name) {

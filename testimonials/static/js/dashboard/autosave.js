@@ -1,6 +1,5 @@
-// A form with data-autosave sends itself when something in it changed; with a number, also so many
-// milliseconds after the last letter. Without this file its button does. A choice that is refused goes
-// back to what it was.
+// A form with data-autosave is saved after each change; with a number, also that many milliseconds
+// after typing. Without this file its button saves it. A rejected choice is reset.
 import { listChanged, sayIn, startSaving } from './saving.js';
 import { showToast } from './toast.js';
 
@@ -21,7 +20,7 @@ const isChoice = (field) => field.type === 'checkbox' || field.type === 'radio' 
 const isFile = (field) => field.type === 'file';
 const isText = (field) => field.localName === 'textarea';
 
-// What the choices were before the change, as the server has it.
+// The choices as stored on the server.
 const read = (form) => [...form.elements].filter(isChoice)
   .map((field) => [field, field.localName === 'select' ? field.value : field.checked]);
 function putBack(choices) {
@@ -30,7 +29,7 @@ function putBack(choices) {
   }
 }
 
-// All of it is sent, whatever changed.
+// The whole form is sent.
 const ALL = 'all';
 const forms = new WeakMap();
 function savingOf(form) {
@@ -44,7 +43,7 @@ function start(form) {
   const tell = (type, detail) => form.dispatchEvent(new CustomEvent(type, { bubbles: true, detail }));
   function toBody() {
     const body = new FormData(form);
-    // A file is sent once.
+    // A file is sent only once.
     for (const field of form.elements) if (isFile(field)) field.value = '';
     return form.enctype === 'multipart/form-data' ? body : new URLSearchParams(body);
   }
@@ -78,13 +77,13 @@ document.addEventListener('submit', (event) => {
   event.preventDefault();
   savingOf(event.target).queue(ALL);
 });
-// Before the first change of a form, what it shows is what is kept.
+// Before the first change, the form shows what is stored.
 document.addEventListener('focusin', ({ target }) => {
   if (target.form?.matches('[data-autosave]')) savingOf(target.form);
 });
 
-// On a slow line something may be changed before this file comes: it is sent as well. What a browser
-// puts back into fields after a reload isn't a change.
+// On a slow connection, save what was changed before this file was loaded; but not what the browser
+// restores after a reload.
 const isOpened = performance.getEntriesByType('navigation')[0]?.type === 'navigate';
 for (const form of document.querySelectorAll('form[data-autosave]')) {
   const saving = savingOf(form);

@@ -1,5 +1,5 @@
-// The stage of the Brand screen follows the form: names as they are typed, words of the trade, colours
-// and fonts as the server derives them.
+// The preview of the brand page follows the form: the name, the trade's texts, and the colors and fonts
+// derived by the server.
 import { follow } from './address.js';
 import { readPage } from './pages.js';
 
@@ -7,7 +7,7 @@ const form = document.querySelector('[data-brand]');
 const { elements } = form;
 const sheet = new CSSStyleSheet();
 document.adoptedStyleSheets.push(sheet);
-// What somebody has chosen; the rest follows from what they type.
+// The person's choices; the rest follows what they type.
 const touched = new Set();
 
 const chosen = () => (elements.color.value === 'another' ? elements.another.value : elements.color.value);
@@ -27,7 +27,7 @@ function showLogo(url) {
   }
 }
 
-// The last answer that was asked for is the one that shows.
+// Only the response to the last request is shown.
 let latest = 0;
 async function showColors() {
   const number = latest += 1;
@@ -38,7 +38,7 @@ async function showColors() {
   if (styles && number === latest) sheet.replaceSync(styles);
 }
 
-// Until a colour is chosen, it is the trade's, in the place of the former trade's.
+// Until a color is chosen, it is the trade's, which replaces that of the former trade.
 function showTrade() {
   const cards = document.querySelector(`template[data-trade="${elements.trade.value}"]`).content;
   document.querySelector('.stage-cards').replaceChildren(cards.cloneNode(true));
@@ -59,7 +59,7 @@ function showTrade() {
   showColors();
 }
 
-// The trade that the server makes of a name, as the address.
+// The trade that the server guesses from a name, along with the address.
 form.addEventListener('named', ({ detail: { trade } }) => {
   if (!trade || touched.has('trade') || trade === elements.trade.value) return;
   elements.trade.value = trade;
@@ -86,12 +86,12 @@ form.addEventListener('input', ({ target }) => {
 });
 showNames();
 
-// What is read on the website meanwhile fills in what was not touched, for a few seconds.
+// For a few seconds, values read from the website fill in untouched fields.
 const isFree = (name) => !touched.has(name) && document.activeElement?.name !== name;
 function fill(page) {
   const now = page.querySelector('[data-brand]').elements;
   document.querySelector('[data-lead]').replaceWith(page.querySelector('[data-lead]'));
-  // Until its styles are there, those before stay.
+  // The old styles stay until the new ones are loaded.
   document.querySelector('[data-tried]').after(page.querySelector('[data-tried]'));
   form.dataset.typeface = now.businessName.form.dataset.typeface;
   if (isFree('businessName')) elements.businessName.value = now.businessName.value;
@@ -111,7 +111,7 @@ async function wait(left) {
 }
 if ('reading' in form.dataset) setTimeout(wait, 600, 9);
 
-// Another logo comes with the page.
+// A new logo reloads the page.
 document.addEventListener('saved', ({ target }) => {
   if (target.matches('[data-reload]')) window.location.reload();
 });

@@ -1,8 +1,8 @@
-// A list of chips that ends with a field: Backspace in the empty field chooses the last, again removes
-// it, and arrows lead from one to the next. Each has a button that removes it.
+// A list of chips that ends with a field: Backspace in the empty field focuses the last chip, and
+// removes it the second time; arrow keys move between chips. Each has a button to remove it.
 import { fill } from '../post.js';
 
-// `say` is the name of the button, "Remove {name}"; `removed` is called after each removal.
+// `say` is the label of the button, "Remove {name}"; `removed` is called after each removal.
 export function makeChips(list, input, say, removed) {
   const place = input.closest('li');
   const all = () => [...list.querySelectorAll('.chip')];

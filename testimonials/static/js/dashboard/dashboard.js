@@ -1,4 +1,4 @@
-// Every page of the dashboard works without this file; it spares reloads and clicks.
+// Every page of the dashboard works without this file, which saves reloads and clicks.
 
 import { send } from '../post.js';
 import './autosave.js';
@@ -7,12 +7,12 @@ import './keys.js';
 import './mended.js';
 import './toast.js';
 
-// Menus are details elements. One at a time is open, and Escape leaves it.
+// Menus are details elements. Only one is open, and Escape closes it.
 const openMenus = () => document.querySelectorAll('details[data-menu][open]');
 document.addEventListener('click', (event) => {
   for (const menu of openMenus()) if (!menu.contains(event.target)) menu.open = false;
 });
-// All of what opens is in sight; the event doesn't bubble.
+// Scroll to the whole menu. The event doesn't bubble.
 document.addEventListener('toggle', (event) => {
   if (event.target.matches('details[data-menu][open]')) event.target.querySelector('.menu-panel').scrollIntoView({ block: 'nearest' });
 }, true);
@@ -43,19 +43,18 @@ themeForm?.addEventListener('submit', (event) => {
   for (const meta of document.querySelectorAll('meta[name="theme-color"]')) meta.content = dark ? '#0E0E10' : '#FBFBFB';
   const body = new URLSearchParams(new FormData(themeForm));
   body.set('theme', theme);
-  // A redirect is the server's usual answer, and following it would load a whole page for nothing.
-  // Offline the choice holds for this page only; the next page shows what is stored.
+  // Following the redirect would load a page for nothing. Offline, only this page has the theme.
   send(themeForm.getAttribute('action'), body, { redirect: 'manual', keepalive: true }).catch(() => {});
 });
 
-// A second click must not send what only the first one may, such as the session's present token.
+// A second click must not send the form again.
 for (const form of document.querySelectorAll('form[data-once]')) {
   let isSent = false;
   form.addEventListener('submit', (event) => { if (isSent) event.preventDefault(); isSent = true; });
   window.addEventListener('pageshow', () => { isSent = false; });
 }
 
-// The button that deletes waits for the typed name; the server checks it all the same.
+// The delete button is disabled until the name is typed; the server checks it too.
 for (const field of document.querySelectorAll('[data-match]')) {
   const button = field.form.querySelector('[data-match-button]');
   const check = () => { button.disabled = field.value.trim() !== field.dataset.match; };
@@ -63,7 +62,7 @@ for (const field of document.querySelectorAll('[data-match]')) {
   check();
 }
 
-// A portrait that can't be had uncovers the initials beneath it.
+// A portrait that can't be loaded uncovers the initials beneath it.
 document.addEventListener('error', (event) => {
   if (event.target.matches?.('.portrait img')) event.target.remove();
 }, true);

@@ -1,4 +1,4 @@
-// A test was asked for a moment ago: show what comes of it as soon as it has left.
+// Wait for the result of a test delivery, and show it.
 import { offerCopies } from '../copy.js';
 import { announce } from '../post.js';
 import { readPage } from './pages.js';

@@ -1,6 +1,6 @@
-// A link with data-dialog opens its page over this one: what stands in [data-sheet] there. Without
-// this file it leads to the page. Forms inside send themselves; what is wrong shows in the dialog,
-// and what went well leads to where the server says.
+// A link with data-dialog opens the [data-sheet] of its page in a dialog. Without this file it opens
+// the page. Forms in the dialog are sent by the script: errors are shown in the dialog, and success
+// redirects as the server says.
 import { offerCopies } from '../copy.js';
 import { Failure, announce, send } from '../post.js';
 import { parse } from './pages.js';
@@ -14,7 +14,7 @@ export async function read(answer) {
   return { page, sheet: page.querySelector('[data-sheet]') };
 }
 
-// What the page of the sheet needs and this one doesn't have yet.
+// Load the styles that the sheet's page has and this one hasn't; return its scripts.
 async function load(page) {
   const has = (kind, name, url) => [...document.querySelectorAll(kind)].some((each) => each[name] === url);
   const sheets = [...page.querySelectorAll('link[rel="stylesheet"]')].filter(({ href }) => !has('link', 'href', href));
@@ -35,7 +35,7 @@ export async function show(dialog, { page, sheet }) {
   dialog.setAttribute('aria-labelledby', title.id);
   offerCopies(dialog);
   document.dispatchEvent(new CustomEvent('dialog', { detail: dialog }));
-  // Before it opens, so that its first key isn't lost; without its script a sheet is a plain form.
+  // Before it opens, so that no key press is lost; without its script a sheet is a plain form.
   await Promise.all(scripts.map((src) => import(src).catch(() => {})));
   if (!dialog.open) dialog.showModal();
   (dialog.querySelector('[aria-invalid="true"], [autofocus]') ?? title).focus();
@@ -58,7 +58,7 @@ export async function openDialog(url, opener = document.activeElement) {
   else location.assign(url);
 }
 
-// Open what was read, over the page; return the dialog.
+// Open a sheet that was read, and return the dialog.
 export async function openSheet(found, opener) {
   const dialog = document.createElement('dialog');
   dialog.className = 'over';
@@ -66,7 +66,7 @@ export async function openSheet(found, opener) {
     dialog.remove();
     opener?.focus?.();
   });
-  // A press beside the dialog lands on the dialog itself.
+  // A click on the backdrop targets the dialog itself.
   dialog.addEventListener('click', (event) => { if (event.target === dialog) dialog.close(); });
   document.body.append(dialog);
   await show(dialog, found);

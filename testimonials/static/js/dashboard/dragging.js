@@ -1,4 +1,4 @@
-// Moving an item of a list by dragging its handle.
+// Move an item of a list by dragging its handle.
 
 const EDGE = 80;
 
@@ -9,13 +9,13 @@ const middleOf = (item) => {
   return top + height / 2;
 };
 
-// Its neighbours move, not the item itself, which would lose the focus and the pointer.
+// Its neighbours are moved, since the item itself would lose the focus and the pointer.
 export function moveTo(item, place) {
   while (placeOf(item) < place) item.before(item.nextElementSibling);
   while (placeOf(item) > place) item.after(item.previousElementSibling);
 }
 
-// Move `item` with the pointer that went down on its handle; `onDrop` is called if its place is another.
+// Move `item` with the pointer on its handle; `onDrop` is called if its place has changed.
 export function drag(item, handle, { pointerId }, onDrop) {
   const list = item.parentElement;
   const start = placeOf(item);

@@ -1,4 +1,4 @@
-// A file that is dropped on a place goes to `take`; `shown` tells that one is over it.
+// Call `take` with files dropped on `place`; `shown` is highlighted while one is over it.
 export function takeDropped(place, take, shown = place) {
   const show = (isOver) => shown.classList.toggle('is-over', isOver);
   for (const type of ['dragenter', 'dragover']) {
@@ -17,7 +17,7 @@ export function takeDropped(place, take, shown = place) {
   });
 }
 
-// The same for a file that is chosen in a field, which can then choose it again.
+// The same for a file chosen in a field, which is then emptied so that it can be chosen again.
 export function takeFile(field, place, take, shown) {
   field.addEventListener('change', () => {
     const [file] = field.files;

@@ -1,4 +1,4 @@
-// Keys: G and a letter go to a place, ? shows all. Pages add their own; one switch turns all off.
+// Keys: G and a letter open a page, ? lists all keys. Pages add their own; a switch turns all off.
 import { recall, remember } from '../storage.js';
 
 const STORE = 'testimonials-keys';
@@ -10,7 +10,7 @@ let goUntil = 0;
 export const areKeysOn = () => root.dataset.keys !== 'off';
 export const isField = (element) => element.isContentEditable
   || element.matches?.('textarea, select, input:not([type="checkbox"], [type="radio"])');
-// On a keyboard without Latin letters the key's place stands for its letter.
+// On a keyboard without Latin letters the position of the key counts.
 export const letterOf = (event) => (!/^[ -~]/.test(event.key) && /^Key[A-Z]$/.test(event.code) ? event.code[3] : event.key).toLowerCase();
 
 root.dataset.keys = recall(STORE) === 'off' ? 'off' : 'on';
@@ -34,7 +34,7 @@ export function showKeys() {
 dialog?.addEventListener('click', (event) => { if (event.target === dialog) dialog.close(); });
 document.addEventListener('click', (event) => { if (event.target.closest('[data-all-keys]')) showKeys(); });
 
-// Before the page's own keys, which must not take the letter after G.
+// Captured before the page's keys, which must not get the letter after G.
 document.addEventListener('keydown', (event) => {
   if (!dialog || event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.repeat) return;
   if (isField(event.target) || document.querySelector('dialog[open]') || event.target.closest('details[open]')) return;

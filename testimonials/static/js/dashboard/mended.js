@@ -1,5 +1,4 @@
-// An error goes once its field was changed; the server looks again at what is sent. What is required
-// and still empty keeps it.
+// A change removes a field's error, unless it is required and still empty. The server checks again.
 
 export const describedBy = (element) => (element.getAttribute('aria-describedby') ?? '').split(' ').filter(Boolean);
 export function describe(element, ids) {

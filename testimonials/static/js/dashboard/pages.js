@@ -1,7 +1,7 @@
-// Pages of ours, read as documents.
+// Loading pages of the dashboard as documents.
 export const parse = async (answer) => new DOMParser().parseFromString(await answer.text(), 'text/html');
 
-// The page at an address; null without a line, or if whoever is here now doesn't see it.
+// The page at a URL; null if it can't be loaded, or redirects.
 export async function readPage(url) {
   try {
     const answer = await fetch(url, { headers: { Accept: 'text/html' } });

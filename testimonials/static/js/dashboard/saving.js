@@ -1,10 +1,9 @@
-// How the pages of an owner save by themselves: one request at a time, each with all that has changed
-// by then.
+// Saving changes automatically: one request at a time, each with all changes so far.
 import { fill, post } from '../post.js';
 
-// Send what is queued to `action`. `toBody(names)` makes what is sent of what has changed;
-// `onStored(data, waiting)` gets each answer and the names that changed again since, `onFailed(failure)`
-// why nothing was stored, and `say(kind, reason)` what to tell: saving, saved or failed.
+// Send queued changes to `action`. `toBody(names)` returns the body for changed names,
+// `onStored(data, waiting)` gets each response and the names changed since, `onFailed(failure)` gets
+// errors, and `say(kind, reason)` shows the state: saving, saved or failed.
 export function startSaving(action, toBody, { onStored, onFailed = () => {}, say = () => {} }) {
   let waiting = new Set();
   let sending = new Set();
@@ -25,7 +24,7 @@ export function startSaving(action, toBody, { onStored, onFailed = () => {}, say
       try {
         controller = new AbortController();
         const body = toBody(sending);
-        // Browsers finish sending when the page is left what is too small for a file.
+        // `keepalive` finishes small requests when the page is left.
         const options = { signal: controller.signal, keepalive: body instanceof URLSearchParams };
         const data = await post(action, body, options);
         sending = new Set();
@@ -45,7 +44,7 @@ export function startSaving(action, toBody, { onStored, onFailed = () => {}, say
   addEventListener('pagehide', () => {
     const rest = new Set([...sending, ...waiting]);
     if (!rest.size) return;
-    // The request under way might arrive after this one, so it is taken back.
+    // Otherwise the pending request might arrive after this one.
     controller?.abort();
     post(action, toBody(rest), { keepalive: true }).catch(() => {});
   });
@@ -63,7 +62,7 @@ export function startSaving(action, toBody, { onStored, onFailed = () => {}, say
   };
 }
 
-// Return what says in a place of the page how it goes.
+// Return a `say` that shows the state in an element.
 export function sayIn(place) {
   return (kind, reason) => {
     place.dataset.saveState = kind;
@@ -72,7 +71,7 @@ export function sayIn(place) {
   };
 }
 
-// What somebody changed in a form before its script had come.
+// The fields that were changed before the script was loaded.
 export function listChanged(form) {
   return [...form.elements].filter((field) => {
     if (field.type === 'checkbox' || field.type === 'radio') return field.checked !== field.defaultChecked;

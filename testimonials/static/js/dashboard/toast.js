@@ -1,22 +1,22 @@
-// The message at the end of the page, with Undo where there is something to undo.
+// Messages at the end of the page, with a button to undo if possible.
 
 const strip = document.querySelector('[data-toasts]');
 const template = document.getElementById('toast-template');
 let timer = 0;
 
-// A message that came with the page can be put away as well.
+// Messages in the page as loaded can be closed too.
 for (const button of document.querySelectorAll('[data-toast-close]')) button.hidden = false;
 document.addEventListener('click', (event) => {
   event.target.closest?.('[data-toast-close]')?.closest('[data-toast]').remove();
 });
 
-// Show a message for ten seconds in place of the one before; return it. Without `hasUndo` its form
-// for undoing is left out.
+// Show a message for ten seconds, in place of the last one, and return it; with a form to undo if
+// `hasUndo`.
 export function showToast(text, hasUndo = false) {
   const toast = template.content.firstElementChild.cloneNode(true);
   toast.querySelector('[data-toast-text]').textContent = text;
   if (!hasUndo) toast.querySelector('[data-undo]').remove();
-  // Someone who reaches for Undo must not see it vanish.
+  // Undo must not vanish under the pointer.
   const close = () => { if (!toast.matches(':hover, :focus-within')) toast.remove(); };
   const wait = () => { clearTimeout(timer); timer = setTimeout(close, 10000); };
   for (const name of ['mouseenter', 'focusin']) toast.addEventListener(name, () => clearTimeout(timer));

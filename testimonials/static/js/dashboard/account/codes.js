@@ -1,4 +1,4 @@
-// The page of recovery codes works without this file; it adds Print, and Done waits for the tick.
+// The page of recovery codes works without this file, which adds Print, and enables Done by the box.
 const print = document.querySelector('[data-print]');
 print.hidden = false;
 print.addEventListener('click', () => window.print());

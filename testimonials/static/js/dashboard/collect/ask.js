@@ -1,5 +1,5 @@
-// Addresses become chips, each checked by the server; what is wrong with one stands on it. The field
-// of the form is filled in from them when it is sent.
+// Addresses become chips, which the server checks and which show what is wrong. They fill in the
+// form's field when it is sent.
 import { Failure, announce, fill, post, send, showProblem } from '../../post.js';
 import { makeChips } from '../chips.js';
 import { openSheet, read, show } from '../dialog.js';
@@ -60,7 +60,7 @@ function start() {
     chips.add(chip, person.text);
   }
 
-  // Have the server read what was typed or pasted, and say how many of it can be asked.
+  // Let the server read what was typed or pasted, and say how many people can be asked.
   let reading = null;
   function add(text) {
     reading = check(text).finally(() => { reading = null; });
@@ -100,7 +100,7 @@ function start() {
     event.preventDefault();
     take();
   });
-  // The keyboards of phones don't name their keys.
+  // Keyboards of phones send no names of keys.
   input.addEventListener('input', () => { if (/@.*[,;]\s*$/.test(input.value)) take(); });
   input.addEventListener('paste', (event) => {
     const text = event.clipboardData.getData('text/plain');
@@ -112,7 +112,7 @@ function start() {
   input.addEventListener('blur', () => { if (input.value.includes('@')) take(); });
   box.addEventListener('click', (event) => { if (event.target === box || event.target === list) input.focus(); });
 
-  // A file opens a dialog that says what is in it; its columns can be chosen anew.
+  // A file opens a dialog with its people, in which its columns can be chosen.
   async function open(file) {
     const look = async (columns) => {
       const body = new FormData();
@@ -159,7 +159,7 @@ function start() {
     }
   });
 
-  // When the mails go out, as a sentence.
+  // When the mails are sent, as a sentence.
   const when = form.querySelector('[data-when]');
   const { wait, reminder } = form.elements;
   const tell = () => {

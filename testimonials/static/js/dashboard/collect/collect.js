@@ -1,10 +1,10 @@
-// Collect without this file: a field for addresses, a preview, and buttons.
+// Without this file, Collect has a field for addresses, a preview and buttons.
 import '../../copy.js';
 import './ask.js';
 import './words.js';
 import { count } from './counted.js';
 
-// The seconds until a mail goes out, which are not read out; then nothing can be taken back.
+// Count down the seconds in which a mail can be cancelled, without announcing each.
 const rows = [...document.querySelectorAll('[data-seconds]')].map((row) => [row, Number(row.dataset.seconds)]);
 const since = performance.now();
 const toast = document.querySelector('[data-toast]:has([data-undo])');
@@ -22,5 +22,5 @@ if (rows.length) {
     }
   }, 1000);
 }
-// A page from the browser's memory may show what was sent long ago.
+// A page from the back/forward cache may be out of date.
 addEventListener('pageshow', (event) => { if (event.persisted) location.reload(); });

@@ -1,4 +1,4 @@
-// The message to send goes to whatever app the system offers.
+// Share the message by the system's dialog.
 function offer(root) {
   const form = root.querySelector('[data-message]');
   if (!form || form.dataset.offered) return;
@@ -15,7 +15,7 @@ function offer(root) {
     return;
   }
   share.hidden = false;
-  // Whoever closes the system's sheet has changed their mind.
+  // The person closed the dialog.
   share.addEventListener('click', () => navigator.share({ text: field.value }).catch(() => {}));
 }
 offer(document);

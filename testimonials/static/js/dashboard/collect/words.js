@@ -1,4 +1,4 @@
-// The mail is edited where it stands: what is filled in for each person shows as a chip in it.
+// Edit the mail in its preview, where placeholders are shown as chips.
 const form = document.querySelector('[data-ask]');
 const FIELD = /\{(first_name|name|company|business)\}/g;
 
@@ -16,7 +16,7 @@ function start() {
     first_name: mail.dataset.sayFirst, name: mail.dataset.sayName, company: mail.dataset.sayCompany, business: mail.dataset.sayBusiness,
   };
 
-  // The text with a chip in place of each name between braces.
+  // The text with chips in place of placeholders in braces.
   function draw(into, text) {
     into.replaceChildren();
     let end = 0;
@@ -37,7 +37,7 @@ function start() {
     return node !== editor && node.localName === 'div' && node.previousSibling ? `\n${text.replace(/\n$/, '')}` : text;
   }
 
-  // At rest it is the mail of whoever is first on the list.
+  // While not edited, it is the mail to the first person on the list.
   let first = null;
   function show() {
     const person = first;

@@ -1,4 +1,4 @@
-// Decisions: each leaves the list at once, is sent in its turn, and comes back if it was refused.
+// Decisions: a row leaves the list at once, and returns if the server rejects the decision.
 import { post, showProblem } from '../../post.js';
 import { readPage } from '../pages.js';
 import { showToast } from '../toast.js';
@@ -6,7 +6,7 @@ import {
   anchor, changeTotal, current, inbox, list, rows, setAnchor, setCurrent, setUp, showSelection,
 } from './rows.js';
 
-// Where a decided testimonial stays in the list.
+// The tabs in which a decided testimonial stays.
 const STAYS = { all: ['approve', 'reject', 'set-aside'], rejected: ['reject', 'set-aside'], trash: ['set-aside'] };
 const STATUS = { approve: 'approved', reject: 'rejected' };
 
@@ -24,7 +24,7 @@ function showCounts(counts) {
   for (const [key, value] of Object.entries(counts ?? {})) {
     for (const place of document.querySelectorAll(`[data-count="${CSS.escape(key)}"]`)) {
       place.textContent = value;
-      // The tab of the spam stands there only once there is some.
+      // The tab for spam is hidden without any.
       if (value) place.closest('li')?.removeAttribute('hidden');
     }
     if (key !== 'waiting') continue;
@@ -37,7 +37,7 @@ function showCounts(counts) {
 
 /* ---------------------------------------------------------- one by one */
 
-// Decisions go one after another, so that the counts in the last answer are right.
+// Decisions are sent one after another, so that the counts in the last response are right.
 const jobs = [];
 const stale = new Set();
 let running = null;
@@ -52,7 +52,7 @@ function run() {
       await send(jobs[0]);
       jobs.shift();
     }
-    // From here on idle() must not wait for this very promise.
+    // idle() must not wait for this promise itself.
     running = null;
     if (!rows().length && list()) await reload();
     else if (stale.size) await refresh();
@@ -74,7 +74,7 @@ async function send(job) {
   }
 }
 
-// What is decided but not yet sent when the page is left still goes out.
+// Send waiting decisions when the page is left.
 addEventListener('pagehide', () => {
   for (const job of jobs) if (!job.isSent) navigator.sendBeacon(job.url, job.body);
 });
@@ -87,7 +87,7 @@ function putBack(row, message) {
     if (!parent) { tell(message); return; }
     parent.insertBefore(row, after ?? null);
     changeTotal(1);
-    // Focus fell back to the heading when the list ran empty.
+    // The focus moved to the heading when the list became empty.
     if (rows().length === 1) setCurrent(row);
   }
   showProblem(row.querySelector('[data-problem]'), message);
@@ -96,10 +96,10 @@ function putBack(row, message) {
 
 let lastDecision = -1000;
 
-// The rows move up under the pointer: the second half of a double click would decide about the next.
+// Rows move up under the pointer, so the second half of a double click would decide the next.
 export const hasJustDecided = () => performance.now() - lastDecision < 350;
 
-// What needs a reason is asked for it in the row, by the form of the page with that name.
+// Ask for a reason in the row, by a copy of the page's form for it.
 export function askWhy(row, action) {
   if (!row.querySelector(`[data-why="${action}"]`)) return;
   closeWhy(row);
@@ -123,7 +123,7 @@ export function decide(row, action, reason = null) {
   body.set('action', action);
   if (reason !== null) body.set('reason', reason);
   closeWhy(row);
-  // A pin moves nothing away.
+  // Pinning doesn't remove the row.
   const leaves = !/pin$/.test(action) && !STAYS[inbox().dataset.tab]?.includes(action);
   const all = rows();
   const next = all[all.indexOf(row) + 1] ?? all[all.indexOf(row) - 1] ?? null;
@@ -148,14 +148,14 @@ export function decide(row, action, reason = null) {
     if (next && !/pin$/.test(action)) setCurrent(next);
   }
   showSelection();
-  // The attribute is read because form.action is the buttons of that name.
+  // form.action would be the buttons of that name.
   jobs.push({ row, url: form.getAttribute('action'), body, leaves, undo });
   run();
 }
 
 /* --------------------------------------------------------------- reload */
 
-// Rows that stayed are exchanged one by one, so that the selection and the place are kept.
+// Rows that stay are replaced one by one, to keep the selection and the scroll position.
 async function refresh() {
   const ids = [...stale];
   stale.clear();
@@ -165,7 +165,7 @@ async function refresh() {
     if (!row) continue;
     row.removeAttribute('aria-busy');
     const next = fresh?.getElementById(id);
-    // Set aside as spam, it is in the spam folder alone.
+    // What is set aside as spam is only in the spam folder.
     if (fresh && !next) { row.remove(); changeTotal(-1); }
     if (!next) continue;
     const hadFocus = row.contains(document.activeElement);
@@ -186,7 +186,7 @@ async function reload(focusId = '') {
   do {
     await idle();
     next = await readPage(location.href);
-    // Undo may have begun another one meanwhile, and this page may be from before it.
+    // Another undo may have begun, and this page may be older.
     if (mine !== round) return;
     const pending = next?.querySelector('[data-pending-number]');
     if (pending) showCounts({ waiting: Number(pending.textContent) });
@@ -200,12 +200,12 @@ async function reload(focusId = '') {
   if (row) setCurrent(row); else inbox().querySelector('[data-empty]')?.focus();
 }
 
-// Undo what the form names or, without a name, one's own last change.
+// Undo the form's batch, or the person's last change.
 export async function undo(form) {
   const button = form.querySelector('button');
   if (button.disabled) return;
   button.disabled = true;
-  // The answer to the decision that is to be undone may still be on its way.
+  // The decision to undo may still be pending.
   await idle();
   try {
     const data = await post(form.getAttribute('action'), new URLSearchParams(new FormData(form)), { keepalive: true });

@@ -1,4 +1,4 @@
-// Filters apply at once: what they find takes the list's place, and the field keeps the focus.
+// Filters apply at once: the list is replaced, and the field keeps the focus.
 import { announce } from '../../post.js';
 import { readPage } from '../pages.js';
 import { idle } from './decisions.js';
@@ -15,7 +15,7 @@ function read(form) {
 async function apply(form) {
   const mine = ++round;
   const url = read(form);
-  // What was decided and not yet answered must not come back.
+  // Pending decisions must not reappear.
   await idle();
   const page = await readPage(url);
   if (mine !== round) return;

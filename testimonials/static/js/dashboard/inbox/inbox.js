@@ -1,5 +1,5 @@
-// The inbox works without this file: every button is a plain form. With it a decision leaves at
-// once, keys work, and Undo brings back what was decided.
+// The inbox works without this file: every button is a plain form. With it decisions are immediate,
+// keys work, and Undo restores rows.
 import { areKeysOn, isField, letterOf } from '../keys.js';
 import { keepList } from './list.js';
 import { askWhy, closeWhy, decide, hasJustDecided, idle, isBusy, undo } from './decisions.js';
@@ -34,7 +34,7 @@ document.addEventListener('submit', (event) => {
     event.preventDefault();
     undo(form);
   } else if (form.matches('[data-bulk]') && isBusy()) {
-    // The page that comes next must already know the decisions before it.
+    // The next page must include the decisions before it.
     event.preventDefault();
     const { submitter } = event;
     idle().then(() => form.requestSubmit(submitter));
@@ -86,7 +86,7 @@ document.addEventListener('focusin', (event) => {
   if (row) setCurrent(row, false);
 });
 
-// A long press selects; what follows it on the same row only adds to the selection.
+// A long press starts a selection; further taps change it.
 const PRESS_MS = 500;
 let press = 0;
 const endPress = () => clearTimeout(press);
@@ -106,7 +106,7 @@ document.addEventListener('contextmenu', (event) => {
 
 /* ------------------------------------------------------------------ keys */
 
-// A proposal is opened first, so that nobody accepts what they haven't seen.
+// A proposal must be opened first, so that nobody accepts it unseen.
 function answer(proposal, decision) {
   const details = proposal?.querySelector('details');
   if (details?.open) details.querySelector(`[value="${decision}"]`)?.click();
@@ -116,7 +116,7 @@ function answer(proposal, decision) {
 const undoLast = () => undo(document.querySelector('[data-undo-last]'));
 
 document.addEventListener('keydown', (event) => {
-  // As everywhere, also with the keys switched off; a field has its own.
+  // Works even with the keys turned off; fields have their own undo.
   if ((event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey && letterOf(event) === 'z'
     && !isField(event.target) && !document.querySelector('dialog[open]')) {
     event.preventDefault();
@@ -126,12 +126,12 @@ document.addEventListener('keydown', (event) => {
   const asked = event.target.closest('[data-reasons]')?.closest('[data-item]');
   if (event.key === 'Escape' && asked) leaveWhy(asked);
   if (!areKeysOn() || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
-  // Letters typed in an open menu are for what stands in it.
+  // Letters typed in an open menu are for the menu.
   if (document.querySelector('dialog[open]') || isField(event.target) || event.target.closest('details[open]')) return;
   const key = letterOf(event);
   const at = current?.isConnected ? current : null;
   const row = at?.matches('[data-item]') ? at : null;
-  // A button or box under the focus has the space bar first.
+  // A focused button or checkbox gets the space bar.
   const player = event.target.closest('button, a, summary, input, video, audio') ? null : row?.querySelector('[data-play]');
   const todo = {
     j: () => move(1),
@@ -148,7 +148,7 @@ document.addEventListener('keydown', (event) => {
   }[key];
   if (!todo) return;
   event.preventDefault();
-  // A key held down must not decide about a whole list; moving may repeat.
+  // A held key must not decide a whole list, but may move through it.
   if (event.repeat && key !== 'j' && key !== 'k') return;
   todo();
 });

@@ -1,10 +1,10 @@
-// The list that one came from, so that one testimonial leads to the next of it and back.
+// The list that the person came from, for going to the next testimonial and back.
 const KEY = 'testimonials-list';
 
 export function keepList(ids) {
   try {
     sessionStorage.setItem(KEY, JSON.stringify({ url: location.href, ids }));
-  } catch { /* Without it there is no next one. */ }
+  } catch { /* Without a list there is no next one. */ }
 }
 
 export function readList() {

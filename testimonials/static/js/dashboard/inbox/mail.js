@@ -1,10 +1,9 @@
-// Keys for deciding from the mail: those of the inbox, and its switch turns them off. The page works
-// without this file.
+// The inbox's keys for deciding from the mail, with the same switch to turn them off.
 import { areKeysOn, isField, letterOf } from '../keys.js';
 
 let isSent = false;
 document.addEventListener('submit', (event) => {
-  // The second half of a double click must not decide about the next one.
+  // The second half of a double click must not decide the next one.
   if (isSent) event.preventDefault();
   isSent = true;
 });

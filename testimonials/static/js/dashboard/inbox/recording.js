@@ -1,4 +1,4 @@
-// Recordings in the inbox, which play in their place.
+// Recordings in the inbox, which are played in place.
 import { announce } from '../../post.js';
 
 function prepare() {
@@ -27,12 +27,12 @@ document.addEventListener('click', (event) => {
   media.play().catch(() => announce(box.dataset.sayUnplayable));
 });
 
-// What is said saves itself.
+// Transcripts are saved automatically.
 document.addEventListener('saved', ({ target, detail }) => {
   const captions = target.querySelector('[data-captions]');
   if (captions && detail.hasCaptions) captions.textContent = captions.dataset.sayReplace;
 });
 
 prepare();
-// A decision brings new rows.
+// A decision loads new rows.
 new MutationObserver(prepare).observe(document.body, { childList: true, subtree: true });

@@ -1,15 +1,15 @@
-// The list of the inbox: its rows, the current one, and what is selected.
+// The list of the inbox: its rows, the current row, and the selection.
 
 export const inbox = () => document.getElementById('inbox');
 export const rows = () => [...inbox().querySelectorAll('[data-item]')];
-// All that can be the current one.
+// All rows that can be current.
 export const ROW = '[data-item], [data-proposal]';
 export const list = () => inbox().querySelector('[data-list]');
 export const picks = () => [...inbox().querySelectorAll('[data-pick]')];
 
 const rules = new Intl.PluralRules(document.documentElement.lang || 'en');
 
-// What an element says of so many: its page holds the forms that its language has.
+// An element's text for a number, by the plural forms of its language.
 function say(place, count, plus = '') {
   const { dataset } = place;
   const form = plus ? 'Other' : rules.select(count).replace(/^./, (letter) => letter.toUpperCase());
@@ -19,7 +19,7 @@ function say(place, count, plus = '') {
 /* ---------------------------------------------------------- current row */
 
 export let current = null;
-// From here on Shift selects.
+// Shift selects from here.
 export let anchor = null;
 
 export function setCurrent(row, focus = true) {
@@ -30,12 +30,12 @@ export function setCurrent(row, focus = true) {
   }
   if (!row || !focus) return;
   row.focus({ preventScroll: true });
-  // A row taller than the window is read from its beginning.
+  // Show a row taller than the window from its top.
   row.scrollIntoView({ block: row.offsetHeight > innerHeight * 0.7 ? 'start' : 'nearest' });
 }
 
 export function move(step) {
-  // What agents propose comes after the testimonials.
+  // Proposals come after the testimonials.
   const all = [...inbox().querySelectorAll(ROW)];
   if (!all.length) return;
   const at = all.indexOf(current);
@@ -91,16 +91,16 @@ export function changeTotal(by) {
 
 /* ------------------------------------------------------------ a new list */
 
-// What is longer than its few lines can be opened there; rows get narrower and wider.
+// Texts that are cut off can be expanded; the width of rows changes.
 const clipped = new ResizeObserver((entries) => {
   for (const { target } of entries) target.nextElementSibling.hidden = target.scrollHeight - target.clientHeight < 4;
 });
 
-// Make the list that is in the page work; another one comes when this one ran empty.
+// Start the list in the page, which is replaced once it is empty.
 export function setUp() {
   if (!current?.isConnected) current = null;
   anchor = null;
-  // Each row keeps its number, so that a refused decision puts it back in its place.
+  // A row keeps its number, to return to its place if its decision is rejected.
   rows().forEach((row, index) => {
     row.dataset.order = index;
     clipped.observe(row.querySelector('.item-text'));
@@ -108,7 +108,7 @@ export function setUp() {
   const none = inbox().querySelector('[data-none]');
   if (none) none.hidden = false;
   showSelection();
-  // The row's own Approve key works from the first moment.
+  // The keys work at once.
   if (!current && rows().length) setCurrent(rows()[0], false);
   const tab = inbox().querySelector('.tabs [aria-current]');
   const strip = tab?.closest('ul');

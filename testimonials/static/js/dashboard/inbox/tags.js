@@ -1,11 +1,11 @@
-// The tags of one testimonial as chips. The form's own field holds them, with commas between them.
+// The tags of a testimonial as chips. The form's field has them, separated by commas.
 import { makeChips } from '../chips.js';
 
 const field = document.getElementById('edit-tags');
 const list = document.querySelector('[data-tags]');
 const input = list.querySelector('input');
 const split = (text) => text.split(',').map((tag) => tag.trim()).filter(Boolean);
-// What is stored, to which a refusal leads back.
+// The stored tags, restored if a change is rejected.
 let kept = field.value;
 
 const { all, add } = makeChips(list, input, list.dataset.remove, change);

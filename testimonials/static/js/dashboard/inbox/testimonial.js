@@ -1,5 +1,5 @@
-// One testimonial: its card keeps itself (autosave), words are highlighted where they are selected,
-// and J and K lead through the list that one came from. Without this file all are plain forms.
+// One testimonial: its card is saved automatically, selected words can be highlighted, and J and K go
+// through the list. Without this file all are plain forms.
 import { post } from '../../post.js';
 import { areKeysOn, isField, letterOf } from '../keys.js';
 import { showToast } from '../toast.js';
@@ -40,11 +40,11 @@ function show(card) {
 }
 document.addEventListener('saved', ({ target, detail }) => {
   if (target === form) show(detail);
-  // What is said in a recording may be the card's words.
+  // The transcript may be the card's text.
   if (target.matches('[data-transcript]')) show({ ...detail, highlights: [] });
 });
 
-// Escape gives a part back as it was.
+// Escape resets a field.
 let before = '';
 document.addEventListener('focusin', ({ target }) => { if (target.form === form) before = target.value; });
 form.addEventListener('keydown', (event) => {
@@ -57,7 +57,7 @@ form.addEventListener('keydown', (event) => {
 
 const count = (words) => [...words].length;
 
-// The selected words and where they begin, in the card or in its open field.
+// The selected words and their position, in the card or its open field.
 function readSelection() {
   if (document.activeElement === text) {
     const { selectionStart: start, selectionEnd: end, value } = text;
@@ -99,10 +99,10 @@ async function highlight() {
 if (marker) {
   document.addEventListener('selectionchange', placeMarker);
   text.addEventListener('select', placeMarker);
-  // A press must not take the selection away first.
+  // Pressing the button must not clear the selection.
   marker.addEventListener('pointerdown', (event) => event.preventDefault());
   marker.addEventListener('click', highlight);
-  // A press on the words edits them, unless it selected some.
+  // A click on the text edits it, unless it selected some.
   shown.addEventListener('click', () => { if (getSelection().isCollapsed) text.focus(); });
 }
 
@@ -138,6 +138,6 @@ document.addEventListener('keydown', (event) => {
   }
   const control = document.querySelector(`[data-key="${CSS.escape(key)}"]:not([hidden])`);
   if (control) control.click();
-  // What it opens comes next.
+  // Continue with what it opens.
   if (control?.matches('summary')) control.focus();
 });

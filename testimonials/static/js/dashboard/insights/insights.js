@@ -1,4 +1,4 @@
-// A day is chosen by pointer, touch or arrow keys, and the line above reads it out.
+// A day is selected by pointer, touch or arrow keys, and described in the line above.
 
 const chart = document.querySelector('[data-views]');
 const chooser = chart?.querySelector('[data-choose]');

@@ -1,15 +1,15 @@
-// Questions, steps and the lists within them: adding, ordering, deleting, and what a card's head says.
+// Questions, steps and the lists within them: adding, ordering, deleting, and the heads of cards.
 import { announce, fill } from '../../post.js';
 import { showToast } from '../toast.js';
 import { startHandle, step } from './movable.js';
 
-// What a card's head says, in the page's language.
+// Texts of the heads, in the page's language.
 const words = document.querySelector('[data-editor]')?.dataset ?? {};
 const GLYPHS = { link: 'external', code: 'gift' };
 
 const newId = () => Array.from(crypto.getRandomValues(new Uint8Array(8)), (byte) => (byte % 36).toString(36)).join('');
 
-// A copy of an empty card, with an id of its own.
+// A copy of an empty card, with a new id.
 function copy(card) {
   const made = card.cloneNode(true);
   const { item } = card.dataset;
@@ -27,7 +27,7 @@ const kindOf = (item) => item.querySelector('[data-kind]:checked').value;
 const text = (item, name) => field(item, name)?.value.trim() ?? '';
 const isOn = (item, name) => Boolean(field(item, name)?.checked);
 
-// Whether nothing is missing that a card needs to be stored.
+// Whether a card has what it needs to be stored.
 export function isComplete(item) {
   const kind = kindOf(item);
   if (kind === 'link' || kind === 'code') return Boolean(text(item, 'title') && text(item, kind === 'link' ? 'url' : 'code'));
@@ -42,7 +42,7 @@ function describe(item) {
     const until = field(item, 'until').valueAsDate;
     if (!until) return fill(words.sayCode, { code: text(item, 'code') });
     const language = document.documentElement.lang;
-    // As the server writes it.
+    // In the server's format.
     const day = until.toLocaleDateString(language === 'en' ? 'en-GB' : language, { day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' });
     return fill(words.sayCodeUntil, { code: text(item, 'code'), day });
   }
@@ -82,7 +82,7 @@ function showAdd(list) {
   number(list);
 }
 
-/* The fields and buttons of a line are told apart by its number. */
+/* Names and labels contain the number of the line. */
 function number(list) {
   const name = list.dataset.options;
   for (const [at, option] of [...list.children].entries()) {
@@ -93,7 +93,7 @@ function number(list) {
 
 function startOptions(root, onChange) {
   for (const list of root.querySelectorAll('[data-options]')) {
-    // Without a script there are empty lines to write into; with one, a new card has two.
+    // Empty lines are for pages without a script; a new card keeps two.
     const isNew = ![...list.querySelectorAll('input')].some((each) => each.value);
     for (const option of [...list.children]) {
       if (!isNew && !option.querySelector('input').value) option.remove();
@@ -113,8 +113,7 @@ function startOptions(root, onChange) {
 
 /* ----------------------------------------------------------- all of them */
 
-// Make the cards and short lists of a form work; `onChange` is called after each change of a list that
-// isn't typing.
+// Start the cards and short lists of a form; `onChange` is called after each change other than typing.
 export function startItems(form, onChange) {
   form.addEventListener('input', (event) => {
     const item = event.target.closest('[data-item]');

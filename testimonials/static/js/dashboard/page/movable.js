@@ -1,11 +1,10 @@
-// Items that move in their list: dragged by a handle, or with Space, the arrow keys and Space again.
+// Reordering items of a list: by dragging a handle, or with Space, the arrow keys and Space again.
 import { announce, fill } from '../../post.js';
 import { drag, moveTo, placeOf } from '../dragging.js';
 
 let lifted = null;
 
-// Where the items' list is, below it, says what is being moved; a list without such a place says it
-// to those who hear the page alone.
+// Say what is being moved below the list, or only to screen readers if it has no place for that.
 function say(item, text) {
   const note = item.closest('.part-body').querySelector('[data-move-note]');
   if (note && item.matches('[data-item]')) note.textContent = text;
@@ -30,7 +29,7 @@ function lift(item, handle, onMove) {
   say(item, tell(item, 'sayMoving'));
 }
 
-// Move an item by so many places, if there is room; tell where it is now.
+// Move an item by `by` places, if there is room, and announce its place.
 export function step(item, by) {
   const target = placeOf(item) + by;
   if (!item.parentElement.children[target]) return false;
@@ -56,13 +55,13 @@ function press(event, item, handle, onMove) {
   event.preventDefault();
 }
 
-// Make an item movable by its handle; `onMove` is called after each move that counts.
+// Make an item movable by its handle; `onMove` is called after each move to another place.
 export function startHandle(item, onMove) {
   const handle = item.querySelector('[data-handle]');
   handle.hidden = false;
   handle.setAttribute('aria-pressed', 'false');
   handle.addEventListener('keydown', (event) => press(event, item, handle, onMove));
-  // Space must not press the button as well; whoever presses it otherwise lifts the item too.
+  // Space must not click the button too.
   handle.addEventListener('keyup', (event) => { if (event.key === ' ') event.preventDefault(); });
   handle.addEventListener('blur', () => { if (lifted?.handle === handle) drop((moved) => tell(moved, 'sayDropped')); });
   handle.addEventListener('pointerdown', (event) => {

@@ -1,5 +1,5 @@
-// The page editor works without this file: its forms have a Save button. With it each change shows
-// at once in the preview and saves itself.
+// The page editor works without this file: its forms have a Save button. With it each change is
+// saved, and shown in the preview, at once.
 import { fill, showProblem } from '../../post.js';
 import { describe, describedBy } from '../mended.js';
 import { listChanged, sayIn, startSaving } from '../saving.js';
@@ -9,9 +9,9 @@ import { framePart, patch, refresh, showView, startPreview } from './preview.js'
 
 const form = document.querySelector('[data-editor]');
 const all = JSON.parse(form.dataset.config);
-// Letters come quickly one after the other, and need no request each.
+// Typing is debounced.
 const TYPING_MS = 400;
-// Under this name wait the questions, steps and prompts, which are sent as they stand in the form.
+// The queue's name for questions, steps and prompts, which are sent as a whole.
 const LISTS = ' lists';
 
 const controls = (name) => [...form.elements].filter((each) => each.name === name && each.type !== 'hidden' && each.localName !== 'button');
@@ -36,7 +36,7 @@ function write(name, value) {
   }
 }
 
-// Say what is wrong with a field in a line below it, which comes and goes with its text.
+// Show or remove the error below a field.
 function showFieldProblem(field, text) {
   const id = `${field.id}-problem`;
   document.getElementById(id)?.remove();
@@ -47,7 +47,7 @@ function showFieldProblem(field, text) {
   describe(field, text ? [...others, id] : others);
 }
 
-// Tell whether a field holds no more than it may, as the server counts: by code points, after trimming.
+// Check a field's length as the server does: in code points, after trimming.
 function checkLength(field) {
   const limit = Number(field.dataset.limit);
   const isLong = Boolean(limit) && [...field.value.trim()].length > limit;
@@ -60,7 +60,7 @@ form.addEventListener('input', (event) => {
   if (type === 'file') return;
   const isTyped = ['text', 'url'].includes(type) || event.target.localName === 'textarea';
   if (isTyped && !checkLength(event.target)) {
-    // What waits under this name is not what the field says any more.
+    // The queued value is out of date.
     saving.drop(name in config ? name : LISTS);
     return;
   }
@@ -94,7 +94,7 @@ function change(changes, delay) {
 let isHeld = false;
 const isWaiting = () => [...form.querySelectorAll('[data-item]')].some((item) => item.contains(document.activeElement) && !isComplete(item));
 
-// A card that somebody is still filling in would only be refused, so it waits until they leave it.
+// The server would reject an incomplete card, so it is saved once it loses the focus.
 function changeLists(delay = 0) {
   isHeld = isWaiting();
   if (isHeld) saving.drop(LISTS);
@@ -109,7 +109,7 @@ form.addEventListener('focusout', (event) => {
   }
 });
 
-// A colleague's new question that this form never showed must not count as deleted in it.
+// A colleague's new question, which this form never showed, must not count as deleted.
 const seen = new Set(Object.values(lists).flat().map((item) => item.id));
 const seenOf = (items) => items.filter((item) => typeof item === 'string' || seen.has(item.id));
 const shown = () => JSON.stringify(Object.fromEntries(Object.entries(lists).map(([name, items]) => [name, seenOf(items)])));
@@ -128,7 +128,7 @@ function toBody(names) {
 
 /* ------------------------------------------------------------------ saving */
 
-// The fields that the last answer complained of.
+// The fields with errors in the last response.
 let refused = [];
 
 const fieldOf = (name) => {
@@ -145,7 +145,7 @@ function onStored(data, waiting) {
   for (const [field] of refused.splice(0)) if (field.isConnected) showFieldProblem(field, '');
   const values = Object.entries(data.values ?? {});
   lists = { ...lists, ...Object.fromEntries(values.filter(([, value]) => Array.isArray(value))) };
-  // What a colleague changed meanwhile is on the page already, so it shows here too.
+  // Shows what a colleague has changed meanwhile.
   for (const [name, value] of values) {
     if (Array.isArray(value) || waiting.has(name) || config[name] === value || !controls(name).length) continue;
     config[name] = value;
@@ -160,12 +160,12 @@ const say = sayIn(state);
 const saving = startSaving(form.getAttribute('action'), toBody, { onStored, onFailed, say });
 say('saved');
 state.querySelector('[data-save-retry]').addEventListener('click', () => {
-  // The button is about to go, and focus must not go with it.
+  // The button is removed, so the focus moves on.
   document.querySelector('h1').focus({ preventScroll: true });
   saving.save();
 });
 addEventListener('beforeunload', (event) => {
-  // Only what could not be saved is worth a question.
+  // Ask only if something could not be saved.
   if (state.dataset.saveState === 'failed') event.preventDefault();
 });
 
@@ -178,7 +178,7 @@ function showValues(rows = {}) {
 
 /* ---------------------------------------------------------------- start */
 
-// What a row is about shows beside it; and touching that opens the row.
+// The preview frames the part of the open row, and a tap on a part opens its row.
 for (const row of document.querySelectorAll('[data-row]')) {
   row.addEventListener('toggle', () => {
     if (row.matches('.part-panel')) row.scrollIntoView({ block: 'nearest' });
@@ -206,7 +206,7 @@ function openRow(part) {
   (row ?? part).scrollIntoView({ block: 'nearest' });
 }
 
-// Outside of a part nothing is framed.
+// Outside of the rows nothing is framed.
 document.getElementById('settings-pane').addEventListener('focusin', (event) => framePart(event.target.closest('[data-part]')?.dataset.part ?? ''));
 
 startItems(form, changeLists);

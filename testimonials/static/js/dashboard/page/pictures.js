@@ -1,5 +1,4 @@
-// The pictures of the page: chosen or dropped, sent at once and shown; and the point of the cover that
-// must stay in view.
+// The pictures of the page, uploaded once chosen or dropped; and the cover's focal point.
 import { fill, post, showProblem } from '../../post.js';
 import { takeFile } from '../dropping.js';
 
@@ -49,7 +48,7 @@ function startPicture(field, onChange) {
 
 const within = (value) => Math.round(Math.min(100, Math.max(0, value)));
 
-// The ring on the cover: dragged, or moved by the arrow keys.
+// The focal point: dragged, or moved by the arrow keys.
 function startFocus(cover, onFocus) {
   const ring = cover.querySelector('[data-focus-ring]');
   const now = cover.querySelector('[data-picture-now]');
@@ -86,7 +85,7 @@ function startFocus(cover, onFocus) {
     ring.addEventListener('pointermove', follow);
     ring.addEventListener('lostpointercapture', () => ring.removeEventListener('pointermove', follow), { once: true });
   });
-  // A tap on the picture is enough: dragging isn't for everybody.
+  // A tap on the picture works too, for people who can't drag.
   now.addEventListener('click', follow);
   const show = () => {
     ring.hidden = !now.querySelector('img');
@@ -97,8 +96,8 @@ function startFocus(cover, onFocus) {
   place();
 }
 
-// Make the fields of pictures work; `onChange` is called after each change, `onFocus(x, y)` with the
-// point that stays in view, in percent.
+// Start the picture fields; `onChange` is called after each change, `onFocus(x, y)` with the focal
+// point in percent.
 export function startPictures({ onChange, onFocus }) {
   for (const field of document.querySelectorAll('[data-picture]')) startPicture(field, onChange);
   const cover = document.querySelector('[data-picture="cover"]');

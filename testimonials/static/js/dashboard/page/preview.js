@@ -1,4 +1,4 @@
-// The page beside its settings: it shows what is changed, and frames what is being edited.
+// The preview beside the settings: it shows changes, and frames the part being edited.
 import { readPage } from '../pages.js';
 
 const frame = document.querySelector('[data-preview]');
@@ -8,7 +8,7 @@ const ACCENT = '#4F46E5';
 const page = () => frame.contentDocument;
 let view = frame.dataset.view;
 
-// Where in the page each part of the settings is.
+// The elements of the page for each part of the settings.
 const PLACES = {
   cover: '.cover',
   brand: '.plate',
@@ -39,24 +39,24 @@ function show() {
   framed = part && page()?.body ? find(part) : null;
   if (!framed) return;
   framed.style.setProperty('outline', `2px solid ${ACCENT}`);
-  // What reaches from edge to edge has no room for a line around it.
+  // An element from edge to edge has no room for an outline around it.
   framed.style.setProperty('outline-offset', framed.getBoundingClientRect().left < 10 ? '-3px' : '8px');
   framed.style.setProperty('border-radius', '4px');
 }
 
-// Frame the part of the page that somebody is editing, and bring it into view.
+// Frame a part of the page, and scroll to it.
 export function framePart(name) {
   if (name === part) return;
   part = name;
   show();
   if (!framed) return;
-  // Only inside: scrollIntoView would move the settings too, away from under the pointer.
+  // scrollIntoView would scroll the settings too, away from the pointer.
   const inside = page().defaultView;
   const { top, bottom, height } = framed.getBoundingClientRect();
   if (top < 0 || bottom > inside.innerHeight) inside.scrollBy(0, top - Math.max(24, (inside.innerHeight - height) / 2));
 }
 
-// What needs no new page shows before it is saved.
+// Show simple changes before they are saved.
 export function patch(config) {
   const inside = page();
   if (!inside?.body) return;
@@ -78,16 +78,16 @@ export function patch(config) {
 
 let round = 0;
 
-// Take the page as the server makes it now, without the flash of a reload.
+// Load the page from the server, without the flash of a reload.
 export async function refresh(config) {
   const mine = ++round;
   address.searchParams.set('view', view);
-  // Without one the last picture stays; saving says that the server can't be reached.
+  // If it fails, the preview stays; saving reports the error.
   const fresh = await readPage(address);
   const inside = page();
   if (mine !== round || !fresh || !inside?.body) return;
   inside.body.className = fresh.body.className;
-  // Questions and recordings bring styles along.
+  // Questions and recordings have their own style sheets.
   for (const link of fresh.querySelectorAll('link[rel="stylesheet"]')) {
     if (!inside.querySelector(`link[href="${link.getAttribute('href')}"]`)) inside.head.append(inside.importNode(link));
   }
@@ -95,14 +95,14 @@ export async function refresh(config) {
   patch(config);
 }
 
-// Show the first look, the opened form or the thanks.
+// Show the page as first seen, the open form or the thank-you page.
 export function showView(name, config) {
   if (!name || name === view) return;
   view = name;
   refresh(config);
 }
 
-// Nothing in the preview leads away or is sent; what is touched opens its row.
+// Links and forms of the preview do nothing; a tap on a part opens its row.
 function hold(config, onTouch) {
   const inside = page();
   inside.addEventListener('click', (event) => {
@@ -115,7 +115,7 @@ function hold(config, onTouch) {
   patch(config);
 }
 
-// The frame is as wide as the chosen device, and drawn smaller where there is less room.
+// The frame has the width of the chosen device, scaled down if there is less room.
 function startWidths(stage) {
   function fit() {
     const chosen = Number(stage.dataset.width);

@@ -1,5 +1,5 @@
-// Importing works without this file: the page of a running import reloads by itself. With it the bar
-// moves, and a file that is too large is refused before it is sent.
+// Importing works without this file: the page of a running import reloads. With it the progress bar
+// moves, and a file that is too large is rejected before it is uploaded.
 import { send, showProblem } from '../../post.js';
 import { takeDropped } from '../dropping.js';
 
@@ -15,7 +15,7 @@ if (upload) {
     showProblem(problem, isTooLarge ? upload.dataset.tooLarge : '', file);
     return isTooLarge;
   };
-  // Chosen or dropped, a file is looked at at once.
+  // A chosen or dropped file is uploaded at once.
   file.addEventListener('change', () => { if (!check() && file.files.length) upload.requestSubmit(); });
   upload.addEventListener('submit', (event) => {
     if (check()) event.preventDefault();
@@ -37,7 +37,7 @@ async function look() {
     const told = watched.querySelector('[data-progress-text]');
     if (told.textContent !== step.text) told.textContent = step.text;
   } catch {
-    // The line is gone for a moment; the import isn't.
+    // The connection was lost, but the import continues.
   }
   setTimeout(look, SECOND);
 }

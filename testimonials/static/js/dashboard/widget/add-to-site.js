@@ -1,4 +1,4 @@
-// Watches for the first visit while the steps are open. Without this file, opening them again tells.
+// Polls for the first visit while the steps are open; without this file, reloading shows it.
 import { send } from '../../post.js';
 
 const EVERY_MS = 4000;
@@ -18,7 +18,7 @@ async function watch(root) {
   const place = root.querySelector('[data-watch]');
   if (!place || place.querySelector('[data-watching]').hidden) return;
   while (place.isConnected) {
-    // Nobody looks at a page that is hidden.
+    // Not while the page is hidden.
     if (!document.hidden && await look(place).catch(() => false)) return;
     await new Promise((done) => { setTimeout(done, EVERY_MS); });
   }

@@ -1,5 +1,5 @@
-// The widget editor works without this file: its form has buttons. With it each change is stored as a
-// draft at once, and the preview shows what the server makes of it.
+// The widget editor works without this file: its form has buttons. With it each change is saved to the
+// draft at once, and shown in the preview.
 import '../../copy.js';
 import { fill, post } from '../../post.js';
 import { areKeysOn, isField, letterOf } from '../keys.js';
@@ -13,7 +13,7 @@ const frame = document.querySelector('[data-frame]');
 const stage = document.querySelector('[data-stage]');
 const note = document.querySelector('[data-note]');
 const find = (name) => document.querySelector(`[data-${name}]`);
-// What the server has.
+// The values stored on the server.
 let values = JSON.parse(form.elements.before.value);
 const TYPING_MS = 400;
 
@@ -42,7 +42,7 @@ function show({ color }) {
   corners.setAttribute('aria-valuetext', JSON.parse(corners.dataset.stops)[corners.value]);
 }
 
-// What the server says: values that somebody or something else has changed, and the head's words.
+// Show the server's response: changed values, and the texts of the head.
 function take(data, waiting = new Set()) {
   for (const [name, value] of Object.entries(data.values)) {
     const isNew = JSON.stringify(value) !== JSON.stringify(values[name]);
@@ -67,7 +67,7 @@ function refuse(failure) {
   for (const name of Object.keys(failure.errors ?? {})) controls(name)[0]?.setAttribute('aria-invalid', 'true');
   showToast(fill(words.sayFailed, { reason: failure.message }));
 }
-// All is sent, with what it was before.
+// The whole form is sent, with the former values.
 const saving = startSaving(form.getAttribute('action'), () => readForm(), { onStored: take, onFailed: refuse });
 
 function noteChange(name, delay = 0) {
@@ -83,7 +83,7 @@ form.addEventListener('input', ({ target }) => {
 });
 form.addEventListener('change', saving.save);
 
-// Do what a button says, after what was changed before.
+// Perform a button's action, after pending changes.
 async function act(action, readBody) {
   await saving.save();
   try {
@@ -145,7 +145,7 @@ document.addEventListener('keydown', (event) => {
   find('undo-step').click();
 });
 
-// What a sheet over the editor has changed in the draft.
+// A sheet over the editor has changed the draft.
 document.addEventListener('draft', ({ detail }) => take(detail));
 
 /* ----------------------------------------------------------------- preview */
@@ -184,7 +184,7 @@ addEventListener('message', (event) => {
   note.hidden = !note.textContent;
 });
 
-// What somebody changed before this file had come.
+// Changes from before this file was loaded.
 show({});
 for (const field of listChanged(form)) noteChange(field.name);
 tell();

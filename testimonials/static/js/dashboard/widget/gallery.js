@@ -1,10 +1,10 @@
-// Draws each look with the real widget, which asks for its data here. Without this file the looks are
-// names to choose from.
+// Draws each look with the real widget, whose requests are answered here. Without this file the looks
+// are only names.
 import { fill } from '../../post.js';
 
 const form = document.querySelector('[data-gallery]');
 const { feed, drawn } = JSON.parse(document.getElementById('gallery').textContent);
-// Of the small ones, some show fewer than there are.
+// Some small shapes show fewer testimonials.
 const SHOWN = { single: 1, popup: 5 };
 
 const goOut = window.fetch.bind(window);
@@ -18,7 +18,7 @@ window.fetch = (input, options) => {
 
 if (form.dataset.ground) form.style.setProperty('--ground', form.dataset.ground);
 
-// A popup waits before it comes, and goes again: here it stands.
+// A pop-up, which comes and goes on a website, stays here.
 document.addEventListener('testimonials:ready', ({ target }) => {
   if (target.dataset.testimonialsWidget !== 'popup') return;
   const waits = () => target.shadowRoot.querySelector('.tm').getAnimations();

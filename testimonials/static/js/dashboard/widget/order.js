@@ -1,5 +1,5 @@
-// Cards move at once, by dragging, keys and buttons, and the draft is changed after them. Without this
-// file each button does it by itself.
+// Cards move at once, by dragging, keys and buttons, and the draft follows. Without this file the
+// buttons are plain forms.
 import { announce, Failure, fill, post, send } from '../../post.js';
 import { showToast } from '../toast.js';
 import { drag, moveTo, placeOf } from '../dragging.js';
@@ -7,10 +7,10 @@ import { parse } from '../pages.js';
 
 const SLIDE_MS = 200;
 const STEPS = { up: -1, down: 1, ArrowUp: -1, ArrowDown: 1 };
-// One change after the other, so that the last order is the one that stays.
+// Changes are sent one after another, so that the last order stays.
 let saving = Promise.resolve();
 
-// What a change moves slides there from where it was.
+// Animate the items that a change moves.
 function slide(form, change) {
   const before = [...form.querySelectorAll('li')].map((item) => [item, item.getBoundingClientRect().top]);
   change();
@@ -58,7 +58,7 @@ function start(root) {
 
   function press(button, by) {
     step(button.closest('li'), by);
-    // At an end of the list its button is gone.
+    // At an end of the list the button is hidden.
     if (getComputedStyle(button).visibility === 'hidden') button.parentElement.querySelector(`[name="${by < 0 ? 'down' : 'up'}"]`).focus();
   }
 
@@ -78,7 +78,7 @@ function start(root) {
   function remove(item) {
     const goOn = focusNext(item, first, 'remove');
     const { id, name, rank } = item.dataset;
-    // One that isn't approved is not among the others.
+    // What isn't approved is not among the others.
     slide(form, () => {
       if (rank) others.insertBefore(item, [...others.children].find((each) => each.dataset.rank < rank) ?? null);
       else item.remove();

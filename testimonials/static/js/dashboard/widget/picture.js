@@ -1,4 +1,4 @@
-// A picture of the owner's page around the preview. It stays in this browser.
+// A screenshot of the owner's page around the preview, kept in this browser.
 import { takeFile } from '../dropping.js';
 
 const WIDTH = 1280;
@@ -14,7 +14,7 @@ async function read(file) {
   return canvas.toDataURL('image/jpeg', 0.8);
 }
 
-// `change(page)` is called with what the preview stands on, `refuse()` for what is no picture.
+// `change(page)` is called with the page around the preview, `refuse()` for files that aren't pictures.
 export function startPicture(stage, change, refuse) {
   const zone = stage.querySelector('[data-zone]');
   const place = zone.querySelector('[data-place]');

@@ -1,12 +1,11 @@
-// Stands between the real widget and the network, inside the editor's preview.
-// The widget's own file runs unchanged after this one: it asks for its data, and
-// here it gets the settings that are being edited with the chosen testimonials.
+// Answers the widget's requests inside the editor's preview. The widget's own file runs unchanged
+// after this one, and gets the edited settings with the chosen testimonials.
 
 const root = document.documentElement;
 const main = document.querySelector('main');
 const project = root.dataset.project;
 let real = JSON.parse(document.getElementById('feed').textContent);
-// What visitors see comes from the network, as theirs does.
+// The published view comes from the network, as for visitors.
 let state = { view: 'draft', data: 'real', round: 0 };
 
 /* ------------------------------------------------------------ what it shows */
@@ -17,7 +16,7 @@ const made = (items) => ({ items: items.map((item, index) => ({ id: `preview-${i
 const WORDS = 'We had put this off for a long time, because nobody likes to change what somehow works. It took one quiet afternoon, and since then it has simply been part of the day. ';
 const NAME = 'Wolfeschlegelsteinhausenbergerdorff-Papadimitriou Featherstonehaugh the Elder of Llanfairpwllgwyngyll';
 
-// Each is asked for once. What visitors can't see yet is never among them.
+// Each is reported once, but never what visitors can't see yet.
 const SETS = {
   real: () => ({ items: real.items, next: real.next }),
   none: () => made([]),
@@ -51,7 +50,7 @@ async function answer(url) {
   const here = pool();
   const from = Number(url.searchParams.get('after')) || 0;
   const until = from + real.config.initialCount;
-  // Only the real ones are more than stand in this page; the rest comes from the public feed.
+  // Real testimonials beyond those in this page come from the public feed.
   while (here.next && here.items.length < until) {
     const response = await goOut(`${url.pathname}?after=${encodeURIComponent(here.next)}`);
     if (!response.ok) return response;
@@ -82,7 +81,7 @@ let shown = null;
 let next = null;
 let last = null;
 
-// The owner's page: its colour and font, or a picture of it above and below the place of the widget.
+// The owner's page: its color and font, or a screenshot above and below the widget.
 function showPage({ picture, place }) {
   const light = root.dataset.ground || '#FAFAFA';
   const dark = '#0B0B0D';
@@ -99,7 +98,7 @@ function showPage({ picture, place }) {
   image.src = picture;
 }
 
-// A setting can't be changed in a widget that stands, so another one takes its place.
+// Settings of a running widget can't change, so a new one replaces it.
 function draw() {
   const isRtl = state.view === 'draft' && state.data === 'rtl';
   root.dir = isRtl ? 'rtl' : 'ltr';
@@ -135,18 +134,18 @@ addEventListener('message', (event) => {
   if (!page || !(wanted.data in SETS)) return;
   const isNew = !shown || feed !== last && JSON.stringify(feed) !== JSON.stringify(last) || JSON.stringify(wanted) !== JSON.stringify(state);
   if (feed && JSON.stringify(feed) !== JSON.stringify(last)) {
-    // The rest of another selection isn't in the public feed.
+    // The public feed has no further testimonials of another selection.
     real = { ...feed, items: [...feed.items], next: null };
     pools = {};
   }
   last = feed;
   state = wanted;
   showPage(page);
-  // The page is nothing that the widget knows of.
+  // The widget doesn't know about the page around it.
   if (isNew) draw();
 });
 
-// Nothing here may lead away: links are to be looked at.
+// Links do nothing here.
 for (const type of ['click', 'auxclick']) {
   addEventListener(type, (event) => {
     if (event.composedPath().some((node) => node.localName === 'a')) event.preventDefault();
