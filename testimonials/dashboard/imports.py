@@ -299,7 +299,7 @@ def _describe_draft(row: TableImport) -> Values:
         "errors": preview.errors,
         "plan": preview.plan,
         "options": row.options,
-        "encodings": ENCODING_LABELS,
+        "encodings": [(name, translate(label)) for name, label in ENCODING_LABELS.items()],
         "initials_of": initials_of,
         "colour_of": colour_of,
     }
