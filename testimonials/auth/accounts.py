@@ -92,7 +92,7 @@ class AccountSuspended(ServiceError):
 
 
 def operator_address() -> str:
-    """Return the contact for people who can't sign in: the first operator, or mail's sender."""
+    """Return the contact for people who can't sign in: the first operator or the mail's sender."""
     settings = current_settings()
     return settings.operators[0] if settings.operators else parseaddr(settings.mail_from)[1]
 

@@ -124,12 +124,10 @@ def offer_passkey(account_id: str, email: str, name: str, subject: str) -> dict[
     `subject` is the session that asks, or an account that is being claimed.
     """
     challenge, token = make_challenge(Reason.ADD, subject)
-    known = list_credential_ids(account_id)
-    user_id = to_base64(account_id.encode())
     options = {
         "challenge": challenge,
         "rp": {"id": _host(), "name": SERVICE},
-        "user": {"id": user_id, "name": email, "displayName": name},
+        "user": {"id": to_base64(account_id.encode()), "name": email, "displayName": name},
         "pubKeyCredParams": [{"type": "public-key", "alg": each} for each in (ES256, RS256)],
         "timeout": CHALLENGE_SECONDS * 1000,
         "attestation": "none",
@@ -139,7 +137,9 @@ def offer_passkey(account_id: str, email: str, name: str, subject: str) -> dict[
             "requireResidentKey": False,
             "userVerification": "required",
         },
-        "excludeCredentials": [{"type": "public-key", "id": each} for each in known],
+        "excludeCredentials": [
+            {"type": "public-key", "id": each} for each in list_credential_ids(account_id)
+        ],
     }
     return {"ok": True, "options": options, "token": token}
 

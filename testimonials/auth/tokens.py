@@ -25,7 +25,7 @@ from testimonials.core.db.identifiers import (
 from testimonials.core.db.prepared import Prepared
 from testimonials.core.db.transactions import delete_rows, find_row, write
 from testimonials.core.extensions import db, find_apart, kept
-from testimonials.core.http.errors import CredentialsInvalid, NotFound, ServiceError
+from testimonials.core.http.errors import CredentialsInvalid, ServiceError, require_found
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.jobs import every_process
 from testimonials.core.settings.current import current_settings
@@ -166,6 +166,7 @@ def _uses() -> dict[str, Use]:
 
 
 DEFAULT_DAYS = 90
+UNKNOWN = "There is no access token with this id."
 # The states of tokens that work.
 WORKING = ("active", "unused")
 
@@ -310,18 +311,12 @@ def find_token(account_id: str, token_id: str, project_id: str | None = None) ->
     """
     conditions = [AccessToken.account_id == account_id]
     conditions += [AccessToken.project_id == project_id] if project_id is not None else []
-    token = find_row(AccessToken, token_id, *conditions, for_update=True)
-    if token is None:
-        raise _unknown()
-    return token
+    return require_found(find_row(AccessToken, token_id, *conditions, for_update=True), UNKNOWN)
 
 
 def get_token(token_id: str) -> AccessToken:
     """Lock and return a token of any account, for the operator. Raises `NotFound`."""
-    token = db.session.get(AccessToken, token_id, with_for_update=True)
-    if token is None:
-        raise _unknown()
-    return token
+    return require_found(db.session.get(AccessToken, token_id, with_for_update=True), UNKNOWN)
 
 
 def find_by_plain_text(plain: str) -> AccessToken | None:
@@ -388,10 +383,6 @@ def _revoke_all(*conditions: ColumnElement[bool]) -> None:
         token.revoked_at = clock.now()
     if tokens:
         _record(TOKEN_REVOKED, *tokens)
-
-
-def _unknown() -> NotFound:
-    return NotFound("There is no access token with this id.")
 
 
 def _record(type: EventType, *tokens: AccessToken) -> None:

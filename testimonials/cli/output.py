@@ -70,7 +70,7 @@ def command(
     needs_schema: bool = True,
     needs_app: bool = True,
 ) -> Callable[[Command], click.Command]:
-    """Declare a command, whose function returns a record, rows, or a `Output`.
+    """Declare a command, whose function returns a record, rows, or an `Output`.
 
     Rows are printed as a table of `columns`, or as `empty` if there are none. With `writes` the
     function runs in a transaction, and nothing is printed unless that is committed. A

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass, field
 from email.message import Message
 from typing import Any
@@ -222,17 +223,15 @@ def _read(response: http.client.HTTPResponse, most_bytes: int) -> Answer:
 
 def _cut_after(seconds: float, connection: socket.socket) -> threading.Timer:
     # A server that sends a byte now and then never exceeds the timeout of a read.
-    timer = threading.Timer(seconds, _cut, [connection])
+    def cut() -> None:
+        # It may be closed already.
+        with suppress(OSError):
+            connection.shutdown(socket.SHUT_RDWR)
+
+    timer = threading.Timer(seconds, cut)
     timer.daemon = True
     timer.start()
     return timer
-
-
-def _cut(connection: socket.socket) -> None:
-    try:
-        connection.shutdown(socket.SHUT_RDWR)
-    except OSError:
-        return  # Already closed.
 
 
 # For custom domains we need TXT records, and the difference between "there is none" and "nobody

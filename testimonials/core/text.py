@@ -126,7 +126,7 @@ def split_text(text: str, ranges: Iterable[Sequence[int]] | None) -> list[tuple[
 
 
 def make_printable(text: str, longest: int | None = None) -> str:
-    """Return a text on one line, without what could control a terminal, cut at `longest`."""
+    """Return a text on one line, without terminal control characters, cut at `longest`."""
     line = " ".join(text.split())
     line = "".join(each if each.isprintable() or each in JOINERS else "\ufffd" for each in line)
     return line if longest is None or len(line) <= longest else line[: longest - 1] + "…"

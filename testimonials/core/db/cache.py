@@ -63,8 +63,8 @@ class VersionedCache:
             if body is not None and body.version == version:
                 self._bodies.move_to_end(key)
                 return body
-        made = make()
-        plain, link = made if isinstance(made, tuple) else (made, "")
+        content = make()
+        plain, link = content if isinstance(content, tuple) else (content, "")
         body = make_body(version, plain, level=6, link=link)
         self.put(key, body)
         return body

@@ -40,8 +40,7 @@ class StrictSchema(Schema):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
-        known = ", ".join(self.fields)
-        self.error_messages["unknown"] = f"Unknown field. The fields are: {known}."
+        self.error_messages["unknown"] = f"Unknown field. The fields are: {', '.join(self.fields)}."
 
     def load(self, data: Any, **options: Any) -> Any:
         """Load `data`; if very many fields are unknown, report only the first."""

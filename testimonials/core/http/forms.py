@@ -76,7 +76,7 @@ class Once(fields.String):
 
 
 class Choices(fields.Field[list[str]]):
-    """The ticked ones of some choices, in their order; with the message `missing`, at least one."""
+    """The choices that are ticked, in their order; the message `missing` requires at least one."""
 
     def __init__(self, *choices: str, missing: str = "", load_default: Any = list) -> None:
         if missing:

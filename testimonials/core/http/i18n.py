@@ -127,7 +127,7 @@ def prefer_language(code: str) -> None:
 
 @contextmanager
 def speaking(code: str | None) -> Iterator[Language]:
-    """Use the language `code`, or English, for something that isn't for the visitor, as a mail."""
+    """Use the language `code`, or English, for something not for the visitor, such as a mail."""
     language = find_language(code or "") or ENGLISH
     token = _spoken.set(language)
     try:

@@ -100,18 +100,18 @@ def _parameters(function: Function) -> tuple[str, ...]:
 class Call:
     """The arguments of the functions of a call, by the names of their parameters.
 
-    One that isn't `given` is found on its first use, by the function of its name, which may have
-    parameters of the same kind.
+    A missing one is found on its first use, by the function of its name, which may have parameters
+    of the same kind.
     """
 
-    def __init__(self, finders: dict[str, Function], **given: Any) -> None:
+    def __init__(self, finders: dict[str, Function], **arguments: Any) -> None:
         self._finders = finders
-        self.given = given
+        self.arguments = arguments
         self._found: dict[str, Any] = {}
 
     def __getitem__(self, name: str) -> Any:
-        if name in self.given:
-            return self.given[name]
+        if name in self.arguments:
+            return self.arguments[name]
         if name not in self._found:
             self._found[name] = self.run(self._finders.get(name) or find_late(PROVIDED[name]))
         return self._found[name]
@@ -122,10 +122,10 @@ class Call:
     def lock(self) -> None:
         """Find everything again in the new transaction, with `is_locked` set."""
         self._found.clear()
-        self.given["is_locked"] = True
-        if self.given["operation"].locks_account:
+        self.arguments["is_locked"] = True
+        if self.arguments["operation"].locks_account:
             self["account"]
-        if "project_id" in self.given:
+        if "project_id" in self.arguments:
             self["project"]
 
 
@@ -230,29 +230,29 @@ class Operation:
         if not self.is_public:
             if self.method != "GET":
                 read_apart(is_long=bool(self.upload or self.prepare))
-            call.given["caller"] = call["caller"]
-        self._read(call.given)
+            call.arguments["caller"] = call["caller"]
+        self._read(call.arguments)
         if self.method == "GET":
             return self._read_answer(call)
         if self.upload or self.prepare:
             self._prepare(call)
         return self._write(call)
 
-    def _read(self, given: dict[str, Any]) -> None:
-        given["query"] = read_query(self.query_schema)
+    def _read(self, arguments: dict[str, Any]) -> None:
+        arguments["query"] = read_query(self.query_schema)
         if self._body_schema is not None:
-            given["sent"] = read_json_object(self.max_bytes)
-            given["body"] = load(self._body_schema, given["sent"])
+            arguments["sent"] = read_json_object(self.max_bytes)
+            arguments["body"] = load(self._body_schema, arguments["sent"])
         elif self.upload is not None:
-            given["sent"] = _read_file(self.upload.max_bytes)
+            arguments["sent"] = _read_file(self.upload.max_bytes)
 
     def _read_answer(self, call: Call) -> Response:
-        made = call.run(self.view)
-        if isinstance(made, Response):
-            return made
-        response = answer("OK", made.data if isinstance(made, Answer) else self.dump(made))
-        if isinstance(made, Page):
-            add_link(response, link_to(made.next))
+        result = call.run(self.view)
+        if isinstance(result, Response):
+            return result
+        response = answer("OK", result.data if isinstance(result, Answer) else self.dump(result))
+        if isinstance(result, Page):
+            add_link(response, link_to(result.next))
         return response
 
     def _prepare(self, call: Call) -> None:
@@ -262,9 +262,9 @@ class Operation:
                 call[name]
         if self.upload:
             limiter.count(UPLOADS_PER_ACCOUNT, call["caller"].id)
-            call.given["image"] = read_image(io.BytesIO(call["sent"]), self.upload)
+            call.arguments["image"] = read_image(io.BytesIO(call["sent"]), self.upload)
         if self.prepare:
-            call.given["prepared"] = call.run(self.prepare)
+            call.arguments["prepared"] = call.run(self.prepare)
 
     def _write(self, call: Call) -> Response:
         once = Once() if self.is_public else Once.of(call["caller"], call["sent"])
@@ -276,31 +276,31 @@ class Operation:
         with write(lock, end_batch=once.end_batch):
             if self.match:
                 require_match(self._describe(call))
-            made = self._change(call)
-            if isinstance(made, Response):
-                return made
+            result = self._change(call)
+            if isinstance(result, Response):
+                return result
             if not self.match:
                 refuse_match()
-            return once.answer(made, is_secret=self.is_secret)
+            return once.answer(result, is_secret=self.is_secret)
 
     def _change(self, call: Call) -> Answer | Response:
-        made = call.run(self.view)
-        if self.change and not isinstance(made, Answer | Response):
-            call.given["values"] = made
-            made = call["outcome"]
-            if self.match and made.status == 200:
-                return Answer(made.message, self._describe(call))
-        if isinstance(made, Answer | Response):
-            return made
-        is_described = made is None and self.match
-        return Answer(self.done, self._describe(call) if is_described else self.dump(made))
+        result = call.run(self.view)
+        if self.change and not isinstance(result, Answer | Response):
+            call.arguments["values"] = result
+            result = call["outcome"]
+            if self.match and result.status == 200:
+                return Answer(result.message, self._describe(call))
+        if isinstance(result, Answer | Response):
+            return result
+        is_described = result is None and self.match
+        return Answer(self.done, self._describe(call) if is_described else self.dump(result))
 
     def _describe(self, call: Call) -> Any:
         """Return the resource of `match`, dumped as its own operation would."""
         if self.match is None:
             return None
         # Referenced here, so that the session still has it when the view looks it up.
-        resource = call.given["matched"] = call.run(self.match)
+        resource = call.arguments["matched"] = call.run(self.match)
         operation: Operation = vars(self.match).get("operation", self)
         return resource.data if isinstance(resource, Answer) else operation.dump(resource)
 
@@ -321,14 +321,14 @@ def read_query(schema: StrictSchema) -> dict[str, Any]:
     if not request.query_string:
         return dict(_load_empty(schema))
     names = [*schema.fields, *([DRY_RUN] if is_write() else [])]
-    known = f"The parameters are: {', '.join(names)}." if names else "This call takes none."
+    hint = f"The parameters are: {', '.join(names)}." if names else "This call takes none."
     errors: dict[str, list[str]] = {}
     values: dict[str, Any] = {}
     for name, (value, *more) in request.args.lists():
         if len(errors) > MOST_UNKNOWN:
             break
         if name not in names:
-            errors[name] = [f"Unknown parameter. {known}"]
+            errors[name] = [f"Unknown parameter. {hint}"]
         elif more:
             errors[name] = ["Given more than once. Give it once."]
         elif name == DRY_RUN and value not in ("true", "false"):

@@ -103,7 +103,7 @@ def register_web(app: Flask) -> None:
     app.request_class = _Request
     app.session_interface = _NoSession()
     app.add_template_global(current_path)
-    app.before_request(_assign_request_id)
+    app.before_request(lambda: setattr(g, "request_id", secrets.token_hex(8)))
     app.after_request(_add_headers)
 
 
@@ -137,10 +137,6 @@ def safe_target(target: str) -> str:
     # Browsers resolve "..", which could lead out of the base path.
     steps = re.split("[?#]", target)[0].lower().replace("%2e", ".").split("/") if base else ()
     return target if is_plain and is_ours and ".." not in steps else ""
-
-
-def _assign_request_id() -> None:
-    g.request_id = secrets.token_hex(8)
 
 
 def _add_headers(response: Response) -> Response:

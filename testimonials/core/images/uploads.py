@@ -30,7 +30,7 @@ from testimonials.core.settings.current import current_settings
 # is kept: no location, no camera, nothing hidden in it.
 
 MEGABYTE = 1024 * 1024
-# A form without a recording; a photo above its own 10 MB is refused with the form kept.
+# A form beside its recording: more than a photo's limit, so that a larger photo gets its own error.
 UPLOAD_FORM_BYTES = 16 * MEGABYTE
 CONTENT_TYPE = "image/webp"
 UPLOADED_TYPES = ("image/png", "image/jpeg", CONTENT_TYPE)

@@ -163,7 +163,7 @@ class Settings:
     oidc_name: str = setting("", parsers.parse_label)
     """The name of the provider on pages. Empty: its host."""
     oidc_domains: tuple[str, ...] = setting((), parsers.parse_domains)
-    """The e-mail domains that may sign in through the provider. Empty: all."""
+    """The e-mail domains whose people may sign in through the provider. Empty: all."""
     oidc_trust_email: str = setting("off", parsers.one_of("on", "off"))
     """`on`: an address at `OIDC_DOMAINS` counts as verified if the provider doesn't say whether it
     is. Only for a provider where people can't change their own addresses."""
