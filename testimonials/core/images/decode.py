@@ -185,7 +185,7 @@ def _decode(data: bytes, use: Use) -> "Pictures.Image":
 
 def _require_little_work(data: bytes) -> None:
     """Refuse a JPEG whose first picture has more segments or scans than any program writes."""
-    from PIL.JpegImagePlugin import MARKER
+    from PIL import JpegImagePlugin
 
     at = segments = scans = junk = 0
     kind = None
@@ -199,8 +199,8 @@ def _require_little_work(data: bytes) -> None:
             return
         kind, at = match[1][0], match.end()
         scans += kind == START_OF_SCAN
-        *_names, read = MARKER.get(0xFF00 | kind, (None,))
-        # What Pillow reads begins with its length.
+        *_names, read = JpegImagePlugin.MARKER.get(0xFF00 | kind, (None,))
+        # Segments that Pillow reads begin with their length.
         at += int.from_bytes(data[at : at + 2], "big") if read else 0
 
 
