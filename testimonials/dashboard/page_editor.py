@@ -299,10 +299,12 @@ def describe_rows(project: Project, form: CollectionForm | None) -> dict[str, st
     design = forms.read_form_design(form) if form else project.whole_page_design
     rows = {
         "headline": values["headline"] or project.page_config["headline"],
-        "text": format_figure(len(values["prompts"])),
+        "text": format_figure(len(values["prompts"])) if values["prompts"] else _("None"),
         "questions": _(
             "%(count)s of %(limit)s", count=len(values["questions"]), limit=LIMITS["questions"]
-        ),
+        )
+        if values["questions"]
+        else _("None"),
         "words": _join(*_list_languages(design)) or _("None"),
     }
     if form is not None:

@@ -96,6 +96,9 @@ def test_a_code_works_once_and_none_before_it_does(app, owner, connected, moved_
     _, token = begin_sign_in(again, owner.email)
     for each in (now, now - 1, now - 2, now + 2):
         assert finish(again, token, code_of(secret, each)) == 422
+    # Why stands once, at the field that one is in.
+    page = again.post("/login/code", data={"step": token, "code": WRONG}).text
+    assert page.count("This code doesn’t work.") == 1
     # A phone whose clock is fast.
     assert finish(again, token, code_of(secret, now + 1)) == 303
 

@@ -24,6 +24,7 @@ function showCounts(counts) {
   for (const [key, value] of Object.entries(counts ?? {})) {
     for (const place of document.querySelectorAll(`[data-count="${CSS.escape(key)}"]`)) {
       place.textContent = value;
+      place.hidden = !value;
       // The tab for spam is hidden without any.
       if (value) place.closest('li')?.removeAttribute('hidden');
     }
