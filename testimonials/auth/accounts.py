@@ -84,7 +84,7 @@ class AccountSuspended(ServiceError):
     status = 403
     title = gettext_noop("This account is suspended")
     meaning = "The operator of the service has suspended the account. Nothing was deleted."
-    remedy = "Ask whom `message` names; repeating the call doesn’t help."
+    remedy = "Contact the operator, whom `message` names; retrying doesn’t help."
     default_message = gettext_noop(
         "The account that this belongs to is suspended. Nothing was deleted, and nothing can be "
         "changed until the operator restores it."

@@ -29,7 +29,7 @@ OTHER_ACCOUNT = (
 
 class MissingScope(ServiceError):
     status = 403
-    meaning = "The credentials are good, but don't allow this call."
+    meaning = "The credentials are valid, but don't allow this call."
     remedy = "Ask the owner for an access token with the scope that `message` names."
 
 

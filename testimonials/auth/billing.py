@@ -82,7 +82,7 @@ def apply_event(event: dict[str, Any]) -> None:
 def _read_id(value: Any) -> str:
     """Check one of Stripe's ids and return it. Raises `ValueError`."""
     if not isinstance(value, str) or not PROVIDERS_ID.fullmatch(value):
-        raise ValueError("an id of another form")
+        raise ValueError("an id of an unexpected form")
     return value
 
 

@@ -101,7 +101,7 @@ def read_challenge(token: str, reason: Reason, subject: str = "") -> Challenge:
     """Return the challenge of a token. Raises `PasskeyInvalid` if it is old or for another use."""
     payload = challenge_purpose.find(token, 4, CHALLENGE_SECONDS)
     if payload is None or payload[:2] != (reason, subject):
-        raise PasskeyInvalid("an old or foreign challenge")
+        raise PasskeyInvalid("an expired or foreign challenge")
     return Challenge(str(payload[2]), clock.from_milliseconds(int(payload[3])))
 
 
@@ -320,7 +320,7 @@ def _find_passkey(answer: dict[str, Any]) -> tuple[Account, Passkey]:
 
 def _update_passkey(passkey: Passkey, answer: dict[str, Any], challenge: Challenge) -> None:
     if challenge.made_at <= passkey.challenged_at:
-        raise PasskeyInvalid("a challenge that was answered, or is older than that")
+        raise PasskeyInvalid("a challenge that was answered already, or an older one")
     verified = check_use(answer, challenge, passkey.public_key, passkey.sign_count)
     passkey.sign_count, passkey.is_synced = verified.new_sign_count, verified.credential_backed_up
     passkey.challenged_at, passkey.used_at = challenge.made_at, clock.now()
@@ -331,7 +331,7 @@ def _read_answer(text: str) -> dict[str, Any]:
         raise PasskeyInvalid("too long")
     answer = json.loads(text)
     if not isinstance(answer, dict):
-        raise PasskeyInvalid("no JSON")
+        raise PasskeyInvalid("not a JSON object")
     return answer
 
 

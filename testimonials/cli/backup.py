@@ -222,7 +222,7 @@ def _report(restored: Restored, is_trial: bool) -> Iterator[str]:
         yield f"Restored {restored.database} from the backup {_describe(manifest)}."
     if restored.erased_again:
         yield (
-            f"Of it {restored.erased_again} row(s) had been erased since. They are left out, with "
+            f"{restored.erased_again} of its row(s) had been erased since. They are left out, with "
             "what belongs to them."
         )
     for folder in restored.kept:

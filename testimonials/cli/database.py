@@ -101,7 +101,7 @@ def reindex_command() -> Output:
     write meanwhile.
     """
     rebuild_index(database.session.connection())
-    return Output({"rebuilt": True}, "The index of words was made again.")
+    return Output({"rebuilt": True}, "The index of words was rebuilt.")
 
 
 def _try_upgrade() -> Output:

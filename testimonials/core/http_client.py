@@ -67,7 +67,7 @@ class _Bounded(io.RawIOBase):
         count = self._stream.recv_into(buffer)
         self._left -= count
         if self._left < 0:
-            raise AnswerBroken("it sends too much around its answer")
+            raise AnswerBroken("it sends too much around its response")
         return count
 
 
@@ -180,7 +180,7 @@ def ask(
     except (OSError, http.client.HTTPException, *FAULTS) as fault:
         if time.monotonic() >= end:
             raise TimeoutError from None
-        broken = AnswerBroken(f"its answer is no HTTP ({type(fault).__name__})")
+        broken = AnswerBroken(f"its response is not HTTP ({type(fault).__name__})")
         raise fault if isinstance(fault, OSError) else broken from None
     finally:
         timer.cancel()

@@ -51,10 +51,10 @@ def read_id_token(token: str, find_keys: FindKeys, expected: Expected) -> Json:
     from jwt.exceptions import InvalidSignatureError
 
     with refusing(lambda fault: IdTokenRefused(f"it can't be read: {fault}"), PyJWTError):
-        _require(len(token) <= LONGEST, "it is no signed token")
+        _require(len(token) <= LONGEST, "it is not a signed token")
         header = get_unverified_header(token)
         # PyJWT supports one extension; we support none.
-        _require("crit" not in header, "it wants something that isn't known here")
+        _require("crit" not in header, "it requires an unknown extension")
         algorithm = header.get("alg")
         _require(algorithm in KINDS, f"its algorithm is {str(algorithm)[:20]}")
         keys = [key for key in find_keys(header.get("kid")) if _fits(key, str(algorithm))]
@@ -87,7 +87,7 @@ def read_time(claims: Json, name: str) -> float | None:
     """Return a claim's Unix time, or None without it. Raises `IdTokenRefused`."""
     value = claims.get(name)
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    _require(value is None or (is_number and abs(value) < 1e12), f"its {name} is no time")
+    _require(value is None or (is_number and abs(value) < 1e12), f"its {name} is not a time")
     return value
 
 
@@ -108,18 +108,18 @@ def _check_claims(claims: Json, expected: Expected) -> None:
     now = clock.now().timestamp()
     expires, issued, begins = (read_time(claims, name) for name in ("exp", "iat", "nbf"))
     if expires is None or issued is None:
-        raise IdTokenRefused("it doesn't say from when to when it counts")
+        raise IdTokenRefused("it has no exp or iat")
     _require(now < expires + SKEW_SECONDS, "it has expired, by the clock here")
     start = max(issued, begins or issued)
-    _require(start <= now + SKEW_SECONDS, "it is from later, by the clock here")
-    _require(issued > now - OLDEST_SECONDS - SKEW_SECONDS, "it is old, by the clock here")
+    _require(start <= now + SKEW_SECONDS, "it is not valid yet, by the clock here")
+    _require(issued > now - OLDEST_SECONDS - SKEW_SECONDS, "it is too old, by the clock here")
     _require(_is_same(claims.get("nonce"), expected.nonce), "it answers another request")
     is_name = isinstance(subject, str) and 0 < len(subject) <= LONGEST_SUBJECT
     _require(is_name and "\0" not in str(subject), "it names nobody")
     if expected.access_token and "at_hash" in claims:
         half = hashlib.sha256(expected.access_token.encode()).digest()[:16]
         at_hash = base64.urlsafe_b64encode(half).rstrip(b"=").decode()
-        _require(_is_same(claims["at_hash"], at_hash), "it is not of this access token")
+        _require(_is_same(claims["at_hash"], at_hash), "it is not for this access token")
 
 
 def _fits(key: Json, algorithm: str) -> bool:

@@ -140,7 +140,7 @@ class After(RuleField, fields.String):
 
 class PageLimit(QueryCount):
     def __init__(self) -> None:
-        over = f"Over {MAX_LIMIT} counts as {MAX_LIMIT}."
+        over = f"Values above {MAX_LIMIT} count as {MAX_LIMIT}."
         super().__init__(1, load_default=DEFAULT_LIMIT, description=over)
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:

@@ -113,7 +113,7 @@ class ValidationFailed(ServiceError):
 
 class BodyInvalid(ServiceError):
     code = "INVALID_BODY"
-    meaning = "The body is empty or isn't what the call takes: JSON, or a file of certain types."
+    meaning = "The body is empty or of the wrong type: the call takes JSON, or certain files."
     remedy = "Send what `message` asks for, with its `Content-Type`."
 
 
@@ -135,8 +135,8 @@ class CredentialsInvalid(ServiceError):
 
 class NotFound(ServiceError):
     status = 404
-    meaning = "The path or the thing doesn't exist, or belongs to somebody else."
-    remedy = "Check the path and the ids in it; `message` may say where it is done instead."
+    meaning = "The path or resource doesn't exist, or belongs to somebody else."
+    remedy = "Check the path and the ids in it; `message` may name the right place."
     default_message = "Project not found. No project with this id belongs to the account."
 
 
@@ -158,7 +158,7 @@ class CrossSiteRefused(ServiceError):
 class RateLimited(ServiceError):
     status = 429
     meaning = "Too many requests."
-    remedy = "Wait for the seconds in `Retry-After`."
+    remedy = "Wait for the number of seconds in `Retry-After`."
 
 
 HTTP_MESSAGES = {

@@ -27,7 +27,7 @@ from testimonials.core.text import (
 
 # At most this many unknown names of a body or a query are listed in the errors.
 MOST_UNKNOWN = 20
-NULL = "null is no value here. Leave the field out instead."
+NULL = "null is not allowed. Leave the field out instead."
 
 
 class StrictSchema(Schema):

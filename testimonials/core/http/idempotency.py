@@ -107,7 +107,7 @@ class KeyReused(ServiceError):
 class AnswerNotKept(ServiceError):
     status = 409
     meaning = "The call was carried out before; its answer held a secret or was erased since."
-    remedy = "Read what was made, and have its secret replaced if you don't have it."
+    remedy = "Read what was created, and replace its secret if you don't have it."
     default_message = (
         "This call was carried out with this Idempotency-Key already, and not a second time now. "
         "Its answer isn’t kept: it held a secret, which is shown only once, or something that its "

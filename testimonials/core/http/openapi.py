@@ -41,14 +41,14 @@ def describe_responses(operation: Operation, register: Register) -> dict[str, An
     responses: dict[str, Any] = {"200": _describe_success(operation, is_read, register)}
     if is_read:
         responses["304"] = {
-            "description": "What you have is up to date.",
+            "description": "Your copy is up to date.",
             "headers": headers("ETag"),
         }
     if operation.change:
         envelope = register("ProposalAnswer", _wrap(PROPOSAL))
         content = {"application/json": {"schema": envelope}}
         responses["202"] = {
-            "description": "It waits for the owner as a proposal.",
+            "description": "The change waits for the owner as a proposal.",
             "content": content,
         }
     conditions = {

@@ -43,13 +43,13 @@ RETRY_AFTER = 5
 class ImageRefused(ServiceError):
     status = 422
     meaning = "The file can't be used as a picture."
-    remedy = "Send one that `message` describes."
+    remedy = "Send one as `message` describes."
 
 
 class ImageBusy(ServiceError):
     status = 503
     code = "IMAGES_BUSY"
-    meaning = "Too many pictures are being worked on. Nothing was changed."
+    meaning = "Too many pictures are being processed. Nothing was changed."
     remedy = "Try again in a few seconds."
 
 

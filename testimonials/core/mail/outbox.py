@@ -264,7 +264,7 @@ def write_message(mail: OutboxMail, sender: str) -> bytes:
     name, address = parseaddr(sender)
     name = _STEERING.sub("", mail.sender_name or name)
     if not _is_address(mail.recipient):
-        raise ValueError(f"{mail.recipient!r} is no e-mail address")
+        raise ValueError(f"{mail.recipient!r} is not an e-mail address")
     phrase = _encode_words(name) if _needs_encoding(name) else f'"{quote(name)}"'
     subject = _STEERING.sub("", mail.subject)
     headers = {

@@ -161,7 +161,7 @@ class SmtpTransport:
             if not mail.recipient.isascii():
                 if not server.has_extn("smtputf8"):
                     raise DeliveryFailed(
-                        "The mail server can't deliver to addresses with letters outside ASCII.",
+                        "The mail server can't deliver to addresses with non-ASCII characters.",
                         is_permanent=True,
                     )
                 options = ["SMTPUTF8", "BODY=8BITMIME"]
@@ -197,7 +197,7 @@ class SmtpTransport:
         if self.user:
             self.dialogue.step = LOGIN
             if not (self.user + self.password).isascii():
-                raise smtplib.SMTPException("The user and password may only have ASCII letters.")
+                raise smtplib.SMTPException("The user and password may only have ASCII characters.")
             server.login(self.user, self.password)
 
     def _describe(self, error: Exception) -> DeliveryFailed:

@@ -190,7 +190,7 @@ def parse_domains(value: object) -> tuple[str, ...]:
 def parse_addresses(value: object) -> tuple[str, ...]:
     words = parse_domains(value)
     if wrong := next((word for word in words if not re.fullmatch(r"[^@\s]+@[^@\s]+", word)), None):
-        raise ValueError(f"must be e-mail addresses, separated by commas; {wrong} is none")
+        raise ValueError(f"must be e-mail addresses, separated by commas; {wrong} is not one")
     return words
 
 

@@ -81,7 +81,7 @@ def test_whatever_is_sent_is_loaded_or_refused_with_messages(payload):
 @pytest.mark.parametrize("name", ["text", "line", "url", "choice", "switch", "amount", "count"])
 def test_null_is_not_a_way_to_leave_a_field_out(name):
     (message,) = problems(**{name: None})[name]
-    assert message.startswith("null is no value here. Leave the field out instead.")
+    assert message.startswith("null is not allowed. Leave the field out instead.")
 
 
 @given(st.text(max_size=15))

@@ -275,7 +275,7 @@ def make_mail(**values: str) -> OutboxMail:
 def test_neither_an_address_nor_another_field_brings_headers_or_further_receivers():
     encoded = "=?utf-8?q?=0D=0ABcc=3Ab=40x.com?=@example.com"
     for recipient in ("a@example.com\nBcc: b@example.com", "a@x.com, b@x.com", encoded, "@", ""):
-        with pytest.raises(ValueError, match=r"is no e-mail address"):
+        with pytest.raises(ValueError, match=r"is not an e-mail address"):
             write_message(make_mail(recipient=recipient), SENDER)
     for character in ("\r", "\n", "\r\n", "\0", "\x0b", "\x7f"):
         for field in ("subject", "list_unsubscribe"):

@@ -238,7 +238,7 @@ def test_db_check_knows_when_it_is_in_step(app, project_id, backend):
             assert find(project_id, "quick") == ""
     for _ in range(2):
         done = app.test_cli_runner().invoke(args=["db", "reindex"])
-        assert done.output == "The index of words was made again.\n"
+        assert done.output == "The index of words was rebuilt.\n"
         with app.app_context():
             assert [find(project_id, each) for each in ("quick", "東京")] == ["Zoë", "Tokyo"]
 
