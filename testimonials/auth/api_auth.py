@@ -104,11 +104,11 @@ def _authorize(caller: Caller, operation: Operation) -> Caller:
     needed = f"the scope {operation.scope}" + (" or draft" if operation.drafts else "")
     if caller.is_key:
         raise MissingScope(
-            f"The account’s key doesn’t reach this: it needs an access token with {needed}. The "
-            "owner makes one in the dashboard, under Settings, API."
+            f"The account’s key isn’t enough here: this needs an access token with {needed}. The "
+            "owner creates one in the dashboard, under Settings, API."
         )
     has = ", ".join(caller.scopes) or "none"
     raise MissingScope(
         f"This needs {needed}. The token “{caller.name}” has: {has}. Ask the owner for "
-        "another, which they make in the dashboard, under Settings, API."
+        "another, which they create in the dashboard, under Settings, API."
     )

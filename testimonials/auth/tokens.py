@@ -174,7 +174,7 @@ WORKING = ("active", "unused")
 class TokenRefused(CredentialsInvalid):
     default_message = (
         "This access token is unknown. Send it whole, as Authorization: Bearer tst_tok_..., or ask "
-        "the owner for another. An account’s key is no token: it goes into x-api-key, with the "
+        "the owner for another. An account’s key isn’t a token: it goes into x-api-key, with the "
         "account’s id in x-service-account-id."
     )
 
@@ -245,8 +245,8 @@ def check_token(token: str) -> Caller:
     if maker_suspended_at is not None:
         # A colleague's account is suspended, not the owner's.
         raise TokenRefused(
-            f"The account of who made the access token “{name}” is suspended. Ask the owner for "
-            "another."
+            f"The account of the person who created the access token “{name}” is suspended. Ask "
+            "the owner for another."
         )
     return Caller(
         account_id,

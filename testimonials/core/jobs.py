@@ -305,9 +305,7 @@ def keep_job(id: str, longest: timedelta) -> Iterator[None]:
                 _renew_lease(id)
         except Exception as error:
             # The job goes on: the next renewal comes before the lease expires.
-            log_fault(
-                logger, f"the lease of the job {id} was not renewed yet", error
-            )
+            log_fault(logger, f"the lease of the job {id} was not renewed yet", error)
 
     with repeating(renew, RENEWED_AFTER.total_seconds(), f"lease-{id}"):
         yield

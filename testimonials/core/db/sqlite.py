@@ -39,7 +39,7 @@ def open_file(path: Path, *, wait: float = WAIT_SECONDS) -> Iterator[sqlite3.Con
 
 
 class Reader:
-    """Reads of a file that are no transaction; each thread has a connection of its own for them."""
+    """Reads a file outside of transactions, over one connection per thread."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
@@ -48,18 +48,18 @@ class Reader:
 
     @property
     def driver(self) -> sqlite3.Connection:
-        """This thread's connection; raises `sqlite3.Error`."""
-        found: sqlite3.Connection | None = getattr(self._local, "driver", None)
-        if found is None:
-            found = sqlite3.connect(self._address, uri=True, isolation_level=None)
-            found.execute("PRAGMA busy_timeout=5000")
-            self._local.driver = found
-        return found
+        """This thread's connection. Raises `sqlite3.Error`."""
+        connection: sqlite3.Connection | None = getattr(self._local, "driver", None)
+        if connection is None:
+            connection = sqlite3.connect(self._address, uri=True, isolation_level=None)
+            connection.execute("PRAGMA busy_timeout=5000")
+            self._local.driver = connection
+        return connection
 
     def close(self) -> None:
         """Close this thread's connection, and forget those of others."""
-        if found := getattr(self._local, "driver", None):
-            found.close()
+        if connection := getattr(self._local, "driver", None):
+            connection.close()
         self._local = threading.local()
 
 

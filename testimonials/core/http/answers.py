@@ -84,15 +84,15 @@ class _JsonResponse(Response):
     default_mimetype = "application/json"
 
     def get_wsgi_headers(self, environ: "WSGIEnvironment") -> Headers:
-        # Werkzeug would copy them one by one, in search of addresses to complete.
+        # Werkzeug would copy them one by one, to make URLs in them absolute.
         return self.headers if self.status_code == 200 else super().get_wsgi_headers(environ)
 
 
 def answer_bytes(envelope: bytes, *, etag: str = "", is_secret: bool = False) -> Response:
     """Return a response with an envelope of `wrap`, or 304 if the caller has the same."""
-    known = request.headers.get("If-None-Match", "")
-    is_known = etag and known and not is_write() and is_among(etag, known)
-    response = Response(status=304) if is_known else _JsonResponse(envelope)
+    header = request.headers.get("If-None-Match", "")
+    is_current = etag and header and not is_write() and is_among(etag, header)
+    response = Response(status=304) if is_current else _JsonResponse(envelope)
     response.headers.add("Cache-Control", "no-store" if is_secret else "private, no-cache")
     if etag:
         response.headers.add("ETag", etag)
@@ -122,11 +122,11 @@ class Cursor(NamedTuple):
 class After(RuleField, fields.String):
     """The query parameter `after`, loaded as a `Cursor`."""
 
-    rule = "Must be taken from the `Link` header, or `next`, of the page before."
+    rule = "Must be taken from the `Link` header, or `next`, of the previous page."
     about: ClassVar[Mapping[str, Any]] = {
         "pattern": f"^{_CURSOR.pattern}$",
-        "description": "Where the page begins: taken from the `Link` header, or `next`, of the "
-        "page before.",
+        "description": "The start of the page, from the `Link` header, or `next`, of the previous "
+        "page.",
     }
 
     def __init__(self) -> None:

@@ -155,7 +155,7 @@ def _add_headers(response: Response) -> Response:
         headers["Cache-Control"] = "no-store"
     if request.is_secure and (policy := current_settings().hsts):
         headers["Strict-Transport-Security"] = policy
-    # `setdefault` would go through all of them for each.
+    # `setdefault` would search all headers each time.
     present = {name.lower() for name, _ in response.headers}
     for name, value in headers.items():
         if name.lower() not in present:

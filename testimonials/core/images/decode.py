@@ -24,7 +24,7 @@ MAX_PROGRESSIVE_PIXELS = 25_000_000
 # Each scan of a progressive JPEG, however small, processes all of its pixels. Programs write about
 # ten scans.
 MAX_SCANS = 100
-# Pillow reads what precedes the pixels in Python: segment by segment, and junk byte by byte.
+# Pillow reads the part before the pixels in Python: segment by segment, and junk byte by byte.
 MAX_SEGMENTS = 2_000
 MAX_JUNK = 64 * 1024
 # The byte between a JPEG's segments that says what follows. Within pixel data, FF is followed by 0
