@@ -314,10 +314,12 @@ def read_beacon(request: Request, project_id: str) -> Beacon | None:
         return None
     if surface == "form":
         return _read_visit(body, project_id)
+    clicks = body.get("clicks")
+    clicks = clicks if isinstance(clicks, int) and not isinstance(clicks, bool) else 0
     return Beacon(
         [
             (surface, website, "views", int(body.get("view") is True)),
-            (surface, website, "clicks", _read_clicks(body.get("clicks"))),
+            (surface, website, "clicks", min(max(clicks, 0), MAX_CLICKS)),
             *(("testimonial", each, "seen", 1) for each in _read_ids(body.get("seen"))),
             *(("testimonial", each, "read", 1) for each in _read_ids(body.get("read"))),
         ]
@@ -358,11 +360,6 @@ def _read_body(request: Request) -> dict[str, Any]:
     with suppress(*FAULTS):
         body = json.loads(request.get_data(cache=False))
     return body if isinstance(body, dict) else {}
-
-
-def _read_clicks(value: Any) -> int:
-    is_number = isinstance(value, int) and not isinstance(value, bool)
-    return min(max(value, 0), MAX_CLICKS) if is_number else 0
 
 
 def _read_ids(value: Any) -> list[str]:

@@ -4,7 +4,17 @@ import hashlib
 from datetime import datetime
 from typing import Any, ClassVar
 
-from sqlalchemy import JSON, Boolean, ForeignKey, Index, LargeBinary, String, Text
+from sqlalchemy import (
+    JSON,
+    Boolean,
+    ColumnElement,
+    ForeignKey,
+    Index,
+    LargeBinary,
+    String,
+    Text,
+    and_,
+)
 from sqlalchemy.orm import Mapped, mapped_column
 
 from testimonials.auth.models import Account
@@ -109,6 +119,12 @@ class UnsubscribedAddress(Base):
     account_id: Mapped[str] = child_of(Account.id, primary_key=True)
     email_hash: Mapped[str] = mapped_column(primary_key=True)
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
+
+
+def is_unsubscribed(account_id: Any) -> ColumnElement[bool]:
+    """Return the condition that joins requests of an account with their unsubscribed addresses."""
+    of = UnsubscribedAddress
+    return and_(of.account_id == account_id, of.email_hash == MailedRequest.email_hash)
 
 
 class TestimonialPicture(Base):

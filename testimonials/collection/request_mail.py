@@ -10,7 +10,12 @@ from sqlalchemy.orm import aliased
 
 from testimonials.auth.accounts import is_live
 from testimonials.auth.models import Account
-from testimonials.collection.models import MailedRequest, RequestBatch, UnsubscribedAddress
+from testimonials.collection.models import (
+    MailedRequest,
+    RequestBatch,
+    UnsubscribedAddress,
+    is_unsubscribed,
+)
 from testimonials.core import clock
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
@@ -210,14 +215,8 @@ def _find_due() -> Select[*tuple[Any, ...]]:
         or_(Member.project_id == Project.id, Member.owner_id == Project.account_id),
     )
     is_of_team = or_(sender.id == Project.account_id, is_member)
-    is_unwanted = (
-        select(UnsubscribedAddress.email_hash)
-        .where(
-            UnsubscribedAddress.account_id == Project.account_id,
-            UnsubscribedAddress.email_hash == MailedRequest.email_hash,
-        )
-        .exists()
-    )
+    unsubscribed = select(UnsubscribedAddress.email_hash).where(is_unsubscribed(Project.account_id))
+    is_unwanted = unsubscribed.exists()
     return (
         select(MailedRequest, RequestBatch, Project, Account, OutboxMail.state, sender.display_name)
         .join(RequestBatch, RequestBatch.id == MailedRequest.batch_id)

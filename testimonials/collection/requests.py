@@ -16,6 +16,7 @@ from testimonials.collection.models import (
     RequestBatch,
     UnsubscribedAddress,
     hash_email,
+    is_unsubscribed,
 )
 from testimonials.collection.request_mail import SEND_NOW, write_due_mails
 from testimonials.core import clock
@@ -403,13 +404,7 @@ def _join(query: Rows, project: Project) -> Rows:
     return (
         query.select_from(MailedRequest)
         .outerjoin(OutboxMail, OutboxMail.id == MailedRequest.mail_id)
-        .outerjoin(
-            UnsubscribedAddress,
-            and_(
-                UnsubscribedAddress.account_id == project.account_id,
-                UnsubscribedAddress.email_hash == MailedRequest.email_hash,
-            ),
-        )
+        .outerjoin(UnsubscribedAddress, is_unsubscribed(project.account_id))
         .where(MailedRequest.project_id == project.id)
     )
 

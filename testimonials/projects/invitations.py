@@ -211,7 +211,13 @@ def find_invitation(token: str, *, for_update: bool = False) -> OpenInvitation:
 
     Raises `InvitationInvalid`.
     """
-    first, *rest = _read(token)
+    try:
+        payload, _ = invitation_purpose.read(token, int(LIFETIME.total_seconds()))
+        first, *rest = payload
+    except TokenExpired:
+        raise InvitationInvalid("expired") from None
+    except (TokenInvalid, TypeError, ValueError):
+        raise InvitationInvalid("invalid") from None
     kind, parts = (Account, rest) if first == WORKSPACE else (Project, [first, *rest])
     if len(parts) != 3:
         raise InvitationInvalid("invalid")
@@ -270,16 +276,6 @@ def _require_usable(invitation: TeamInvitation, nonce: str) -> None:
         raise InvitationInvalid("replaced")
     if invitation.expires_at <= clock.now():
         raise InvitationInvalid("expired")
-
-
-def _read(token: str) -> list[str]:
-    try:
-        payload, _ = invitation_purpose.read(token, int(LIFETIME.total_seconds()))
-        return [*payload]
-    except TokenExpired:
-        raise InvitationInvalid("expired") from None
-    except (TokenInvalid, TypeError, ValueError):
-        raise InvitationInvalid("invalid") from None
 
 
 def _is_in(place: Place, email: str) -> bool:

@@ -73,17 +73,9 @@ def _make_readers_query() -> Executable:
     people = union(select(owner_id.label("id")), members).subquery()
     since = select(func.min(Member.created_at)).where(is_in, Member.account_id == Account.id)
     choice = NotificationChoice
-    columns = (
-        Account.id,
-        Account.email,
-        since.correlate_except(Member).scalar_subquery(),
-        choice.mode,
-        choice.told_until,
-        choice.last_sent_at,
-        choice.decides_by_mail,
-    )
     return (
-        select(*columns)
+        select(Account.id, Account.email, since.correlate_except(Member).scalar_subquery())
+        .add_columns(choice.mode, choice.told_until, choice.last_sent_at, choice.decides_by_mail)
         .join(people, people.c.id == Account.id)
         .outerjoin(choice, _is_choice())
         .where(may_act())

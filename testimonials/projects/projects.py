@@ -239,12 +239,8 @@ def find_public_project(*, slug: str) -> Project:
 
 
 def lock_project(project_id: str) -> Project:
-    project = db.session.scalars(
-        select(Project)
-        .where(Project.id == project_id, Project.deleted_at.is_(None))
-        .with_for_update()
-    ).one_or_none()
-    return require_found(project)
+    query = select(Project).where(Project.id == project_id, Project.deleted_at.is_(None))
+    return require_found(db.session.scalars(query.with_for_update()).one_or_none())
 
 
 def get_project(reference: str) -> Project:

@@ -142,14 +142,11 @@ def settle_roles(account_id: str, *conditions: ColumnElement[bool]) -> None:
     ).all()
     left = [project_id for project_id, is_in, _ in rows if not is_in]
     ended = [project_id for project_id, _, is_admin in rows if not is_admin]
-    choice, invitation = NotificationChoice, TeamInvitation
-    for query in (
-        delete(choice).where(choice.account_id == account_id, choice.project_id.in_(left)),
-        delete(invitation).where(
-            invitation.invited_by_id == account_id, invitation.project_id.in_(ended)
-        ),
-    ):
-        db.session.execute(query)
+    choice, sent = NotificationChoice, TeamInvitation
+    choices = delete(choice).where(choice.account_id == account_id, choice.project_id.in_(left))
+    invitations = delete(sent).where(sent.invited_by_id == account_id, sent.project_id.in_(ended))
+    db.session.execute(choices)
+    db.session.execute(invitations)
     revoke_tokens_made_by(account_id, ended)
 
 

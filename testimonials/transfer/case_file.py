@@ -16,6 +16,7 @@ from testimonials.collection.models import (
     MailedRequest,
     RequestBatch,
     UnsubscribedAddress,
+    is_unsubscribed,
 )
 from testimonials.core import clock
 from testimonials.core.audit import IS_HISTORY, Event, EventType
@@ -255,7 +256,7 @@ def _describe_lists(project: Project, testimonial_id: str | None) -> Iterator[Ro
         select(batch, func.count(of.id), *(func.count(getattr(of, name)) for name in COUNTED))
         .add_columns(func.count(UnsubscribedAddress.created_at))
         .outerjoin(of, of.batch_id == batch.id)
-        .outerjoin(UnsubscribedAddress, _is_unsubscribed(project))
+        .outerjoin(UnsubscribedAddress, is_unsubscribed(project.account_id))
         .where(batch.project_id == project.id, *_only(of.testimonial_id, testimonial_id))
         .group_by(batch.id)
         .order_by(batch.created_at, batch.id)
@@ -280,7 +281,7 @@ def _describe_requests(project: Project, testimonial_id: str | None) -> Iterator
     of = MailedRequest
     query = (
         select(of, UnsubscribedAddress.created_at)
-        .outerjoin(UnsubscribedAddress, _is_unsubscribed(project))
+        .outerjoin(UnsubscribedAddress, is_unsubscribed(project.account_id))
         .where(of.project_id == project.id, *_only(of.testimonial_id, testimonial_id))
         .order_by(of.created_at, of.id)
         .execution_options(yield_per=ROWS_AT_ONCE)
@@ -296,12 +297,6 @@ def _describe_requests(project: Project, testimonial_id: str | None) -> Iterator
             **write_columns(row, COUNTED),
             "unsubscribedAt": write_value(unsubscribed_at),
         }
-
-
-def _is_unsubscribed(project: Project) -> Any:
-    of = UnsubscribedAddress
-    is_address = of.email_hash == MailedRequest.email_hash
-    return (of.account_id == project.account_id) & is_address
 
 
 def _describe_complaints(project: Project, testimonial_id: str | None) -> Iterator[Row]:

@@ -6,7 +6,12 @@ from sqlalchemy import delete, func, select, update
 
 from testimonials.auth.models import Account
 from testimonials.auth.tokens import revoke_tokens_for
-from testimonials.collection.models import MailedRequest, UnsubscribedAddress, hash_email
+from testimonials.collection.models import (
+    MailedRequest,
+    UnsubscribedAddress,
+    hash_email,
+    is_unsubscribed,
+)
 from testimonials.collection.verified_purchases import renew_secret
 from testimonials.core import clock
 from testimonials.core.db.engine import insert_if_missing
@@ -145,11 +150,7 @@ def _move_requests(project: Project, account_id: str) -> None:
     """Hash the addresses of requests for the new owner, and keep people unsubscribed."""
     rows = db.session.execute(
         select(MailedRequest.id, MailedRequest.email, UnsubscribedAddress.created_at)
-        .outerjoin(
-            UnsubscribedAddress,
-            (UnsubscribedAddress.account_id == project.account_id)
-            & (UnsubscribedAddress.email_hash == MailedRequest.email_hash),
-        )
+        .outerjoin(UnsubscribedAddress, is_unsubscribed(project.account_id))
         .where(MailedRequest.project_id == project.id)
     ).all()
     for request_id, email, unsubscribed_at in rows:

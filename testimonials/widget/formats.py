@@ -79,7 +79,7 @@ def describe_json_feed(project: Project, chosen: Chosen) -> dict[str, Any]:
     }
     if chosen.next:
         feed["next_url"] = add_query(address, chosen.query | {"after": chosen.next})
-    return {name: value for name, value in feed.items() if value is not None}
+    return _drop_missing(feed)
 
 
 def _describe_item(project: Project, item: dict[str, Any]) -> dict[str, Any]:
@@ -98,8 +98,14 @@ def _describe_item(project: Project, item: dict[str, Any]) -> dict[str, Any]:
         "marks": extras.get("marks"),
         "record": None if item.get("isSample") else record,
     }
-    recording = extras.get("recording")
-    attachments = {"attachments": [_describe_recording(recording)]} if recording else {}
+    attachments = {}
+    if recording := extras.get("recording"):
+        attachment = {
+            "url": recording["src"],
+            "mime_type": recording.get("type"),
+            "duration_in_seconds": recording.get("seconds"),
+        }
+        attachments = {"attachments": [_drop_missing(attachment)]}
     return attachments | {
         "id": item["id"],
         "url": testimonial_url(project.slug, item["id"], project.own_host),
@@ -108,16 +114,6 @@ def _describe_item(project: Project, item: dict[str, Any]) -> dict[str, Any]:
         "authors": [_drop_missing(author)],
         "_testimonial": _drop_missing(more),
     }
-
-
-def _describe_recording(recording: dict[str, Any]) -> dict[str, Any]:
-    return _drop_missing(
-        {
-            "url": recording["src"],
-            "mime_type": recording.get("type"),
-            "duration_in_seconds": recording.get("seconds"),
-        }
-    )
 
 
 def _drop_missing(values: dict[str, Any]) -> dict[str, Any]:

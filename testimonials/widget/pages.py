@@ -241,13 +241,11 @@ def _render_widget(project: Project, selection: Selection, still: Still, **value
 
 
 def _render_fragment(project: Project, selection: Selection, still: Still) -> str:
-    theme, has_extras = selection.theme, still.has_extras
-    styles = shadow_styles(still.settings, theme, still.kind, still.total, has_extras=has_extras)
     return render_template(
         "widget/fragment.html",
         still=still,
         # Made from the program's own files, without any user input.
-        styles=Markup(styles),  # noqa: S704
+        styles=Markup(shadow_styles(still, selection.theme)),  # noqa: S704
         wall_url=urls.wall_url(project.slug, project.own_host),
         structured_data=describe_ratings(project, still.items),
     )

@@ -323,19 +323,19 @@ _RULE = re.compile(r"([^{}]+)\{([^{}]*)\}")
 _COMMA = re.compile(r",(?![^(]*\))")
 
 
-def shadow_styles(
-    settings: WidgetSettings, theme: str, kind: str, total: int, *, has_extras: bool = False
-) -> str:
-    """Return the style sheet of a shadow root with `total` cards; `theme` may be empty."""
-    styles = _read_styles(kind, has_extras) + _column_rules(settings.design["cardWidth"], total)
-    font = "" if settings.design["font"] in FONTS else PAGE_FONT
-    return styles + font + _value_rules(settings, theme, ".tm")
+def shadow_styles(still: Still, theme: str) -> str:
+    """Return the style sheet of a shadow root; `theme` may be empty."""
+    design = still.settings.design
+    styles = _read_styles(still.kind, still.has_extras)
+    styles += _column_rules(design["cardWidth"], still.total)
+    styles += "" if design["font"] in FONTS else PAGE_FONT
+    return styles + _value_rules(still.settings, theme, ".tm")
 
 
 def page_styles(
     settings: WidgetSettings, theme: str, kind: str, total: int, *, has_extras: bool = False
 ) -> str:
-    """Return the same style sheet for our pages, limited to `PAGE` except for the colors."""
+    """Return the style sheet of one of our pages, limited to `PAGE` except for the colors."""
     columns = _column_rules(settings.design["cardWidth"], total, PAGE)
     return _read_scoped_styles(kind, has_extras) + columns + _value_rules(settings, theme, ":root")
 
@@ -394,11 +394,7 @@ def _read_styles(kind: str, has_extras: bool) -> str:
 
 @cache
 def _read_scoped_styles(kind: str, has_extras: bool) -> str:
-    return _scope(_read_styles(kind, has_extras))
-
-
-def _scope(styles: str) -> str:
-    """Prefix each selector with `PAGE`; drop rules for a shadow host."""
+    """Return the same with `PAGE` before each selector, without rules for a shadow host."""
 
     def scope(rule: re.Match[str]) -> str:
         selectors = [each.strip() for each in _COMMA.split(rule[1])]
@@ -408,7 +404,7 @@ def _scope(styles: str) -> str:
         kept = [f"{PAGE} {each}" for each in selectors if not each.startswith(":host")]
         return ",".join(kept) + f"{{{rule[2]}}}" if kept else ""
 
-    return _RULE.sub(scope, styles)
+    return _RULE.sub(scope, _read_styles(kind, has_extras))
 
 
 def render_page(

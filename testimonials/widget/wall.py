@@ -23,6 +23,7 @@ from testimonials.core.http.errors import (
 )
 from testimonials.core.http.i18n import gettext, gettext_noop, language_query, ngettext
 from testimonials.core.http.urls import testimonial_picture_url, testimonial_url
+from testimonials.core.text import cut
 from testimonials.projects.models import Project
 from testimonials.projects.projects import find_public_project
 from testimonials.projects.settings import find_renamed
@@ -252,9 +253,6 @@ def _describe_recording(item: dict[str, Any], recording: dict[str, Any]) -> dict
 
 # The pages of the wall and of one testimonial.
 
-# The length of a page's description, from the testimonial's text.
-SUMMARY_LENGTH = 200
-
 
 def render_wall(
     project: Project, choice: WallChoice, contents: dict[str, Any], *, is_first: bool
@@ -303,14 +301,12 @@ def render_testimonial(project: Project, item: dict[str, Any]) -> str:
     still = make_still(
         project, find_settings(project), [item], kind="single", is_player=True, proof=proof
     )
-    text = " ".join(item["text"].split())
-    is_short = len(text) <= SUMMARY_LENGTH
     return render_page(
         "widget/testimonial.html",
         project,
         still,
         author=item["authorName"],
-        summary=text if is_short else text[: SUMMARY_LENGTH - 1].rstrip() + "…",
+        summary=cut(" ".join(item["text"].split()), 200),
         canonical=testimonial_url(project.slug, item["id"], project.own_host),
         picture_url=testimonial_picture_url(project.slug, item["id"], project.own_host),
         all_url=url_for("wall.show_wall", slug=project.slug, **language_query()),

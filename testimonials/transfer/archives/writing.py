@@ -15,7 +15,7 @@ from sqlalchemy.orm import selectinload
 
 from testimonials import __version__
 from testimonials.auth.models import AccessToken, Account, BillingSubscription, Session
-from testimonials.collection.models import MailedRequest, UnsubscribedAddress
+from testimonials.collection.models import MailedRequest, UnsubscribedAddress, is_unsubscribed
 from testimonials.core import clock
 from testimonials.core.audit import IS_HISTORY, Event
 from testimonials.core.db.engine import list_columns, to_name, write_columns, write_value
@@ -222,11 +222,7 @@ def _describe_changes(ids: Sequence[str]) -> tuple[dict[str, list[Row]], dict[st
 def _describe_requests(project: Project) -> Iterator[Row]:
     rows = db.session.execute(
         select(MailedRequest, UnsubscribedAddress.created_at)
-        .outerjoin(
-            UnsubscribedAddress,
-            (UnsubscribedAddress.account_id == project.account_id)
-            & (UnsubscribedAddress.email_hash == MailedRequest.email_hash),
-        )
+        .outerjoin(UnsubscribedAddress, is_unsubscribed(project.account_id))
         .where(MailedRequest.project_id == project.id)
         .order_by(MailedRequest.created_at, MailedRequest.id)
     )

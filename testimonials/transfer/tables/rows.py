@@ -172,18 +172,14 @@ def read_row(cells: Mapping[str, str], reading: Reading) -> NewTestimonial:
     is_cut = row["text"] != text and len(text) > TEXT_LENGTH
     row["original_text"] = text[:LONGEST_TEXT] if is_cut else None
     row["highlights"] = _find_highlights(row["text"], row["highlights"]) or None
-    row["answers"] = _read_answers(cells)
+    try:
+        row["answers"] = read_answers(cells)
+    except ValidationError as error:
+        raise RowRefused(str(error.messages[0])) from None
     form = cells.get("form", "") if mapping.service == OWN else ""
     row["form_name"] = form if form and make_slug(form) == form else None
     row["replied_at"] = (row["replied_at"] or clock.now()) if row["reply"] else None
     return NewTestimonial(key, row, row.pop("tags"))
-
-
-def _read_answers(cells: Mapping[str, str]) -> list[dict[str, Any]] | None:
-    try:
-        return read_answers(cells)
-    except ValidationError as error:
-        raise RowRefused(str(error.messages[0])) from None
 
 
 def _tidy(field: str, text: str, service: str | None) -> str:
