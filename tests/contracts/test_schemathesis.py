@@ -31,7 +31,8 @@ from tests.support.sampling import rounds
 # are. Everything else that the document calls valid has to be accepted.
 BEYOND_A_SCHEMA = {"SLUG_TAKEN", "SLUG_RESERVED", "EMAIL_DISPOSABLE", "EXTERNAL_ID_TWICE"}
 BEYOND_IN_WORDS = (
-    *("not both", "takes no reason", "in order and apart", "from 1990 until now"),
+    *("not both", "takes no reason", "Say why it is set aside"),
+    *("in order and apart", "from 1990 until now"),
     # What WebVTT is.
     *("WebVTT", "There is no cue", "A cue must"),
     # What only one kind of question or step needs, and which languages there are as keys.
