@@ -413,7 +413,7 @@ def make_caller(app: Flask) -> MakeCaller:
 
 @pytest.fixture
 def agent(make_caller: MakeCaller) -> Caller:
-    """An agent with an account that nobody has claimed yet."""
+    """An agent with an account that Nobody has claimed the account."""
     return make_caller("agents-owner@example.com")
 
 

@@ -37,7 +37,7 @@ class DisplayName(OneLine):
     """A person's name, without an @, so that it can't look like a colleague's address."""
 
     form_messages: ClassVar[dict[str, str]] = OneLine.form_messages | {
-        "address": gettext_noop("Write a name, not an email address.")
+        "address": gettext_noop("Enter a name, not an email address.")
     }
 
     def __init__(self) -> None:
@@ -86,8 +86,8 @@ class AccountSuspended(ServiceError):
     meaning = "The operator of the service has suspended the account. Nothing was deleted."
     remedy = "Contact the operator, whom `message` names; retrying doesn’t help."
     default_message = gettext_noop(
-        "The account that this belongs to is suspended. Nothing was deleted, and nothing can be "
-        "changed until the operator restores it."
+        "This account is suspended. Nothing was deleted, and nothing can be changed until the "
+        "operator restores it."
     )
 
 
@@ -124,7 +124,7 @@ class PasswordsOff(ServiceError):
     def __init__(self) -> None:
         super().__init__(
             gettext(
-                "There are no passwords here. Use %(company)s.",
+                "Passwords are off. Sign in with %(company)s.",
                 company=current_settings().company_name,
             )
         )
@@ -252,9 +252,7 @@ def find_key_problem(account: Account, choice: str, other: str, seen: str) -> st
     if choice not in ("keep", other):
         return gettext("Choose whether the agent keeps its key.")
     if choice == "keep" and seen != account.key_last_four:
-        return gettext(
-            "An agent got a new key while this page was open. Look at it and choose again."
-        )
+        return gettext("An agent got a new key while this page was open. Choose again.")
     return None
 
 

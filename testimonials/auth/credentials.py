@@ -62,10 +62,10 @@ def find_password_problem(password: str, email: str, names: Iterable[str] = ()) 
         )
     lowered = password.casefold()
     if lowered in email.casefold() or email.casefold() in lowered:
-        return gettext("Use something that is not your e-mail address.")
+        return gettext("Don’t use your email address.")
     file = io.BytesIO(json.dumps([password, _list_words([email, *names])]).encode())
     if decoder.run(rate, file, waits=True)[0]["is_guessable"]:
-        return gettext("This one is easy to guess. Use a few unrelated words, or a longer phrase.")
+        return gettext("This password is easy to guess. Use a few unrelated words.")
     return None
 
 
@@ -127,7 +127,7 @@ reset_purpose = TokenPurpose("reset")
 class SignInRefused(ServiceError):
     status = 422
     default_message = gettext_noop(
-        "The address and the password don’t match. Try again, or choose a new one."
+        "The email address and password don’t match. Try again, or choose a new password."
     )
 
 
@@ -136,7 +136,7 @@ class ResetLinkInvalid(ServiceError):
 
     status = 404
     code = "LINK_INVALID"
-    default_message = gettext_noop("This link doesn’t work any more.")
+    default_message = gettext_noop("This link no longer works.")
 
 
 def check_password(email: str, password: str) -> Account:

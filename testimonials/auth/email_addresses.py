@@ -86,9 +86,9 @@ class Email(OneLine):
     """A field for an address, which may be disposable only if not `is_lasting`."""
 
     messages: ClassVar[dict[str, str]] = OneLine.messages | {
-        "malformed": gettext_noop("Write the address like name@example.com."),
+        "malformed": gettext_noop("Enter an email address like name@example.com."),
         "disposable": gettext_noop(
-            "Use a permanent address; this domain provides disposable ones."
+            "Use a permanent email address. This domain provides disposable ones."
         ),
     }
 
@@ -110,13 +110,13 @@ def require_open_signup(email: str) -> None:
     """Raise `SignupClosed` if the settings don't allow `email` to sign up."""
     settings = current_settings()
     if settings.signup == "closed":
-        message = gettext("Sign-up is closed on this service. Ask its operator for an account.")
+        message = gettext("Sign-up is closed. Ask the operator of this service for an account.")
         raise SignupClosed(f"email: {message}", errors={"email": [message]})
     if settings.signup == "domains":
         allowed = settings.signup_domains
         if _to_ascii(email.rpartition("@")[2]) not in map(_to_ascii, allowed):
             message = gettext(
-                "Only addresses at %(domains)s may sign up on this service.",
+                "Only addresses at %(domains)s can sign up.",
                 domains=", ".join(allowed),
             )
             raise SignupClosed(f"email: {message}", errors={"email": [message]})

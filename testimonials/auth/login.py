@@ -56,10 +56,10 @@ from testimonials.core.settings.current import current_settings
 DRAFT_SECONDS = 60 * 60
 NOTICES = {
     "signed-out": gettext_noop("You are signed out."),
-    "expired": gettext_noop("Please sign in again."),
-    "needed": gettext_noop("Sign in to go on."),
-    "address": gettext_noop("Sign in with your current address to use the new one."),
-    "kept": gettext_noop("You were signed out. Sign in again; what you typed has been kept."),
+    "expired": gettext_noop("Sign in again."),
+    "needed": gettext_noop("Sign in to continue."),
+    "address": gettext_noop("Sign in with your current address to change it."),
+    "kept": gettext_noop("You were signed out. Sign in again: what you typed is kept."),
 }
 
 draft_purpose = TokenPurpose("draft")
@@ -211,7 +211,7 @@ def sign_up() -> ResponseReturnValue:
         return render_template("auth/sign_in/signup.html", errors=sent.errors, **sent.typed), 422
     email = sent.values["email"]
     request_link(LinkPurpose.SIGN_UP, email, cookies.describe_visitor(email))
-    text = _("Open the link in it to choose a password. It may take a minute to arrive.")
+    text = _("Open the link in the email to choose a password. It may take a minute to arrive.")
     return render_template("auth/sign_in/mail_sent.html", text=text, email=email)
 
 
@@ -231,10 +231,7 @@ def send_reset_link() -> ResponseReturnValue:
         return render_template("auth/sign_in/forgot.html", errors=sent.errors, **sent.typed), 422
     email = sent.values["email"]
     request_link(LinkPurpose.RESET, email, cookies.describe_visitor(email))
-    text = _(
-        "If this address has an account, a link to choose a new password is on its way. "
-        "Links from the last hour still work."
-    )
+    text = _("If this address has an account, a link to choose a new password is on its way.")
     operator = operator_address()
     return render_template("auth/sign_in/mail_sent.html", text=text, email=email, operator=operator)
 
@@ -286,10 +283,8 @@ def _refuse(typed: str, email: str, error: credentials.SignInRefused | RateLimit
     problem = error.shown
     if minutes := two_factor.find_wait(error):
         problem = ngettext(
-            "There were too many attempts. Try again in %(num)s minute, or choose “Forgot it?” to "
-            "get a link by mail.",
-            "There were too many attempts. Try again in %(num)s minutes, or choose “Forgot it?” to "
-            "get a link by mail.",
+            "Too many attempts. Try again in %(num)s minute, or choose “Forgot your password?”.",
+            "Too many attempts. Try again in %(num)s minutes, or choose “Forgot your password?”.",
             minutes,
         )
     else:
@@ -415,7 +410,7 @@ def confirm_email_change(token: str) -> ResponseReturnValue:
         act_as(ActorKind.PERSON, owner.account_id)
         record(ADDRESS_CHANGED, owner.account_id, old=old, email=email)
     return redirect(
-        add_notice(url_for("dashboard.account.show_account"), _("Your address is changed.")), 303
+        add_notice(url_for("dashboard.account.show_account"), _("Email address changed")), 303
     )
 
 

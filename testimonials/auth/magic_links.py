@@ -40,8 +40,8 @@ class KeyGone(ServiceError):
     status = 410
     title = gettext_noop("This link no longer works")
     default_message = gettext_noop(
-        "The key that it is about was revoked or replaced already, or the account was claimed or "
-        "removed. Nothing was changed."
+        "The key was already revoked or replaced, or the account was claimed or removed. "
+        "Nothing was changed."
     )
 
 

@@ -253,7 +253,7 @@ def add_passkey(account: Account, subject: str, form: Mapping[str, str], name: s
         verified = check_new_passkey(_read_answer(form.get("passkey", "")), challenge)
     credential_id = to_base64(verified.credential_id)
     if db.session.scalar(select(Passkey.id).where(Passkey.credential_id == credential_id)):
-        raise PasskeyRefused(gettext_noop("This passkey is here already."))
+        raise PasskeyRefused(gettext_noop("This device already has a passkey for this account."))
     passkey = Passkey(
         account_id=account.id,
         credential_id=credential_id,

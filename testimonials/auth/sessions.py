@@ -72,7 +72,7 @@ class SignedIn:
 class SessionEnded(ServiceError):
     status = 401
     code = "SIGNED_OUT"
-    default_message = gettext_noop("You have been signed out. Nothing was changed.")
+    default_message = gettext_noop("You are signed out. Nothing was changed.")
 
 
 def start_session(

@@ -54,8 +54,8 @@ class LastWayIn(ServiceError):
 class StrongNeeded(ServiceError):
     status = 409
     default_message = gettext_noop(
-        "You ask everybody for more than a password, and this is your last of that kind. Turn that "
-        "off first, or add another."
+        "You ask everyone for more than a password, and this is your last. Turn that off first, "
+        "or add another."
     )
 
 
@@ -174,8 +174,8 @@ class ProofLinkInvalid(ServiceError):
     code = "LINK_INVALID"
     title = gettext_noop("This link doesn’t work")
     default_message = gettext_noop(
-        "Open it in the browser in which you asked for it, within 15 minutes. It works once; you "
-        "get another where you were asked to confirm that it’s you."
+        "Open it within 15 minutes, in the browser in which you asked for it. It works once. To "
+        "get another, go back to the page that asked you to confirm it’s you."
     )
 
 
@@ -244,13 +244,13 @@ def take_proof(owner: SignedIn, ways: WaysIn) -> tuple[SignedIn, Errors]:
         return _take_passkey(owner, values["proof_token"], values[PROOF_PASSKEY])
     if values[PROOF_MAIL] and not ways.is_any:
         _mail_proof(owner)
-        text = gettext("A mail is on its way. Open its link in this browser, then go on here.")
+        text = gettext("An email is on its way. Open its link in this browser, then continue here.")
         return owner, {PROOF_MAIL: [text]}
     if ways.app is not None and values[PROOF_CODE].strip():
         return _take_code(owner, values[PROOF_CODE])
     if not ways.has_password:
         return owner, {
-            PROOF_CODE if ways.app else PROOF: [gettext("Prove that it’s you to go on.")]
+            PROOF_CODE if ways.app else PROOF: [gettext("Confirm it’s you to continue.")]
         }
     if errors := check_own_password(owner, values[PROOF], PROOF):
         return owner, errors
@@ -269,7 +269,7 @@ def check_own_password(owner: SignedIn, password: str, field: str) -> Errors:
     except SignInRefused:
         with write():
             record(PASSWORD_REFUSED, owner.account_id)
-        return {field: [gettext("This is not your password.")]}
+        return {field: [gettext("Wrong password.")]}
     limiter.forget(CONFIRM_PER_SESSION, owner.session_id)
     return {}
 
@@ -293,8 +293,8 @@ def _take_code(owner: SignedIn, code: str) -> tuple[SignedIn, Errors]:
     except RateLimited as error:
         wait = two_factor.find_wait(error)
         text = ngettext(
-            "Too many wrong codes. Wait %(num)s minute.",
-            "Too many wrong codes. Wait %(num)s minutes.",
+            "Too many wrong codes. Try again in %(num)s minute.",
+            "Too many wrong codes. Try again in %(num)s minutes.",
             wait,
         )
         return owner, {PROOF_CODE: [text]}

@@ -45,30 +45,27 @@ class Scope(StrEnum):
     READ = (
         "read",
         gettext_noop("Read"),
-        gettext_noop("See testimonials, also those that wait, and settings."),
+        gettext_noop("See all testimonials and settings."),
     )
     DRAFT = (
         "draft",
         gettext_noop("Draft"),
-        gettext_noop("Suggest additions and changes. They wait for you."),
+        gettext_noop("Suggest additions and changes. You decide."),
     )
     PUBLISH = (
         "publish",
         gettext_noop("Publish"),
-        gettext_noop("Add, approve, reject, edit and reply. Shown at once."),
+        gettext_noop("Add, approve, reject, edit and reply, effective immediately."),
     )
     CONFIGURE = (
         "configure",
         gettext_noop("Configure"),
-        gettext_noop(
-            "Change the widget and the page, ask customers by mail, and have testimonials sent "
-            "elsewhere by webhooks."
-        ),
+        gettext_noop("Change the widget and page, ask customers by email, and set up webhooks."),
     )
 
 
 DEFAULT_SCOPES = (Scope.READ, Scope.DRAFT)
-NEVER = gettext_noop("No token can delete a project, see passwords or make other tokens.")
+NEVER = gettext_noop("No token can delete a project, see passwords or create tokens.")
 
 
 @dataclass(frozen=True)

@@ -84,7 +84,7 @@ HALF = 4
 class CodeRefused(ServiceError):
     status = 422
     default_message = gettext_noop(
-        "This code doesn’t work. Each works only once: take the next one."
+        "This code doesn’t work. Each code works once: use the next one."
     )
 
 
@@ -179,7 +179,7 @@ class StepOver(ServiceError):
     """The first step was too long ago, or the password has changed since."""
 
     status = 422
-    default_message = gettext_noop("That took longer than ten minutes. Sign in again.")
+    default_message = gettext_noop("This page has expired. Sign in again.")
 
 
 def begin_step(account: Account) -> str:

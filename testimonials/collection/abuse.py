@@ -39,8 +39,8 @@ def delete_old_reports(limit: int) -> int:
 # The choices of visitors, in their language.
 REASONS = {
     "fraud": gettext_noop("It is spam or fraud"),
-    "hurtful": gettext_noop("It insults or threatens somebody"),
-    "private": gettext_noop("It shows something private about somebody"),
+    "hurtful": gettext_noop("It insults or threatens someone"),
+    "private": gettext_noop("It reveals something private about someone"),
     "other": gettext_noop("Something else"),
 }
 PAGES = ("collection", "wall", "testimonial")

@@ -158,7 +158,7 @@ def read_csv(content: bytes, columns: Mapping[str, int] | None = None) -> Addres
     except UnicodeDecodeError:
         raise TableUnreadable(
             gettext_noop(
-                "This file isn’t in UTF-8. Save it as “CSV UTF-8” in your spreadsheet program."
+                "This file isn’t UTF-8. Save it as “CSV UTF-8” in your spreadsheet program."
             )
         ) from None
     return _read_table(text, columns)
@@ -192,9 +192,7 @@ def _read_table(text: str, chosen: Mapping[str, int] | None = None) -> AddressLi
     columns = chosen or named or _guess_columns(head)
     if columns is None:
         raise TableUnreadable(
-            gettext_noop(
-                "There is no column of email addresses. Name it “email” in the first line."
-            )
+            gettext_noop("No column has email addresses. Name it “email” in the first line.")
         )
     people = AddressList(head=head, columns=columns)
     for number, row in rows:

@@ -384,8 +384,8 @@ def _fingerprint(row: Testimonial) -> str:
 
 THANK = "thank"
 WHY_NOT = gettext_noop(
-    "No mail was sent: it can be sent once, to an address that its author has proven to be theirs, "
-    "as long as they want mail and the testimonial isn’t withdrawn."
+    "No email was sent. Authors can be thanked once, at a verified address, unless they "
+    "declined or withdrew."
 )
 
 

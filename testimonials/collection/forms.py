@@ -230,7 +230,7 @@ def _settle_questions(
 
 ANSWER_LENGTH = 500
 
-TICK = gettext_noop("Tick this to go on.")
+TICK = gettext_noop("Tick this to continue.")
 CHOOSE = gettext_noop("Choose an answer.")
 CHOOSE_ONE = gettext_noop("Choose one answer.")
 NOT_OFFERED = gettext_noop("This answer is no longer offered. Choose another.")
@@ -346,7 +346,7 @@ def _read_answer(form: MultiDict[str, str], question: Question) -> Any:
 def _ask(kind: str) -> str:
     if kind == "scale":
         return gettext(RATE, low=SCALE_RANGE[0], high=SCALE_RANGE[1])
-    return translate({"choice": CHOOSE, "consent": TICK}.get(kind, "Fill this in."))
+    return translate({"choice": CHOOSE, "consent": TICK}.get(kind, "Fill in this field."))
 
 
 def _read_text(form: MultiDict[str, str], name: str) -> str | None:

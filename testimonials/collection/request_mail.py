@@ -251,7 +251,7 @@ def _count_last_minute() -> int:
 # The links in the mails.
 
 LINK_SECONDS = 60 * 24 * 60 * 60
-LINK_BROKEN = gettext_noop("This link is incomplete. Copy all of it from the mail.")
+LINK_BROKEN = gettext_noop("Part of the link may be missing. Copy the whole link from your email.")
 
 link_purpose = TokenPurpose("request")
 answer_purpose = TokenPurpose("request-answer")

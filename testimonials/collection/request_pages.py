@@ -31,7 +31,9 @@ from testimonials.core.http.security import answer_privately
 from testimonials.projects.models import Project
 from testimonials.projects.projects import find_public_project, lock_account
 
-LINK_GONE = gettext_noop("The account that asked you is gone, so it sends no more mail.")
+LINK_GONE = gettext_noop(
+    "The account that asked you was deleted. You won’t get more email from it."
+)
 
 
 class InvitationForm(FormSchema):

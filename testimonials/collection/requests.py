@@ -38,9 +38,9 @@ DAY = timedelta(days=1)
 # The time in which a sending can be cancelled.
 GRACE = timedelta(seconds=30)
 
-UNSUBSCRIBED = gettext_noop("Has unsubscribed from your requests.")
-ALREADY_ASKED = gettext_noop("You have asked them already.")
-TWICE = gettext_noop("Is on the list twice.")
+UNSUBSCRIBED = gettext_noop("Unsubscribed from your requests.")
+ALREADY_ASKED = gettext_noop("You have already asked this person.")
+TWICE = gettext_noop("On the list twice.")
 
 
 class AskingRefused(ServiceError):
@@ -73,7 +73,7 @@ def choose_people(
         reasons = [each.reason for one in lists for each in one.wrong]
         reasons += [f"{each.person.email}: {each.reason}" for each in left_out]
         raise AskingRefused(
-            gettext_noop("Nobody is left to ask. %(reasons)s"),
+            gettext_noop("Nobody left to ask. %(reasons)s"),
             values={"reasons": " ".join(dict.fromkeys(reasons[:10]))},
         )
     return fresh, left_out
@@ -135,8 +135,8 @@ def _require_room(account_id: str, count: int) -> None:
         )
     raise AskingRefused(
         gettext_noop(
-            "Your account may ask %(limit)s people in 24 hours: %(room)s more now, and this list "
-            "has %(count)s. Shorten it, or come back tomorrow."
+            "You can ask %(limit)s people in 24 hours: %(room)s more now, and this list has "
+            "%(count)s. Shorten it, or continue tomorrow."
         ),
         values={"limit": limit, "room": room, "count": count},
     )
@@ -218,7 +218,7 @@ def correct_address(project: Project, request_id: str, email: str) -> None:
     """
     row = _lock_asked(project, request_id)
     if row is None or find_asked(project, request_id).state != "failed":
-        raise AskingRefused(gettext_noop("This address needs no correction any more."))
+        raise AskingRefused(gettext_noop("This address no longer needs a correction."))
     choose_people(project, [AddressList([Person(1, email)])])
     batch = db.session.get_one(RequestBatch, row.batch_id)
     again = RequestBatch(

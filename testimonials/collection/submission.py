@@ -59,9 +59,7 @@ class WordsForm(FormSchema):
     """The fields that an author may correct."""
 
     text = Words(missing=gettext_noop("Write a sentence or two."))
-    name = AuthorName(
-        attribute="author_name", missing=gettext_noop("Add your name, as it should appear.")
-    )
+    name = AuthorName(attribute="author_name", missing=gettext_noop("Enter your name."))
     role = AuthorLine(attribute="author_role", load_default="")
     company = AuthorLine(attribute="author_company")
     rating = Rating(is_whole=True)
@@ -88,7 +86,7 @@ class EarlierForm(FormSchema):
 class ConsentForm(FormSchema):
     """Consent to publication."""
 
-    consent = Switch(missing=gettext_noop("Tick this, so that your words may be shown."))
+    consent = Switch(missing=gettext_noop("Tick this so that your words can be shown."))
 
     @post_load
     def _drop_consent(self, values: dict[str, Any], **_: Any) -> dict[str, Any]:
@@ -102,10 +100,10 @@ class SubmissionForm(WordsForm, ConsentForm):
     email = Email(
         attribute="author_email",
         error_messages={
-            "malformed": gettext_noop(
-                "Write the address like name@example.com, or leave it empty."
+            "malformed": gettext_noop("Enter an email address like name@example.com."),
+            "disposable": gettext_noop(
+                "Use a permanent email address. This domain provides disposable ones."
             ),
-            "disposable": gettext_noop("Use a permanent address, or leave this empty."),
         },
     )
 
@@ -178,15 +176,15 @@ TOKEN_SECONDS = 24 * 60 * 60
 KEPT_SECONDS = 40 * 60 * 60
 
 STALE = gettext_noop(
-    "This page was open for a long time. Everything you wrote is still here: send it again."
+    "This page was open for a long time. Your words are still here: send them again."
 )
 GONE = gettext_noop("The photo is no longer stored. Choose it again, or send without it.")
 TOO_MANY = gettext_noop(
     "Too many photos came from your network. Send without it, or try again in an hour."
 )
 PHOTO_TOO_LARGE = gettext_noop(
-    "The photo is too large: the limit is 10 MB. The rest of the form was not read either. Go back "
-    "in your browser to find what you typed, and choose a smaller photo."
+    "The photo is too large: the limit is 10 MB. Go back to find what you typed, and choose a "
+    "smaller photo."
 )
 
 form_purpose = TokenPurpose("collection-form")

@@ -184,7 +184,7 @@ def name_actor(event: Event, people: Names) -> str:
         case ActorKind.SYSTEM:
             return translate(name) or gettext("The service")
         case ActorKind.VISITOR:
-            return translate(name) or gettext("Somebody")
+            return translate(name) or gettext("Someone")
 
 
 BROWSERS = ("Edg", "OPR", "Firefox", "Chrome", "Safari")

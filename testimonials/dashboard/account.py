@@ -147,7 +147,7 @@ def show_email(owner: SignedIn) -> Values:
 def ask_for_email_change(owner: SignedIn, email: str, **rest: Any) -> Done:
     """Mail a link to the new address, which changes the account when opened."""
     if email == owner.email:
-        raise ValidationFailed.of({"email": [_("This is your address already.")]})
+        raise ValidationFailed.of({"email": [_("This is already your address.")]})
     send_email_change_mail(email, owner.email, make_change_link(lock_owner(owner), email))
     record(events.ADDRESS_REQUESTED, owner.account_id, email=email)
     text = _("Open the link in the mail to %(email)s to use it.", email=email)

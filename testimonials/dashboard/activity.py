@@ -35,7 +35,7 @@ OTHERS = {
     ActorKind.TOKEN: gettext_noop("Access tokens"),
     ActorKind.OPERATOR: gettext_noop("The operator"),
     ActorKind.SYSTEM: gettext_noop("The service itself"),
-    ActorKind.VISITOR: gettext_noop("Somebody not signed in"),
+    ActorKind.VISITOR: gettext_noop("Someone not signed in"),
 }
 # Groups of actors in `?who=`.
 KINDS = {
@@ -43,7 +43,7 @@ KINDS = {
     "agents": (ActorKind.AGENT, ActorKind.TOKEN),
     "rules": (ActorKind.SYSTEM,),
 }
-GONE = gettext_noop("Somebody who is gone")
+GONE = gettext_noop("Former users")
 KIND_LABELS = {
     "people": gettext_noop("People"),
     "agents": gettext_noop("Agents"),

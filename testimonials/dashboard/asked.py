@@ -32,16 +32,16 @@ from testimonials.projects.access import Access, Role
 from testimonials.transfer.tables.export import write_csv
 
 LABELS = {
-    "all": gettext_noop("Everybody"),
+    "all": gettext_noop("Everyone"),
     "waiting": gettext_noop("Waiting"),
     "sent": gettext_noop("Sent"),
     "opened": gettext_noop("Opened"),
-    "started": gettext_noop("Started"),
+    "started": gettext_noop("Started writing"),
     "answered": gettext_noop("Wrote"),
     "declined": gettext_noop("Said no"),
     "failed": gettext_noop("Not delivered"),
-    "printed": gettext_noop("Not mailed"),
-    "unsubscribed": gettext_noop("Said no, won’t be asked again"),
+    "printed": gettext_noop("Not sent"),
+    "unsubscribed": gettext_noop("Said no, and won’t be asked again"),
 }
 # Bars of the states on the way: sent, opened, wrote.
 BARS = {"waiting": 0, "sent": 1, "opened": 2, "started": 2, "answered": 3}
@@ -80,7 +80,7 @@ def cancel_requests(access: Access) -> Done:
     """Delete the requests that have not been sent."""
     count = requests.cancel_waiting(access.project)
     record(REQUESTS_CANCELLED, access.project, count=count)
-    return Done(ngettext("One request is cancelled", "%(num)s requests are cancelled", count))
+    return Done(ngettext("One request cancelled", "%(num)s requests cancelled", count))
 
 
 @asked_page.save({"id": Text(40, load_default="")}, at="/remove")
@@ -88,7 +88,7 @@ def remove_request(access: Access, id: str) -> Done:
     """Delete a request, which is not sent if it is waiting."""
     is_waiting = requests.find_asked(access.project, id).state == "waiting"
     requests.remove_asked(access.project, id)
-    return Done(_("Nothing was sent.") if is_waiting else _("Deleted from the list"))
+    return Done(_("Nothing was sent") if is_waiting else _("Removed from the list"))
 
 
 @correct_page.show
@@ -103,7 +103,7 @@ def correct_request(access: Access, asked_id: str, email: str) -> Done:
     requests.correct_address(access.project, asked_id, email)
     record(REQUESTS_SENT, access.project, count=1)
     return Done(
-        ngettext("%(num)s mail goes out in 30 seconds", "%(num)s mails go out in 30 seconds", 1),
+        ngettext("%(num)s email goes out in 30 seconds", "%(num)s emails go out in 30 seconds", 1),
         to=url_for(".show_asked"),
     )
 
@@ -160,7 +160,7 @@ def tell_state(person: requests.AskedPerson) -> str:
     sentence, time = {
         "sent": (gettext_noop("Sent, %(time)s"), row.sent_at),
         "opened": (gettext_noop("Opened, %(time)s"), row.opened_at),
-        "started": (gettext_noop("Began to write, %(time)s"), row.started_at),
+        "started": (gettext_noop("Started writing, %(time)s"), row.started_at),
         "answered": (gettext_noop("Wrote, %(time)s"), row.answered_at),
     }.get(person.state, ("", None))
     if time is None:

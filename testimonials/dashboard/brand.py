@@ -53,7 +53,7 @@ HUES = {
     272: gettext_noop("Blue"), 325: gettext_noop("Violet"), 360: gettext_noop("Pink"),
 }  # fmt: skip
 FONT_NAMES = {
-    "site": gettext_noop("As your site"),
+    "site": gettext_noop("Same as your site"),
     "plain": gettext_noop("Plain"),
     "classic": gettext_noop("Classic"),
 }
@@ -270,7 +270,7 @@ def remove_logo(access: Access) -> Done:
 def bring_logo_back(access: Access, undo: str) -> Done:
     image = take_removed(access.project, "logo", undo)["image"]
     _set_logo(access.project, image and db.session.get(uploads.Image, image))
-    return Done(_("It’s back"))
+    return Done(_("Restored"))
 
 
 def _set_logo(project: Project, image: uploads.Image | None) -> None:
@@ -297,4 +297,4 @@ def use_everywhere(access: Access) -> Done:
     """Remove the colors that widgets and the page have of their own."""
     brands.use_brand(access.project)
     record(PROJECT_CHANGED, access.project)
-    return Done(_("Everything has your brand now."))
+    return Done(_("Your brand is on everything now."))

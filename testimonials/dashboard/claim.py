@@ -254,7 +254,7 @@ def _check(begun: Begun, values: Values, errors: Errors) -> None:
     """Raise `ValidationFailed` for the form's `errors` and those that depend on the account."""
     errors = {**errors}
     if begun.needs_name and not values.get("name"):
-        errors["businessName"] = [_("Add the name of your business.")]
+        errors["businessName"] = [_("Enter the name of your business.")]
     errors |= find_key_errors(begun.account, "replace", values)
     if errors:
         raise ValidationFailed.of(errors)
@@ -328,7 +328,7 @@ def _continue(
     else:
         url = url_for("dashboard.collect.show_collect", project_id=project.id)
     if new_key is not None:
-        shown = {"title": _("Your account is claimed"), "new_key": new_key, "next_url": url}
+        shown = {"title": _("Account claimed"), "new_key": new_key, "next_url": url}
         page = render_template("auth/new_key.html", account_id=account.id, **shown)
         return answer_privately(page)
     if project is not None and not has_proposals:
@@ -440,10 +440,7 @@ def send_new_link() -> ResponseReturnValue:
     email = sent.values["email"]
     magic_links.request_link(magic_links.LinkPurpose.CLAIM, email, cookies.describe_visitor(email))
     text = _("If this address has an account to claim, a new link is on its way.")
-    hint = _(
-        "Earlier links stop working when the new one is sent. No mail after a few minutes? Look in "
-        "your spam folder, or check the address."
-    )
+    hint = _("No email after a few minutes? Check your spam folder, or correct the address.")
     return render_template("auth/sign_in/mail_sent.html", text=text, hint=hint, email=email)
 
 

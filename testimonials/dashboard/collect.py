@@ -81,8 +81,8 @@ COLUMNS = {
     "order": gettext_noop("Order number"),
 }
 TOO_LARGE = gettext_noop(
-    "This file is too large to upload, and nothing else in the form could be read. Go back in your "
-    "browser to find what you typed, and choose a file of at most 1 MB."
+    "The file is too large: the limit is 1 MB. Go back to find what you typed, and choose a "
+    "smaller file."
 )
 
 
@@ -103,18 +103,18 @@ class ListForm(FormSchema):
 
 
 class AskForm(ListForm):
-    subject = OneLine(SUBJECT_LENGTH, missing=gettext_noop("Write a subject."))
-    message = Text(requests.MESSAGE_LENGTH, missing=gettext_noop("Write a few words."))
+    subject = OneLine(SUBJECT_LENGTH, missing=gettext_noop("Enter a subject."))
+    message = Text(requests.MESSAGE_LENGTH, missing=gettext_noop("Enter a message."))
     language = Choice(
         *(language.code for language in LANGUAGES),
-        missing=gettext_noop("Choose one of the languages."),
+        missing=gettext_noop("Choose one of the options."),
     )
     form = OneLine(SLUG_LENGTH, load_default="")
     wait = Choice(*map(str, requests.WAITS), load_default=NOW)
     reminder = Choice(
         NEVER,
         *map(str, requests.REMINDERS),
-        missing=gettext_noop("Choose after how many days, or never."),
+        missing=gettext_noop("Choose one of the options."),
     )
 
 
@@ -239,7 +239,7 @@ def describe_choices(project: Project) -> Values:
         "waits": [(str(days), name_wait(days)) for days in requests.WAITS],
         "reminders": [*reminders, (NEVER, _("Never"))],
         "forms": [
-            ("", _("The project’s page")),
+            ("", _("Main page")),
             *((form.name, form.title) for form in list_forms(project)),
         ],
         "room": room if room < FEW else None,
@@ -259,13 +259,13 @@ def describe_page(project: Project) -> Values:
     url = collection_page_url(project.slug, project.own_host)
     scheme, _colon, label = url.partition("://")
     opened, wrote = count_visitors(project, VISIT_DAYS)
-    visits = [ngettext("%(num)s opened it in 30 days", "%(num)s opened it in 30 days", opened)]
+    visits = [ngettext("Opened by %(num)s in 30 days", "Opened by %(num)s in 30 days", opened)]
     visits += [ngettext("%(num)s wrote", "%(num)s wrote", wrote)] if wrote else []
     return {
         "page_url": url,
         "page_scheme": f"{scheme}://",
         "page_label": label,
-        "visits": " · ".join(visits) if opened else _("Nobody opened it in 30 days."),
+        "visits": " · ".join(visits) if opened else _("Not opened in 30 days"),
     }
 
 
@@ -282,13 +282,10 @@ def describe_mail(project: Project, person: Person | None = None) -> Values:
 
 def describe_list(lists: Sequence[AddressList], left_out: Sequence[requests.LeftOut]) -> Values:
     """Return the invalid lines of the lists, and who is left out."""
-    line = gettext_noop("Line %(line)s")
-    of_file = gettext_noop("Line of the file %(line)s") if lists[0].wrong else line
-    labels = (line, of_file) if len(lists) > 1 else (line,)
     return {
         "wrong": [
-            (_(label, line=wrong.line), wrong.text, translate(wrong.reason))
-            for label, addresses in zip(labels, lists, strict=True)
+            (_("Line %(line)s", line=wrong.line), wrong.text, translate(wrong.reason))
+            for addresses in lists
             for wrong in addresses.wrong
         ],
         "left_out": [(one.person.email, tell_left_out(one)) for one in left_out],
@@ -333,19 +330,21 @@ def tell_left_out(left_out: requests.LeftOut) -> str:
 def tell_sent(count: int, wait_days: int) -> str:
     if not current_settings().smtp_url:
         return ngettext(
-            "One request is noted, but not mailed: this service has no mail server",
-            "%(num)s requests are noted, but not mailed: this service has no mail server",
+            "One request noted, but not sent: this service has no mail server",
+            "%(num)s requests noted, but not sent: this service has no mail server",
             count,
         )
     if not wait_days:
         return ngettext(
-            "%(num)s mail goes out in 30 seconds", "%(num)s mails go out in 30 seconds", count
+            "%(num)s email goes out in 30 seconds", "%(num)s emails go out in 30 seconds", count
         )
     if wait_days == 1:
-        return ngettext("One request is sent tomorrow", "%(num)s requests are sent tomorrow", count)
+        return ngettext(
+            "One request will be sent tomorrow", "%(num)s requests will be sent tomorrow", count
+        )
     return ngettext(
-        "One request is sent in %(days)s days",
-        "%(num)s requests are sent in %(days)s days",
+        "One request will be sent in %(days)s days",
+        "%(num)s requests will be sent in %(days)s days",
         count,
         days=wait_days,
     )
@@ -354,18 +353,18 @@ def tell_sent(count: int, wait_days: int) -> str:
 def tell_undone(count: int, sent: Sequence[str]) -> str:
     """Return how many mails were cancelled, and who had been `sent` one already."""
     if not count:
-        return _("Too late: all of them have gone.")
+        return _("Too late: all emails have gone out.")
     if not sent:
-        return _("Nothing was sent.")
+        return _("Nothing was sent")
     names = ", ".join(sent[:3])
     if (more := len(sent) - 3) > 0:
         return ngettext(
-            "The others were not sent. Already gone: %(names)s and %(num)s more.",
-            "The others were not sent. Already gone: %(names)s and %(num)s more.",
+            "The others were cancelled. Already sent: %(names)s and %(num)s more.",
+            "The others were cancelled. Already sent: %(names)s and %(num)s more.",
             more,
             names=names,
         )
-    return _("The others were not sent. Already gone: %(names)s.", names=names)
+    return _("The others were cancelled. Already sent: %(names)s.", names=names)
 
 
 def suggest_values(access: Access) -> dict[str, str]:
@@ -385,7 +384,7 @@ def make_batch(access: Access, values: Values) -> RequestBatch:
     An unchanged suggestion follows the language.
     """
     if values["people"].is_empty and not request.files.get("file"):
-        problem = _("Paste at least one address, or choose a file.")
+        problem = _("Enter at least one email address, or choose a file.")
         raise ValidationFailed.of({"people": [problem]})
     subject, message = _follow_language(access, values)
     reminder = values["reminder"]

@@ -159,7 +159,7 @@ def show_purchases(access: Access) -> Values:
 def replace_secret(access: Access, last_four: str) -> Done:
     """Make or replace the secret, and show it once."""
     if last_four != (access.project.purchase_secret or "")[-4:]:
-        return Done(_("This secret was replaced already. The new one was shown once."))
+        return Done(_("This secret was already replaced. The new one was shown once."))
     secret = verified_purchases.make_secret(access.project)
     record(PURCHASES_CHANGED, access.project)
     return Done(page=purchases, shown={"new_secret": secret})
@@ -171,7 +171,7 @@ def switch_off(access: Access) -> Done:
     access.project.purchase_secret = None
     verified_purchases.end_old_secret(access.project)
     record(PURCHASES_CHANGED, access.project)
-    return Done(_("These links open the plain form from now on."))
+    return Done(_("Switched off. Links now open the plain form."))
 
 
 @purchases.save(at="/end-old")
@@ -179,7 +179,7 @@ def end_old(access: Access) -> Done:
     """End the former owner's secret at once."""
     verified_purchases.end_old_secret(access.project)
     record(PURCHASES_CHANGED, access.project)
-    return Done(_("The former owner’s secret has ended."))
+    return Done(_("The former owner’s secret no longer works."))
 
 
 activity = ProjectPage(
@@ -259,8 +259,8 @@ DEFAULT_DAYS = "90"
 
 
 class TokenForm(FormSchema):
-    name = OneLine(NAME_LENGTH, missing=gettext_noop("Name what will use the token."))
-    scopes = Choices(*Scope, missing=gettext_noop("Choose at least one thing that it may do."))
+    name = OneLine(NAME_LENGTH, missing=gettext_noop("Enter a name for the token."))
+    scopes = Choices(*Scope, missing=gettext_noop("Choose at least one permission."))
     project = fields.String()
     ends = Choice(*ENDS, load_default=DEFAULT_DAYS)
     once = Once()
@@ -315,7 +315,7 @@ def make_token_here(
         raise ValidationFailed.of({"project": [_("Choose one of your projects.")]})
     made_by = access.user.account_id
     if is_repeated:
-        return _lead_back(_("This token was made already. It was shown once."))
+        return _lead_back(_("This token was already created. It was shown once."))
     terms: dict[str, Any] = {
         "scopes": scopes,
         "project_id": None if project == ALL else project,
@@ -341,7 +341,7 @@ def show_token_revoking(access: Access, token_id: str) -> Values:
 def revoke_token_here(access: Access, token_id: str) -> Done:
     token = find_token(access.project.account_id, token_id, _reach(access))
     revoke_token(token)
-    return _lead_back(_("“%(name)s” is revoked. It stopped working at once.", name=token.name))
+    return _lead_back(_("“%(name)s” revoked", name=token.name))
 
 
 def _reach(access: Access) -> str | None:
@@ -355,7 +355,7 @@ def _list_choices(access: Access) -> dict[str, str]:
         return {access.project.id: access.project.called}
     choosable = list_choosable(access.user.account_id, access.project.id)
     names = {project.id: project.called for project in choosable}
-    return names | {ALL: _("All projects, also later ones")}
+    return names | {ALL: _("All projects, including later ones")}
 
 
 def _lead_back(notice: str) -> Done:
@@ -384,9 +384,9 @@ class AuthorizationForm(FormSchema):
 
 
 class ConsentForm(FormSchema):
-    scopes = Choices(*Scope, missing=gettext_noop("Choose at least one, or don’t allow it."))
+    scopes = Choices(*Scope, missing=gettext_noop("Choose at least one permission."))
     project = fields.String(load_default="")
-    days = Choice(*LIFETIMES, missing=gettext_noop("Choose one of these."))
+    days = Choice(*LIFETIMES, missing=gettext_noop("Choose one of the options."))
 
 
 def _read_carried(form: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -419,11 +419,11 @@ def _allow(
     sent = ConsentForm().read()
     scopes = [scope for scope in asked.scopes if scope in sent.values.get("scopes", ())]
     if not scopes:
-        missing = gettext("Choose at least one, or don’t allow it.")
+        missing = gettext("Choose at least one permission.")
         sent.errors.setdefault("scopes", [missing])
     project = sent.values.get("project", "")
     if project not in _list_reach(owner):
-        sent.errors["project"] = [gettext("Choose one of your projects, or all.")]
+        sent.errors["project"] = [gettext("Choose one of your projects.")]
     if sent.errors:
         return answer_privately(_page(owner, asked, carried, sent), 422)
     limit = None if project == ALL_PROJECTS else project

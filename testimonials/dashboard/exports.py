@@ -158,8 +158,7 @@ FORM_BYTES = MAX_FILE_BYTES + 64 * 1024
 MAX_PARTS = 65_536
 LIMITS = 8 * MEGABYTE, 64 * MEGABYTE, 500_000_000, MAX_PARTS
 TOO_LARGE = gettext_noop(
-    "The archive is too large for this page, which takes 14 MB. Ask the operator of this service "
-    "to import it by command."
+    "The archive is larger than 14 MB. Ask the operator of this service to import it."
 )
 ARCHIVES_PER_ACCOUNT = Limit("archive-account", 20, "to import archives, from one account")
 # Each preview reads the archive again, which takes up to a second.
@@ -171,7 +170,9 @@ _reading = threading.Lock()
 
 class ArchivesBusy(ServiceError):
     status = 503
-    default_message = gettext_noop("Another archive is being read. Try again in a moment.")
+    default_message = gettext_noop(
+        "The server is busy with another archive. Try again in a moment."
+    )
 
 
 @settings.get("/dashboard/projects/import")
@@ -259,7 +260,7 @@ def _import(owner: SignedIn, content: bytes, slug: str) -> tuple[str, str]:
     slug = slug.strip()
     if slug and (len(slug) > SLUG_LENGTH or make_slug(slug) != slug):
         valid = make_slug(slug) or _("letters and digits")
-        problem = _("Write the address as %(slug)s.", slug=valid)
+        problem = _("Use this form of the address: %(slug)s.", slug=valid)
         raise SlugTaken(errors={"slug": [problem]})
     lock = partial(lock_account, owner.account_id)
     with (
@@ -272,9 +273,9 @@ def _import(owner: SignedIn, content: bytes, slug: str) -> tuple[str, str]:
         reading.drop_waiting(owner.account_id)
         record(PROJECT_IMPORTED, project, name=project.name)
         text = (
-            _("The project was imported. What isn’t as its record says counts as imported")
+            _("Project imported. What differs from its record counts as imported")
             if archive.differences.rows
-            else _("The project was imported")
+            else _("Project imported")
         )
         return url_for("dashboard.inbox.show_inbox", project_id=project.id), text
 

@@ -50,14 +50,14 @@ ACTIONS_DONE = {name: action.done for name, action in ACTIONS.items()} | {
     "reply": gettext_noop("Reply changed"),
     "undo": gettext_noop("Undone"),
     "thank": gettext_noop("Thanked by mail"),
-    "correct": gettext_noop("Corrected by the author"),
+    "correct": gettext_noop("Corrected by its author"),
     "withdraw": gettext_noop("Withdrawn by its author"),
     "remove_recording": gettext_noop("Recording removed"),
     "consent": gettext_noop("Consent given again"),
     "confirm": gettext_noop("Confirmed by its author"),
-    "object": gettext_noop("Objected to by its author"),
-    "tell-author": gettext_noop("Author told of the change"),
-    "disown": gettext_noop("Denied by the owner of the email address"),
+    "object": gettext_noop("Contested by its author"),
+    "tell-author": gettext_noop("Author told about the change"),
+    "disown": gettext_noop("Disowned by the holder of the email address"),
 }
 # Reasons for setting aside.
 REASON_NAMES = {
@@ -72,26 +72,26 @@ TOLD = {column.attribute: column.label for column in COLUMNS.values() if column.
 # An edit of only these columns is shown as a change of the photo.
 PHOTO = {"avatar_id", "author_avatar", "twitter"}
 HELD = {
-    BAIT: gettext_noop("a field that people can’t see was filled in"),
+    BAIT: gettext_noop("a hidden field was filled in"),
     FAST: gettext_noop("sent faster than a person can type"),
     LINKS: gettext_noop("a link"),
     DUPLICATE: gettext_noop("the same text was sent before"),
-    ADDRESS: gettext_noop("many came from one address"),
+    ADDRESS: gettext_noop("many came from one network"),
     FLOOD: gettext_noop("many came at once"),
-    DISOWNED: gettext_noop("the owner of this email address didn’t write it"),
+    DISOWNED: gettext_noop("the holder of the email address didn’t write it"),
 }
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 # When people get mail: the names of the choices, and what they mean.
 MODES = {
     "at_once": (
-        gettext_noop("At once"),
-        gettext_noop("Within minutes. If several arrive together, you get one mail."),
+        gettext_noop("Immediately"),
+        gettext_noop("Within minutes. If several arrive together, you get one email."),
     ),
     "daily": (
         gettext_noop("Once a day"),
-        gettext_noop("One mail at 8:00 UTC, if there is something new."),
+        gettext_noop("One email at 8:00 UTC, if there is something new."),
     ),
-    "never": (gettext_noop("Never"), gettext_noop("New testimonials still wait in the inbox.")),
+    "never": (gettext_noop("Never"), gettext_noop("You still find new testimonials in the inbox.")),
 }
 
 
@@ -182,7 +182,7 @@ def describe_change(change: Event, people: Mapping[str, str]) -> dict[str, Any]:
     elif change.reason and change.action == DELETE:
         what = _("Deleted: %(reason)s", reason=translate(REASONS[change.reason]))
     return {
-        "who": _("%(name)s, by the link in a mail", name=who) if change.is_by_mail else who,
+        "who": _("%(name)s, by a link in an email", name=who) if change.is_by_mail else who,
         "what": what,
         "before": before,
         "time": change.created_at,
@@ -222,7 +222,7 @@ def _count_links(row: Testimonial) -> str:
     count = len(find_links(row.original_text or row.text))
     if count < 2:
         is_alone = count and not find_links(row.author_name)
-        return _("a link and little else") if is_alone else _("a link")
+        return _("little more than a link") if is_alone else _("a link")
     # English spells out small numbers.
     number = NUMBERS[count] if count < len(NUMBERS) and current_language() is ENGLISH else count
     return ngettext("%(num)s link", "%(num)s links", count, num=number)

@@ -121,7 +121,7 @@ class NewProjectForm(FormSchema):
     business_name = OneLine(
         BUSINESS_NAME_LENGTH,
         attribute="businessName",
-        missing=gettext_noop("Add the name of the business."),
+        missing=gettext_noop("Enter the name of your business."),
     )
     website = OneLine(WEBSITE_LENGTH, load_default="")
 

@@ -53,8 +53,7 @@ MISSING = {
     "authorName": gettext_noop("Which column has the name?"),
 }
 TOO_LARGE = gettext_noop(
-    "The file is larger than 12 MB. Split it, or ask the operator of this service to import it by "
-    "command."
+    "The file is larger than 12 MB. Split it, or ask the operator of this service to import it."
 )
 START_SECONDS = 24 * 60 * 60
 
@@ -135,7 +134,7 @@ def show_draft(row: TableImport) -> Preview:
     if not preview.errors:
         preview.plan = plan_import(row.project_id, preview.reading)
         if preview.plan.unclear_date:
-            preview.errors["dates"] = [_("Does the day or the month come first in its dates?")]
+            preview.errors["dates"] = [_("Do dates start with the day or the month?")]
     return preview
 
 

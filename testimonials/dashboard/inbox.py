@@ -122,7 +122,7 @@ def decide_many(
     """Apply an action to the selected testimonials, or to all that match the filter."""
     batch, count = apply_to_many(access.project, prepared, action, access.user.email, reason)
     if not count:
-        raise ActionRefused(_("This can’t be done to any of the selected testimonials."))
+        raise ActionRefused(_("None of the selected testimonials allows this."))
     text = report_action(action, read_spelled_filter(access.project).tab, count)
     return _finish(access, _tell_rest(text, len(prepared) - count), batch, sent)
 
@@ -141,7 +141,9 @@ def tag_many(
         raise ActionRefused(
             _("None of the selected testimonials has this tag.")
             if tagging == "remove"
-            else _("None of the selected testimonials can take this tag, or all have it already.")
+            else _(
+                "All of the selected testimonials already have this tag, or have no room for it."
+            )
         )
     return _finish(access, _tell_tagged(tagging, count), batch, sent)
 
@@ -150,7 +152,7 @@ def tag_many(
 def accept_numbers(access: Access, *, return_to: str) -> Done:
     """Show the new numbers early, since somebody has seen what changes."""
     end_old_numbers(access.project)
-    return Done(_("Every genuine rating counts now."), return_target(return_to))
+    return Done(_("Every genuine rating now counts"), return_target(return_to))
 
 
 @page.save(SamplesForm, at="/samples", role=Right.DECIDE)
@@ -159,10 +161,10 @@ def settle_samples(access: Access, *, samples: str, **sent: Any) -> Done:
     project = access.project
     if samples == "keep":
         note(project, KEEPS_SAMPLES)
-        return _finish(access, _("The samples stay, marked as samples"), None, sent)
+        return _finish(access, _("Samples kept"), None, sent)
     batch, count = apply_action(project, find_samples(project.id), "delete", access.user.email)
     if not count:
-        raise ActionRefused(_("There are no samples left here."))
+        raise ActionRefused(_("No samples left"))
     text = ngettext("Removed %(num)s sample", "Removed %(num)s samples", count)
     return _finish(access, text, batch, sent)
 
@@ -229,7 +231,7 @@ def decide_proposal(
 
 def _report(decided: Decided) -> str:
     if not decided.done:
-        return _("Nothing was chosen.")
+        return _("Nothing selected")
     first, count = decided.done[0], len(decided.done)
     title, is_accepted = name_proposal(first), first.status == "accepted"
     if count == 1:
@@ -253,7 +255,7 @@ def get_proposed_picture(access: Access, proposal_id: str) -> Response:
         raise RoleTooLow
     image = db.session.get(Image, name_picture(row))
     if image is None:
-        raise NotFound(gettext_noop("There is no picture any more."))
+        raise NotFound(gettext_noop("The picture is gone."))
     return Response(image.content, content_type=CONTENT_TYPE)
 
 
@@ -263,14 +265,10 @@ MAX_COUNTED = 9_999
 DECISIONS = ("approve", "reject")
 # Why a testimonial can't be decided, by status.
 DECIDED = {
-    "withdrawn": gettext_noop(
-        "%(name)s took it back. These words were withdrawn and are shown nowhere."
-    ),
-    "approved": gettext_noop("It is approved already, and shown."),
-    "rejected": gettext_noop("It is rejected already, and shown nowhere."),
-    "spam": gettext_noop(
-        "It is held as spam and shown nowhere. Release it in the inbox if it is real."
-    ),
+    "withdrawn": gettext_noop("%(name)s withdrew this testimonial. It isn’t shown."),
+    "approved": gettext_noop("It is already approved."),
+    "rejected": gettext_noop("It is already rejected."),
+    "spam": gettext_noop("It is held as spam. You can release it in the inbox."),
     "demo": gettext_noop("It is a sample."),
 }
 
@@ -285,9 +283,7 @@ class DoneForm(FormSchema):
 
 
 class ReviewForm(DoneForm):
-    action = Choice(
-        *DECISIONS, missing=gettext_noop("This page is out of date. Reload it and try again.")
-    )
+    action = Choice(*DECISIONS, missing=gettext_noop("This page is out of date. Reload it."))
 
 
 def _url(row: Testimonial | None, done: int) -> str:

@@ -86,7 +86,7 @@ TAB_NAMES = {
 }
 NOBODY = (
     gettext_noop("Nobody has written yet"),
-    gettext_noop("What customers send you arrives here, and waits for one tap."),
+    gettext_noop("What customers write arrives here."),
 )
 EMPTY = {
     "pending": NOBODY,
@@ -96,10 +96,7 @@ EMPTY = {
     ),
     "rejected": (
         gettext_noop("Nothing is rejected"),
-        gettext_noop(
-            "Rejected testimonials, and those that their authors withdrew, are kept here and shown "
-            "nowhere."
-        ),
+        gettext_noop("Rejected and withdrawn testimonials stay here, and aren’t shown."),
     ),
     "all": NOBODY,
     "trash": (
@@ -107,12 +104,12 @@ EMPTY = {
         gettext_noop("Deleted testimonials stay here."),
     ),
     "spam": (
-        gettext_noop("No spam here"),
-        gettext_noop("What looks like spam is held here."),
+        gettext_noop("No spam"),
+        gettext_noop("What looks like spam stays here."),
     ),
     inbox.ASIDE: (
         gettext_noop("Nothing is set aside"),
-        gettext_noop("Every rating that you received counts."),
+        gettext_noop("Every rating counts."),
     ),
 }
 
@@ -288,7 +285,7 @@ def _describe_empty(
     ask = [(url_for("dashboard.collect.show_collect"), _("Ask three customers"))]
     is_over = wanted.tab == "pending" and (counts["rejected"] or counts["trash"])
     return {
-        "title": _("Nothing waits") if is_over else translate(title),
+        "title": _("Nothing waiting") if is_over else translate(title),
         "text": _describe_retention(wanted.tab) or translate(text),
         "actions": ask if wanted.tab in ("all", "pending") else [],
         "drawing": "cards",
@@ -297,7 +294,7 @@ def _describe_empty(
 
 def _describe_nothing_found(project: Project, wanted: inbox.InboxFilter) -> dict[str, Any]:
     clear = (url_for("dashboard.inbox.show_inbox", status=wanted.tab), _("Clear"))
-    title = _("No “%(words)s” in here", words=wanted.q) if wanted.q else _("Nothing found")
+    title = _("No results for “%(words)s”", words=wanted.q) if wanted.q else _("No results")
     elsewhere = []
     for tab, label in (("all", _("Search all")), ("trash", _("Look in the trash"))):
         other = replace(wanted, tab=tab)
@@ -305,7 +302,7 @@ def _describe_nothing_found(project: Project, wanted: inbox.InboxFilter) -> dict
             elsewhere.append((describe_address(other), label))
     return {
         "title": title,
-        "text": _("No testimonial here matches the search and the filters."),
+        "text": _("No testimonial matches the search and filters."),
         "actions": [*elsewhere[:1], clear],
         "drawing": "search",
     }
@@ -320,8 +317,8 @@ def _describe_retention(tab: str) -> str:
         )
     if tab == "spam" and (days := count_days("spam")):
         return ngettext(
-            "What looks like spam is held here for %(num)s day.",
-            "What looks like spam is held here for %(num)s days.",
+            "What looks like spam stays here for %(num)s day.",
+            "What looks like spam stays here for %(num)s days.",
             days,
         )
     return ""
@@ -342,9 +339,7 @@ class ReturnForm(FormSchema):
 
 
 class ActionForm(ReturnForm):
-    action = Choice(
-        *ACTIONS, missing=gettext_noop("This page is out of date. Reload it and try again.")
-    )
+    action = Choice(*ACTIONS, missing=gettext_noop("This page is out of date. Reload it."))
     # Why it is set aside or deleted; may be empty.
     reason = Choice("", *REASONS, load_default="")
 
@@ -438,12 +433,12 @@ def describe_step(step: Step) -> str:
 def describe_undone(undone: Undone, left: int) -> str:
     """Return what was undone, what was passed over, and how many steps are left."""
     step, passed = undone.step, len(undone.passed)
-    parts = [_("Undid: %(change)s.", change=describe_step(step))]
+    parts = [_("Undone: %(change)s.", change=describe_step(step))]
     if undone.count < step.count:
         parts.append(
             ngettext(
-                "%(num)s of them was changed since.",
-                "%(num)s of them were changed since.",
+                "%(num)s has changed since.",
+                "%(num)s have changed since.",
                 step.count - undone.count,
             )
         )
@@ -458,9 +453,9 @@ def describe_undone(undone: Undone, left: int) -> str:
 
 def _tell_passed(first: str, count: int) -> str:
     if count == 1:
-        return _("Not undone, as it was changed since: %(change)s.", change=first)
+        return _("Not undone, because it has changed since: %(change)s.", change=first)
     return ngettext(
-        "%(num)s change was not undone: others changed the same since.",
-        "%(num)s changes were not undone: others changed the same since.",
+        "%(num)s change was not undone, because it has changed since.",
+        "%(num)s changes were not undone, because they have changed since.",
         count,
     )

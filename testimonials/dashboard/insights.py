@@ -152,7 +152,7 @@ def describe_path(project: Project, figures: Mapping[str, Any]) -> Values:
     first = reports.find_first_visit(project)
     steps = (
         (funnel["opened"], ngettext("visit to your page", "visits to your page", funnel["opened"])),
-        (funnel["started"], _("began to write")),
+        (funnel["started"], _("started writing")),
         (funnel["sent"], _("sent it")),
         (funnel["approved"], _("approved so far")),
     )

@@ -170,7 +170,7 @@ def remove_picture(access: Access, picture: str) -> Done:
 def bring_picture_back(access: Access, picture: str, undo: str) -> Done:
     image = take_removed(access.project, picture, undo)["image"]
     _set(access.project, picture, image and db.session.get(Image, image))
-    return Done(_("It’s back"), _picture_url(picture))
+    return Done(_("Restored"), _picture_url(picture))
 
 
 def _picture_url(picture: str) -> str:
@@ -227,7 +227,7 @@ def remove_form(access: Access, form_name: str) -> Done:
     undo = keep_removed(project, "page", since=form.created_at.isoformat(), **values)
     forms.delete_form(project, form)
     record(FORM_DELETED, project, form=form.title)
-    text = _("Deleted %(title)s. What was sent by it stays.", title=form.title)
+    text = _("Deleted %(title)s. What customers sent stays.", title=form.title)
     return Done(text, editor_url(None), undo=undo, undo_url=url_for(".bring_form_back"))
 
 
@@ -237,7 +237,7 @@ def bring_form_back(access: Access, undo: str) -> Done:
     form = forms.create_form(access.project, values)
     form.created_at = datetime.fromisoformat(values["since"])
     record(FORM_ADDED, access.project, form=form.title)
-    return Done(_("It’s back"), to=editor_url(form))
+    return Done(_("Restored"), to=editor_url(form))
 
 
 def name_in_address() -> str:
@@ -323,7 +323,7 @@ def describe_rows(project: Project, form: CollectionForm | None) -> dict[str, st
             count=1 + sum(values[f"ask-{name}"] for name in optional),
             limit=1 + len(optional),
         ),
-        "agree": _join(_("Site and print"), *consents),
+        "agree": _join(_("Website and print"), *consents),
         "thankYouMessage": values["thankYouMessage"],
         "steps": _join(*(step["title"] for step in values["steps"])) or _("None"),
     }

@@ -208,16 +208,14 @@ def _split(project: Project, changes: Values) -> tuple[Values, Values]:
 
 def _find_gaps(card: Item) -> Errors:
     """Return errors for empty fields, worded for people rather than programs."""
-    needed = (
-        {"title": _("Write what it is.")} if "title" in card else {"text": _("Write the question.")}
-    )
+    needed = {"title": _("Enter a name.")} if "title" in card else {"text": _("Enter a question.")}
     needed |= {
-        "link": {"url": _("Write the address, such as https://example.com.")},
-        "code": {"code": _("Write the code.")},
+        "link": {"url": _("Enter the full address, such as https://example.com.")},
+        "code": {"code": _("Enter a code.")},
     }.get(card["kind"], {})
     gaps = {f"{card['id']}-{name}": [text] for name, text in needed.items() if not card[name]}
     if card["kind"] == "choice" and len(card["choices"]) < CHOICES_RANGE[0]:
-        gaps[f"{card['id']}-choices"] = [_("Write two different answers or more.")]
+        gaps[f"{card['id']}-choices"] = [_("Enter at least two different answers.")]
     return gaps
 
 

@@ -87,7 +87,7 @@ def invite_here(access: Access, email: str, role: str, prepared: None) -> Done:
     _send(
         access.project, access.user, invite(access.project, access.user, access.role, email, role)
     )
-    return Done(_("The invitation is on its way."))
+    return Done(_("Invitation sent"))
 
 
 @project_people.save(AddressForm, at="/invitations/resend", prepare=_count_mail)
@@ -95,14 +95,14 @@ def resend(access: Access, email: str, prepared: None) -> Done:
     """Mail an invitation again, with a new link."""
     project, user = access.project, access.user
     _send(project, user, resend_invitation(project, user, access.role, email))
-    return Done(_("A new mail is on its way. The earlier link has stopped working."))
+    return Done(_("Invitation sent again. The earlier link no longer works."))
 
 
 @project_people.save(AddressForm, at="/invitations/withdraw")
 def withdraw(access: Access, email: str) -> Done:
     revoke_invitation(access.project, access.role, email)
     record(events.INVITATION_WITHDRAWN, access.project, email=email)
-    return Done(_("The invitation is withdrawn."))
+    return Done(_("Invitation withdrawn"))
 
 
 @project_people.save(RoleForm, at="/<account_id>/role", role=Role.OWNER)
@@ -110,7 +110,7 @@ def give_role(access: Access, account_id: str, role: str) -> Done:
     member = team.change_role(access, account_id, role)
     details = {"email": member.email, "member": account_id, "role": role}
     record(events.MEMBER_CHANGED, access.project, **details)
-    return Done(_("The role is changed."))
+    return Done(_("Role changed"))
 
 
 # Removing somebody asks first only if it can't be undone.
@@ -146,11 +146,11 @@ def remove(access: Access, account_id: str, is_sure: bool) -> Done:
 def undo_removal(access: Access, undo: str) -> Done:
     """Restore the role of somebody whom the person has just removed."""
     if (removal := _find_removal(access, undo)) is None:
-        raise ValidationFailed.of({"form": [_("This can no longer be undone. Invite them again.")]})
+        raise ValidationFailed.of({"form": [_("This can no longer be undone.")]})
     member = team.bring_back(access, undo, removal.details["role"])
     removal.undone_at = clock.now()
     record(events.MEMBER_CHANGED, access.project, **removal.details | {"email": member.email})
-    return Done(_("They are in the project again."))
+    return Done(_("Restored"))
 
 
 def _find_removal(access: Access, account_id: str) -> Event | None:
@@ -224,7 +224,7 @@ def invite_to_all(
     ids = projects if reach == "some" else None
     place = lock_account(owner.account_id)
     _send_to_all(owner, invite(place, owner, Role.OWNER, email, role, ids))
-    return Done(_("The invitation is on its way."))
+    return Done(_("Invitation sent"))
 
 
 @all_people.save(AddressForm, at="/invitations/resend", prepare=_count_mail)
@@ -232,14 +232,14 @@ def resend_to_all(owner: SignedIn, email: str, prepared: None) -> Done:
     """Mail an invitation again, with a new link."""
     place = lock_account(owner.account_id)
     _send_to_all(owner, resend_invitation(place, owner, Role.OWNER, email))
-    return Done(_("A new mail is on its way. The earlier link has stopped working."))
+    return Done(_("Invitation sent again. The earlier link no longer works."))
 
 
 @all_people.save(AddressForm, at="/invitations/withdraw")
 def withdraw_from_all(owner: SignedIn, email: str) -> Done:
     revoke_invitation(lock_account(owner.account_id), Role.OWNER, email)
     record(events.INVITATION_WITHDRAWN, owner.account_id, email=email)
-    return Done(_("The invitation is withdrawn."))
+    return Done(_("Invitation withdrawn"))
 
 
 @all_people.save(RoleForm, at="/<account_id>/role", step_up="change what a colleague may do")
@@ -247,7 +247,7 @@ def give_role_in_all(owner: SignedIn, account_id: str, role: str) -> Done:
     member = team.change_colleague(owner.account_id, account_id, role)
     details = {"email": member.email, "member": account_id, "role": role}
     record(events.MEMBER_CHANGED, owner.account_id, **details)
-    return Done(_("The role is changed."))
+    return Done(_("Role changed"))
 
 
 removal_from_all = AccountPage(
@@ -291,7 +291,7 @@ def leave_workspace(owner: SignedIn, owner_id: str) -> Done:
     left = team.find_workspace(owner.account_id, owner_id)
     team.set_role(lock_account(left.owner_id), owner.account_id, None)
     record(events.MEMBER_LEFT, left.owner_id, email=owner.email)
-    return Done(_("You have left their projects."), url_for(".show_all_people"))
+    return Done(_("You left their projects."), url_for(".show_all_people"))
 
 
 def describe_project_people(access: Access) -> Values:

@@ -115,7 +115,7 @@ def _read_now(
     """Return the present values, and why the proposal can no longer be accepted, if so."""
     change = CHANGES[row.kind]
     if target is not None and target.status == "withdrawn":
-        return row.before, _("Its author has withdrawn this testimonial, so nothing can change it.")
+        return row.before, _("Its author has withdrawn it, so it can only be deleted.")
     try:
         values = change.schema.check(row.values)
         # Testimonials were loaded in one query.
@@ -127,7 +127,7 @@ def _read_now(
     except ServiceError as error:
         return row.before, error.shown
     except ValidationError:
-        return row.before, _("The rules have changed since, so it can’t be accepted any more.")
+        return row.before, _("This can no longer be accepted, because the rules have changed.")
     return now, ""
 
 
@@ -240,7 +240,7 @@ LABELS = {name: column.label for name, column in COLUMNS.items() if column.label
     "cardWidth": gettext_noop("Card width"),
     "chosen": gettext_noop("Chosen"),
     "company": gettext_noop("Company"),
-    "coverFocus": gettext_noop("Point of the cover that always shows"),
+    "coverFocus": gettext_noop("Focal point"),
     "dateStyle": gettext_noop("Date style"),
     "decision": gettext_noop("Decision"),
     "density": gettext_noop("Density"),

@@ -63,25 +63,25 @@ def find_lack(ways: step_up.WaysIn, *, is_asked: bool) -> Lack | None:
     """Return the worst weakness; `is_asked` if a project requires more than a password."""
     if ways.strong == 0:
         if is_asked:
-            text = _("A project you work on asks for more. Add a passkey, or connect an app.")
+            text = _("A project you work on requires more. Add a passkey or an authenticator app.")
             return Lack(_("A password isn’t enough"), text, needs_passkey=True)
         text = _("A passkey takes a minute and can’t be phished.")
-        return Lack(_("Only a password protects you"), text, needs_passkey=True)
+        return Lack(_("Your account has only a password"), text, needs_passkey=True)
     if ways.app and ways.recovery_codes < FEW_CODES:
-        text = _("They are for the day on which phone and laptop are gone. Make new ones.")
+        text = _("You need them if you lose your devices. Create new ones.")
         return Lack(_describe_codes(ways.recovery_codes), text)
     if ways.count == 1 and ways.passkeys == 1:
-        text = _("If that device is lost, you get in by a link to your mail. Add a second passkey.")
-        return Lack(_("One passkey is your only way in"), text, needs_passkey=True)
+        text = _("If you lose that device, you need a link by email. Add a second passkey.")
+        return Lack(_("You have only one passkey"), text, needs_passkey=True)
     if ways.has_password and ways.app is None and ways.passkeys:
         text = ngettext(
-            "You have a passkey, but the password alone lets in, too. Do without it, or connect an "
-            "app that is asked after it.",
-            "You have %(num)s passkeys, but the password alone lets in, too. Do without it, or "
-            "connect an app that is asked after it.",
+            "You have a passkey, but your password alone also works. Remove it, or connect an "
+            "authenticator app.",
+            "You have %(num)s passkeys, but your password alone also works. Remove it, or "
+            "connect an authenticator app.",
             ways.passkeys,
         )
-        return Lack(_("The password is the weak way in"), text)
+        return Lack(_("Your password is the weak spot"), text)
     return None
 
 
@@ -97,9 +97,9 @@ def _list_ways(ways: step_up.WaysIn) -> Iterator[str]:
     if ways.passkeys:
         yield ngettext("One passkey", "%(num)s passkeys", ways.passkeys)
     if ways.app:
-        yield _("An authenticator app")
+        yield _("Authenticator app")
     if ways.companies:
-        yield _("The company’s account")
+        yield _("Company account")
 
 
 def describe_security(owner: SignedIn) -> Values:
@@ -177,7 +177,7 @@ def _check_new(owner: SignedIn, password: str, **rest: Any) -> str:
 @security.save(PasswordForm, at="/password", prepare=_check_both)
 def set_password(owner: SignedIn, prepared: str, replace_key: str | None, **rest: Any) -> Done:
     """Change the password, and sign out every other browser."""
-    text = _("Your password is changed.")
+    text = _("Password changed")
     return _set_password(owner, prepared, text, with_key=replace_key is not None)
 
 
@@ -191,7 +191,7 @@ def set_password(owner: SignedIn, prepared: str, replace_key: str | None, **rest
 def add_password(owner: SignedIn, prepared: str, replace_key: str | None, **rest: Any) -> Done:
     if step_up.find_ways_in(get_account(owner.account_id)).has_password:
         return Done()
-    text = _("You have a password.")
+    text = _("Password set")
     return _set_password(owner, prepared, text, with_key=replace_key is not None)
 
 
@@ -201,7 +201,7 @@ def drop_password(owner: SignedIn) -> Done:
     step_up.remove_password(account, but=owner.session_id)
     send_security_mail(account.email, "Your account does without a password from now on.")
     record(events.PASSWORD_REMOVED, account.id)
-    return Done(_("Your password is gone."), finish=partial(know_browser, account=account))
+    return Done(_("Password removed"), finish=partial(know_browser, account=account))
 
 
 @sessions.save(at="/<session_id>/end", step_up="sign a browser out")
@@ -216,7 +216,7 @@ def end_other_sessions(owner: SignedIn) -> Done:
     account = lock_owner(owner)
     end_sessions(owner.account_id, but=owner.session_id)
     record(events.SESSION_ENDED, owner.account_id, which="every other browser")
-    text = _("Every other browser is signed out.")
+    text = _("Signed out everywhere else")
     return Done(text, finish=partial(know_browser, account=account))
 
 
@@ -232,7 +232,7 @@ def end_every_session(owner: SignedIn) -> Done:
 def unlink_company_here(owner: SignedIn) -> Done:
     if (who := step_up.unlink_company(lock_owner(owner))) is not None:
         record(events.COMPANY_UNLINKED, owner.account_id, who=who)
-    return Done(_("Your company account is unlinked."))
+    return Done(_("Company account unlinked"))
 
 
 @security.save(
@@ -246,12 +246,12 @@ def require_strong(owner: SignedIn, strong: str) -> Done:
     account, is_on = lock_owner(owner), strong == "on"
     if not owner.is_strong:
         raise step_up.StrongNeeded(
-            _("Sign in with a passkey, your app or the company’s account first.")
+            _("Sign in with a passkey, an authenticator app or the company account first.")
         )
     if account.requires_strong != is_on:
         account.requires_strong = is_on
         _announce_strong(account)
-    more, enough = _("Everybody needs more than a password."), _("A password is enough again.")
+    more, enough = _("Everyone now needs more than a password"), _("A password is enough again")
     return Done(more if is_on else enough)
 
 
@@ -293,7 +293,7 @@ setup_purpose = TokenPurpose("app-setup")
 
 
 class PasskeyForm(FormSchema):
-    name = OneLine(60, missing=gettext_noop("Give it a name."))
+    name = OneLine(60, missing=gettext_noop("Enter a name."))
 
 
 class NewPasskeyForm(PasskeyForm, PasskeyAnswerForm):
@@ -338,7 +338,7 @@ def add_one_passkey(owner: SignedIn, name: str, **answer: str) -> Done:
     account, cookie = record_proof(owner, SignInMethod.PASSKEY)
     passkey = passkeys.add_passkey(account, owner.session_id, answer, name)
     _tell(owner, events.PASSKEY_ADDED, f"The passkey “{passkey.name}” was added.", passkey.name)
-    text = _("%(name)s is a passkey now.", name=passkey.name)
+    text = _("Added %(name)s", name=passkey.name)
     return Done(text, url_for(HERE), finish=partial(_replace_cookie, cookie))
 
 
@@ -356,7 +356,7 @@ def rename_one_passkey(owner: SignedIn, passkey_id: str, name: str) -> Done:
 def remove_one_passkey(owner: SignedIn, passkey_id: str) -> Done:
     name = remove_passkey(lock_owner(owner), passkey_id)
     _tell(owner, events.PASSKEY_REMOVED, f"The passkey “{name}” was removed.", name)
-    return Done(_("%(name)s is removed.", name=name))
+    return Done(_("Removed %(name)s", name=name))
 
 
 new_app = AccountPage(
@@ -373,7 +373,7 @@ def show_new_app(owner: SignedIn) -> Done:
 def connect_one_app(owner: SignedIn, setup: str, code: str) -> Done:
     """Connect the app if its code is right; show the recovery codes once."""
     if (secret := _find_secret(owner, setup)) is None:
-        raise ValidationFailed.of({"code": [_("That took too long.")]})
+        raise ValidationFailed.of({"code": [_("This page has expired. Try again.")]})
     account, cookie = record_proof(owner, SignInMethod.PASSWORD_AND_APP)
     try:
         codes = two_factor.connect_app(account, secret, code)
@@ -410,7 +410,7 @@ new_app.describe = _describe_new_app
 def remove_the_app(owner: SignedIn) -> Done:
     remove_app(lock_owner(owner))
     _tell(owner, events.APP_REMOVED, "The authenticator app was turned off.")
-    return Done(_("The app is off."))
+    return Done(_("Authenticator app turned off"))
 
 
 shown_codes = AccountPage(

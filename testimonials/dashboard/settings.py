@@ -87,7 +87,9 @@ def switch_live(access: Access, live: bool) -> Done:
     """Open or close the page and the widget."""
     set_active(access.project, is_active=live)
     record(events.PROJECT_RESUMED if live else events.PROJECT_PAUSED, access.project)
-    return Done(_("Your page is open.") if live else _("Your page is closed, the widget is empty."))
+    return Done(
+        _("Your page is open.") if live else _("Your page is closed, and the widget is empty.")
+    )
 
 
 address = ProjectPage(settings, "settings/address", "settings/address.html")
@@ -104,7 +106,7 @@ def show_address(access: Access) -> Values:
     }
 
 
-@address.save({"slug": OneLine(SLUG_LENGTH, missing=gettext_noop("Write the new address."))})
+@address.save({"slug": OneLine(SLUG_LENGTH, missing=gettext_noop("Enter an address."))})
 def change_address(access: Access, slug: str) -> Done:
     project, old = access.project, access.project.slug
     try:
@@ -114,7 +116,7 @@ def change_address(access: Access, slug: str) -> Done:
         raise SlugTaken(free, errors={"slug": [free]}) from taken
     if project.slug != old:
         record(events.PROJECT_RENAMED, project, old=old, slug=project.slug)
-    return Done(_("The address is changed."))
+    return Done(_("Address changed"))
 
 
 # A host name of the customer's own.
@@ -123,7 +125,7 @@ domain = ProjectPage(settings, "settings/domain", "settings/domain.html")
 
 
 class HostForm(FormSchema):
-    host = OneLine(domains.LONGEST, missing=gettext_noop("Write a host name of yours."))
+    host = OneLine(domains.LONGEST, missing=gettext_noop("Enter a host name."))
 
 
 @domain.show
@@ -164,7 +166,7 @@ def remove_domain(access: Access) -> Done:
     if domains.find_domain(access.project) is None:
         raise NotFound("There is no host name to remove.")
     domains.remove_domain(access.project)
-    return Done(_("The host name is removed. Your links use the usual address again."))
+    return Done(_("Host name removed. Links use the original address again."))
 
 
 # What the ratings are about, in structured data for search engines.
@@ -172,7 +174,7 @@ def remove_domain(access: Access) -> Done:
 RATED_LABELS = dict(
     zip(
         RATED_KINDS,
-        (gettext_noop("A product"), gettext_noop("An application"), gettext_noop("A course")),
+        (gettext_noop("A product"), gettext_noop("An app"), gettext_noop("A course")),
         strict=True,
     )
 )
@@ -199,17 +201,17 @@ def show_stars(access: Access) -> Values:
 def save_stars(access: Access, kind: str | None, name: str | None) -> Done:
     """Set what the ratings are about; without a kind, turn them off."""
     if kind and not name:
-        raise ValidationFailed.of({"name": [_("Write the name of what is rated.")]})
+        raise ValidationFailed.of({"name": [_("Enter the name of what people rate.")]})
     change_rated(access.project, {"kind": kind, "name": name} if kind and name else None)
     record(events.PROJECT_CHANGED, access.project)
-    return Done(_("Your choice is saved."))
+    return Done(_("Saved"))
 
 
 mail = ProjectPage(settings, "settings/mail", "settings/mail.html", role=Right.DECIDE)
 
 
 class MailForm(FormSchema):
-    mode = Choice(*MODES, missing=gettext_noop("Choose at once, once a day or never."))
+    mode = Choice(*MODES, missing=gettext_noop("Choose one of the options."))
     decides_by_mail = Switch(load_default=False)
 
 
@@ -224,7 +226,7 @@ def show_mail(access: Access) -> Values:
 def save_mail(access: Access, mode: str, decides_by_mail: bool) -> Done:
     set_mode(access.project, access.user.account_id, mode)
     set_decides_by_mail(access.project, access.user.account_id, is_on=decides_by_mail)
-    return Done(_("Your choice is saved."))
+    return Done(_("Saved"))
 
 
 deletion = ProjectPage(settings, "settings/delete", "settings/delete.html", role=Role.OWNER)
@@ -249,7 +251,7 @@ def delete_project(access: Access, confirm: str) -> Done:
 
 # Handing the project over: the owner's offer, and the page on which an admin answers it.
 
-OVER = gettext_noop("This offer was answered or withdrawn, or its time is over.")
+OVER = gettext_noop("This offer was answered or withdrawn, or has expired.")
 
 
 class OfferForm(FormSchema):
@@ -275,7 +277,7 @@ def show_hand_over(access: Access) -> Values:
 
 @handing_over.save(
     OfferForm,
-    step_up=gettext_noop("hand this project over"),
+    step_up=gettext_noop("transfer this project"),
     prepare=lambda access, **_: limiter.count(INVITE_PER_ACCOUNT, access.user.account_id),
 )
 def offer_project_here(access: Access, receiver: str, keeps_team: bool, prepared: None) -> Done:
@@ -283,14 +285,14 @@ def offer_project_here(access: Access, receiver: str, keeps_team: bool, prepared
     email = get_account(made.receiver_id).email
     send_offer_mail(access.project, made, email, access.user.name)
     record(events.OWNERSHIP_OFFERED, access.project, name=access.project.name, email=email)
-    return Done(_("The offer is on its way."))
+    return Done(_("Offer sent"))
 
 
 @handing_over.save(at="/withdraw")
 def withdraw_offer_here(access: Access) -> Done:
     ownership.withdraw_offer(access.project)
     record(events.OWNERSHIP_WITHDRAWN, access.project, name=access.project.name)
-    return Done(_("The offer is withdrawn."))
+    return Done(_("Offer withdrawn"))
 
 
 offered = ProjectPage(people, "people/offer", "settings/people/offer.html")
@@ -323,7 +325,7 @@ def accept_offer_here(access: Access) -> Done:
     former = get_account(access.project.account_id)
     ownership.accept_offer(access, offer)
     _record_taken(access, former)
-    return Done(_("The project is yours."), url_for(".show_people"))
+    return Done(_("The project is yours"), url_for(".show_people"))
 
 
 @offered.save(at="/decline")
@@ -334,7 +336,7 @@ def decline_offer(access: Access) -> Done:
     ownership.withdraw_offer(project)
     send_declined_mail(project, get_account(project.account_id).email, access.user.name)
     record(events.OWNERSHIP_DECLINED, project, name=project.name)
-    return Done(_("You said no. The project stays with its owner."), url_for(".show_people"))
+    return Done(_("Offer declined"), url_for(".show_people"))
 
 
 def _record_taken(access: Access, former: Account) -> None:

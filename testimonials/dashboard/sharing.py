@@ -101,7 +101,7 @@ def describe_card(project: Project) -> Values:
         # The markup has only squares, none of the link's text.
         "qr": Markup(draw_inline(link)),  # noqa: S704
         "form_name": form and form.name,
-        "forms": forms and [(None, _("The project’s page")), *forms],
+        "forms": forms and [(None, _("Main page")), *forms],
     }
 
 

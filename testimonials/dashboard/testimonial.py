@@ -61,15 +61,13 @@ class TestimonialForm(FormSchema):
     """The card, and what only the owner sees. Recordings need no text."""
 
     text = fields.Words(required=False, load_default="")
-    author_name = fields.AuthorName(missing=gettext_noop("Add the author’s name."))
+    author_name = fields.AuthorName(missing=gettext_noop("Enter the author’s name."))
     author_role = fields.AuthorLine(load_default="")
     author_company = fields.AuthorLine()
     # May be disposable, since nothing is mailed to it.
     author_email = Email(
         is_lasting=False,
-        error_messages={
-            "malformed": gettext_noop("Write the address like name@example.com, or leave it empty.")
-        },
+        error_messages={"malformed": gettext_noop("Enter an email address like name@example.com.")},
     )
     rating = fields.Rating()
     submitted_on = fields.SaidOn(attribute="submitted_at", required=True)
@@ -118,7 +116,7 @@ def to_columns(sent: dict[str, Any], picture: uploads.Image | None, row: Testimo
     columns = dict(sent)
     is_removed = columns.pop("remove_avatar")
     if not columns["text"] and not (row and row.is_recorded):
-        raise ValidationFailed.of({"text": [_("Add what they said.")]})
+        raise ValidationFailed.of({"text": [_("Enter what they said.")]})
     if row is not None:
         if columns["submitted_at"].date() == row.submitted_at.date():
             columns["submitted_at"] = row.submitted_at
@@ -157,11 +155,11 @@ def read_captions(_access: Access, *, remove_captions: bool, **_sent: Any) -> di
         text = file.stream.read(4 * CAPTIONS_LENGTH + 1).decode("utf-8")
         if len(text) > CAPTIONS_LENGTH:
             raise CaptionsRefused(
-                _("Captions may have at most %(most)s characters.", most=CAPTIONS_LENGTH)
+                _("Captions can have at most %(most)s characters.", most=CAPTIONS_LENGTH)
             )
         return {"captions": clean_captions(text)}
     except UnicodeDecodeError:
-        raise moderation.ActionRefused(_("The captions are not text in UTF-8.")) from None
+        raise moderation.ActionRefused(_("The captions aren’t UTF-8 text.")) from None
     except CaptionsRefused as error:
         raise moderation.ActionRefused(translate(str(error))) from None
 
@@ -186,11 +184,11 @@ TEMPLATE = "inbox/testimonial.html"
 new = ProjectPage(inbox, "testimonials/new", TEMPLATE, role=Right.DECIDE)
 one = ProjectPage(inbox, "testimonials/<testimonial_id>", TEMPLATE, role=Right.LOOK)
 ALREADY = {
-    "pending": gettext_noop("%(name)s is waiting already."),
+    "pending": gettext_noop("%(name)s is already waiting."),
     "approved": gettext_noop("%(name)s is already approved."),
     "rejected": gettext_noop("%(name)s is already rejected."),
     "spam": gettext_noop("%(name)s is already spam."),
-    "demo": gettext_noop("%(name)s is a sample already."),
+    "demo": gettext_noop("%(name)s is already a sample."),
 }
 
 
@@ -287,14 +285,14 @@ def reply(access: Access, testimonial_id: str, *, reply: str, remove: bool) -> D
 
 
 @one.save(
-    {"thanks": Text(THANKS_LENGTH, missing=gettext_noop("Write a line to the author."))},
+    {"thanks": Text(THANKS_LENGTH, missing=gettext_noop("Enter a message."))},
     at="/thanks",
     role=Right.DECIDE,
 )
 def thank(access: Access, testimonial_id: str, *, thanks: str) -> Done:
     row = moderation.find_testimonial(access.project, testimonial_id)
     thank_author(access.project, row, thanks, access.user.email)
-    return Done(_("A mail to %(name)s is on its way", name=row.author_name))
+    return Done(_("Email sent to %(name)s", name=row.author_name))
 
 
 @one.save(
@@ -354,9 +352,7 @@ def _explain(row: Testimonial) -> str:
     if row.deleted_at:
         return _("%(name)s is already in the trash.", name=name)
     if row.status == "withdrawn":
-        return _(
-            "%(name)s took it back. These words were withdrawn and are shown nowhere.", name=name
-        )
+        return _("%(name)s withdrew this testimonial. It isn’t shown.", name=name)
     return _(ALREADY.get(row.status, ALREADY["pending"]), name=name)
 
 

@@ -37,21 +37,23 @@ from testimonials.projects.access import Access
 
 # The meaning of each event.
 EVENTS = {
-    "testimonial.submitted": gettext_noop("Somebody sent a testimonial"),
-    "testimonial.approved": gettext_noop("One was approved, or added as approved"),
-    "testimonial.rejected": gettext_noop("One was rejected"),
-    "testimonial.updated": gettext_noop("One was changed, pinned, tagged or answered"),
-    "testimonial.deleted": gettext_noop("One was deleted"),
-    "testimonial.withdrawn": gettext_noop("Its author withdrew one"),
-    "request.answered": gettext_noop("Somebody whom you asked by mail wrote one"),
-    "proposal.decided": gettext_noop("You accepted or declined a proposal"),
-    "project.updated": gettext_noop("The page, the widget or the settings changed"),
+    "testimonial.submitted": gettext_noop("A testimonial was sent"),
+    "testimonial.approved": gettext_noop("A testimonial was approved, or added as approved"),
+    "testimonial.rejected": gettext_noop("A testimonial was rejected"),
+    "testimonial.updated": gettext_noop("A testimonial was edited, pinned, tagged or replied to"),
+    "testimonial.deleted": gettext_noop("A testimonial was deleted"),
+    "testimonial.withdrawn": gettext_noop("An author withdrew a testimonial"),
+    "request.answered": gettext_noop("Someone you asked by email wrote a testimonial"),
+    "proposal.decided": gettext_noop("A proposal was accepted or declined"),
+    "project.updated": gettext_noop("The page, widget or settings changed"),
 }
 
 
 class EndpointForm(FormSchema):
-    url = WebUrl(URL_LENGTH, missing=gettext_noop("Write the address that we should call."))
-    events = Choices(*EVENTS, missing=gettext_noop("Choose at least one thing to hear of."))
+    url = WebUrl(
+        URL_LENGTH, missing=gettext_noop("Enter the full address, such as https://example.com.")
+    )
+    events = Choices(*EVENTS, missing=gettext_noop("Choose at least one event."))
 
 
 class NewEndpointForm(EndpointForm):
@@ -64,7 +66,7 @@ class SinceForm(FormSchema):
         required=True,
         error_messages=dict.fromkeys(
             ("required", "invalid", "invalid_awareness"),
-            gettext_noop("Choose a day and a time, in UTC."),
+            gettext_noop("Choose a date and time, in UTC."),
         ),
     )
 
@@ -95,13 +97,13 @@ def add_webhook(
     """Add an endpoint, and show its secret once; a build hook has none."""
     user = access.user
     if is_repeated:
-        text = _("This endpoint was added already. Its secret was shown once.")
+        text = _("This endpoint was already added. Its secret was shown once.")
         return Done(text, url_for(".show_webhooks"))
     row = endpoints.add_endpoint(
         access.project, url, _or_all(events), user.email, user.account_id, template
     )
     if template == BUILD:
-        text = _("Added. When something changes your site, a build starts within a minute.")
+        text = _("Added. A build starts within a minute of each change.")
         return Done(text, url_for(".show_webhook", webhook_id=row.id))
     return Done(page=listing, shown={"new_secret": {"url": url, "plain": row.secret}})
 
@@ -132,7 +134,7 @@ def switch_webhook(access: Access, webhook_id: str, is_active: bool) -> Done:
     endpoints.change_endpoint(
         access.project, endpoints.find_endpoint(access.project, webhook_id), is_active=is_active
     )
-    return Done(_("It hears of what happens from now on.") if is_active else _("It is off."))
+    return Done(_("Switched on") if is_active else _("Switched off"))
 
 
 @endpoint.save(at="/test")
@@ -146,7 +148,7 @@ def redeliver_since(access: Access, webhook_id: str, since: datetime) -> Done:
     log.redeliver(
         endpoints.find_endpoint(access.project, webhook_id), since=since.replace(tzinfo=UTC)
     )
-    return Done(_("Everything since then is on its way again, oldest first."))
+    return Done(_("Sending everything since then again, oldest first"))
 
 
 changing = ProjectPage(
@@ -167,7 +169,7 @@ def show_webhook_change(access: Access, webhook_id: str) -> Values:
 def change_webhook(access: Access, webhook_id: str, url: str, events: list[str]) -> Done:
     row = endpoints.find_endpoint(access.project, webhook_id)
     endpoints.change_endpoint(access.project, row, url=url, events=_or_all(events))
-    return _lead_back(webhook_id, _("The endpoint is changed."))
+    return _lead_back(webhook_id, _("Saved"))
 
 
 secret = ProjectPage(
@@ -187,11 +189,11 @@ def replace_webhook_secret(access: Access, webhook_id: str, last_four: str) -> D
     """Replace the secret unless that was done already, and show the new one once."""
     row = endpoints.find_endpoint(access.project, webhook_id)
     if last_four != row.secret[-4:]:
-        text = _("This secret was replaced already. The new one was shown once.")
+        text = _("This secret was already replaced. The new one was shown once.")
         return _lead_back(webhook_id, text)
     endpoints.rotate_secret(access.project, row, access.user.account_id)
     if row.template == BUILD:
-        return _lead_back(webhook_id, _("It hears of what happens from now on."))
+        return _lead_back(webhook_id, _("Switched on"))
     return Done(page=endpoint, shown={"new_secret": {"url": row.url, "plain": row.secret}})
 
 
@@ -204,7 +206,7 @@ def remove_webhook(access: Access, webhook_id: str) -> Done:
     row = endpoints.find_endpoint(access.project, webhook_id)
     undo = keep_removed(access.project, "webhook", **endpoints.copy_endpoint(row))
     endpoints.remove_endpoint(access.project, row)
-    text, undo_url = _("The endpoint is removed, with its log."), url_for(".bring_webhook_back")
+    text, undo_url = _("Endpoint removed"), url_for(".bring_webhook_back")
     return Done(text, url_for(".show_webhooks"), undo=undo, undo_url=undo_url)
 
 
@@ -212,7 +214,7 @@ def remove_webhook(access: Access, webhook_id: str) -> Done:
 def bring_webhook_back(access: Access, undo: str) -> Done:
     """Restore an endpoint with its secret but without its log; it gets what it has missed."""
     values = take_removed(access.project, "webhook", undo)
-    return _lead_back(endpoints.restore_endpoint(access.project, values).id, _("It’s back"))
+    return _lead_back(endpoints.restore_endpoint(access.project, values).id, _("Restored"))
 
 
 delivery = ProjectPage(
@@ -231,7 +233,7 @@ def show_delivery(access: Access, webhook_id: str, delivery_id: str) -> Values:
 @delivery.save()
 def redeliver_one(access: Access, webhook_id: str, delivery_id: str) -> Done:
     log.redeliver(endpoints.find_endpoint(access.project, webhook_id), delivery_id)
-    return _lead_back(webhook_id, _("It is on its way again."))
+    return _lead_back(webhook_id, _("Sending again"))
 
 
 def describe_endpoint(endpoint: WebhookEndpoint) -> dict[str, Any]:

@@ -92,13 +92,13 @@ WIDTHS = {
     "wide": gettext_noop("Wide"),
 }
 FEATURED = {
-    "off": gettext_noop("As the others"),
+    "off": gettext_noop("Same as the others"),
     "soft": gettext_noop("Large, soft"),
     "solid": gettext_noop("Large, solid"),
 }
 FONTS = {
     "brand": gettext_noop("Your brand"),
-    "page": gettext_noop("As the page"),
+    "page": gettext_noop("Same as the page"),
     "system": gettext_noop("System"),
     "serif": gettext_noop("Serif"),
 }
@@ -126,7 +126,7 @@ class OwnColor(OneLine):
     """`#RRGGBB`, also without `#` or as three digits; or the name of a palette."""
 
     form_messages: ClassVar[dict[str, str]] = OneLine.form_messages | {
-        "colour": gettext_noop("Write a colour such as #4F46E5.")
+        "colour": gettext_noop("Enter a colour such as #4F46E5.")
     }
 
     def __init__(self) -> None:
@@ -321,7 +321,7 @@ def name_order(design: dict[str, Any]) -> str:
 def describe_rating(minimum: int) -> str:
     """Return which ratings a widget shows; 0 includes testimonials without a rating."""
     if minimum < 2:
-        return _("Any rating") if minimum else _("All, and without")
+        return _("Any rating") if minimum else _("All, rated or not")
     if minimum == 5:
         return _("Only 5 stars")
     return ngettext("%(num)s star and more", "%(num)s stars and more", minimum)

@@ -71,14 +71,14 @@ def save_widget(access: Access, before: Values, publish: str | None, **sent: Any
         return answer_draft(project, widget, _("Draft saved"))
     if drafts.publish_draft(project, widget):
         record(WIDGET_CHANGED, project)
-    return answer_draft(project, widget, _("Published. Visitors see it now."))
+    return answer_draft(project, widget, _("Published"))
 
 
 @editor.save(at="/discard")
 def discard_changes(access: Access) -> Done:
     widget = find_named(access.project)
     drafts.discard_draft(widget)
-    return answer_draft(access.project, widget, _("The changes are discarded"))
+    return answer_draft(access.project, widget, _("Changes discarded"))
 
 
 @editor.save(at="/undo")
@@ -140,7 +140,7 @@ def _describe_state(project: Project, widget: drafts.Widget) -> Values:
     nearest = drafts.find_nearest_look(draft["config"], draft["design"])
     return {
         "changed": ngettext(
-            "%(num)s change, not on your site yet", "%(num)s changes, not on your site yet", count
+            "%(num)s change not published yet", "%(num)s changes not published yet", count
         )
         if count
         else "",
@@ -280,7 +280,7 @@ def change_order(access: Access, ids: list[str], **pressed: str | None) -> Done:
 def _describe_row(row: Testimonial, is_shown: bool = True) -> dict[str, Any]:
     hidden = ""
     if not is_shown:
-        hidden = _("Left out by this widget’s selection") if row.is_visible else _("Not approved")
+        hidden = _("Not selected for this widget") if row.is_visible else _("Not approved")
     # Sorts the others: pinned first, then by time.
     rank = f"{int(row.is_pinned)} {row.submitted_at.isoformat()}" if row.is_visible else ""
     return describe_testimonial(row) | {"hidden": hidden, "rank": rank}

@@ -143,7 +143,7 @@ def bring_widget_back(access: Access, undo: str) -> Done:
         setattr(widget, name, values[name])
     widget.created_at = datetime.fromisoformat(values["since"])
     record(WIDGET_SAVED, access.project, widget=widget.name)
-    return Done(_("It’s back"), to=url_for(".show_editor", widget=widget.name))
+    return Done(_("Restored"), to=url_for(".show_editor", widget=widget.name))
 
 
 def _find_saved(project: Project, name: str) -> SavedWidget:

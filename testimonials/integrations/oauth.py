@@ -135,8 +135,8 @@ class RequestBroken(ServiceError):
     code = "BROKEN_REQUEST"
     title = gettext_noop("This program can’t connect")
     default_message = gettext_noop(
-        "The program that sent you here didn’t say who it is, or asked to be answered at an "
-        "address that isn’t its own. Remove the connection there and add it again."
+        "The program didn’t identify itself, or asked for an answer at an address that isn’t "
+        "its own. Remove the connection there, and add it again."
     )
 
 

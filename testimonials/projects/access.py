@@ -80,10 +80,7 @@ _RANK = case(*((Member.role == name, int(role)) for name, role in ROLES.items())
 class RoleTooLow(ServiceError):
     status = 403
     title = gettext_noop("Your role doesn’t allow this")
-    default_message = gettext_noop(
-        "Your role in this project doesn’t allow this. Nothing was changed. Ask the project’s "
-        "owner for another role."
-    )
+    default_message = gettext_noop("Nothing was changed. Ask the project’s owner for another role.")
 
 
 class StrongSignInNeeded(ServiceError):
@@ -92,8 +89,8 @@ class StrongSignInNeeded(ServiceError):
     status = 403
     title = gettext_noop("Sign in with more than a password")
     default_message = gettext_noop(
-        "The owner of this project wants everybody to sign in with a passkey, an authenticator app "
-        "or the company’s account. Nothing was changed."
+        "This project’s owner requires everyone to sign in with a passkey, an authenticator app "
+        "or the company account."
     )
 
 

@@ -62,7 +62,7 @@ def make_mark() -> str:
 
 NO_ADDRESS_YET = gettext_noop("The name has no address yet.")
 NO_ADDRESS = gettext_noop("It leads to no address.")
-NOT_PUBLIC = gettext_noop("It leads to an address in no public network.")
+NOT_PUBLIC = gettext_noop("It leads to a private network.")
 
 
 def look_at(host: str) -> Finding:
@@ -142,7 +142,7 @@ def read_host(text: str) -> str:
     labels = host.split(".")
     is_name = len(labels) >= 2 and len(host) <= LONGEST and all(map(_LABEL.fullmatch, labels))
     if not is_name or labels[-1].isdigit() or labels[-1] in LOCAL:
-        raise _refuse(gettext("Write a host name of yours, such as reviews.example.com."))
+        raise _refuse(gettext("Enter a host name, such as reviews.example.com."))
     if host in own_names():
         raise _refuse(gettext("This is the service’s own name. Choose one of yours."))
     return host
@@ -168,7 +168,7 @@ class DomainMissing(ServiceError):
     code = "NO_DOMAIN"
     meaning = "The project has no host name of its own."
     remedy = "Set one first."
-    default_message = gettext_noop("This project has no host name of its own.")
+    default_message = gettext_noop("This project has no host name.")
 
 
 def find_domain(project: Project) -> CustomDomain | None:

@@ -44,8 +44,7 @@ LIFETIME = timedelta(days=7)
 # How long an expired invitation stays in the list, so that it can be sent again.
 EXPIRED_KEPT = timedelta(days=30)
 TEAM_FULL = gettext_noop(
-    "A project has room for %(most)s colleagues, including invitations. Remove one that you no "
-    "longer need."
+    "A project can have %(most)s colleagues, including invitations. Remove one first."
 )
 WORKSPACE_FULL = (
     f"All of your projects have room for {MAX_TEAM} colleagues, including invitations. Remove one "

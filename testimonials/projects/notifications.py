@@ -124,7 +124,7 @@ def set_mode(project: Project, account_id: str, mode: str) -> None:
     Testimonials that arrived during `never` aren't mailed later.
     """
     if mode not in MODES:
-        raise ValidationFailed.of({"mode": [gettext_noop("Choose at once, once a day or never.")]})
+        raise ValidationFailed.of({"mode": [gettext_noop("Choose one of the options.")]})
     choice = _find_choice(project, account_id, "never")
     if choice.mode == "never":
         choice.told_until = project.last_testimonial_at or clock.EPOCH

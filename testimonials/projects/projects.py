@@ -339,7 +339,7 @@ class Website(OneLine):
     """An http(s) URL; one without a scheme gets https://."""
 
     form_messages: ClassVar[dict[str, str]] = Text.form_messages | {
-        "url": gettext_noop("Write a web address, such as example.com.")
+        "url": gettext_noop("Enter a web address, such as example.com.")
     }
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
@@ -365,7 +365,7 @@ def choose_slug(text: str | None, business_name: str) -> str | None:
     """
     slug = make_slug(text if text is not None else business_name)
     if text is not None and not slug:
-        wrong = gettext_noop("Must contain letters or digits; nothing is left of this one.")
+        wrong = gettext_noop("Must contain letters or digits.")
         raise ValidationFailed.of({"slug": [wrong]})
     if is_reserved(slug):
         message = gettext(SlugReserved.default_message, slug=slug)

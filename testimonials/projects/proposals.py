@@ -59,12 +59,12 @@ from testimonials.projects.notifications import (
 # Kind and name, as in `Proposal`.
 Maker = tuple[str, str | None]
 
-GONE = gettext_noop("It isn’t here any more. Decided proposals aren’t kept for good.")
-NOT_ALLOWED = gettext_noop("Only the owner, and people who manage, decide about this.")
+GONE = gettext_noop("This proposal is no longer kept.")
+NOT_ALLOWED = gettext_noop("Only the owner and people who manage can decide this.")
 TAKEN = {
-    "accepted": gettext_noop("Nothing was changed: %(who)s has accepted it already."),
-    "declined": gettext_noop("Nothing was changed: %(who)s has declined it already."),
-    "withdrawn": gettext_noop("Nothing was changed: the agent has withdrawn it already."),
+    "accepted": gettext_noop("Nothing was changed: %(who)s has already accepted it."),
+    "declined": gettext_noop("Nothing was changed: %(who)s has already declined it."),
+    "withdrawn": gettext_noop("Nothing was changed: the agent has already withdrawn it."),
 }
 
 
@@ -169,7 +169,7 @@ def name_deciders(rows: Iterable[Proposal]) -> dict[str, str]:
 
 def _require_open(row: Proposal, decider: Decider, people: Mapping[str, str]) -> None:
     if row.status != "waiting":
-        who = people.get(row.decided_by_id or "") or _("somebody else")
+        who = people.get(row.decided_by_id or "") or _("someone else")
         raise DecisionRefused(TAKEN[row.status], values={"who": who})
     if decider.kinds is not None and row.kind not in decider.kinds:
         raise DecisionRefused(NOT_ALLOWED)
@@ -252,7 +252,7 @@ class NotYours(ServiceError):
     status = 403
     meaning = "The proposal was made with another credential."
     remedy = "Leave it to whoever made it, or to the owner."
-    default_message = gettext_noop("Only who made a proposal can withdraw it.")
+    default_message = gettext_noop("Only the proposal’s author can withdraw it.")
 
 
 def propose(

@@ -48,15 +48,15 @@ T = TypeVar("T")
 class OwnerStays(ServiceError):
     status = 409
     default_message = gettext_noop(
-        "The owner can’t leave a project. If you no longer need it, delete it in its settings."
+        "The owner can’t leave a project. You can delete it in its settings."
     )
 
 
 class InAllProjects(ServiceError):
     status = 409
     default_message = gettext_noop(
-        "This role is one in all projects of the owner, who changes it under People. "
-        "Nothing was changed."
+        "Nothing was changed. This role is for all of the owner’s projects: only the owner can "
+        "change it, in People."
     )
 
 

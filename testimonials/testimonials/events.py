@@ -14,7 +14,7 @@ BY_HAND, DISOWNED = "owner", "disowned"
 # Somebody without an account; their network isn't recorded.
 AUTHOR = gettext_noop("The author")
 BY_AUTHOR = Actor(ActorKind.VISITOR, AUTHOR)
-ADDRESS = gettext_noop("The holder of that address")
+ADDRESS = gettext_noop("The holder of the address")
 
 # Texts for one and for several testimonials, by the action in an event's details.
 BECAME = {

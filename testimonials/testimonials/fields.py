@@ -114,7 +114,7 @@ class LanguageTag(RuleField, fields.String):
     rule = "Must be a language such as pl or pt-BR."
     about: ClassVar[Mapping[str, Any]] = {"pattern": f"^(?:{_LANGUAGE})?$"}
     form_messages: ClassVar[dict[str, str]] = {
-        "invalid": gettext_noop("Write a language such as pl or pt-BR.")
+        "invalid": gettext_noop("Enter a language such as pl or pt-BR.")
     }
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:

@@ -27,17 +27,12 @@ from testimonials.testimonials.testimonials import prepare_approved, write_added
 # Why recordings can't be approved, by the kind of a single one, or "" for several.
 MUTE = {
     "video": gettext_noop(
-        "%(name)s’s video recording has no transcript or captions, which this project asks for. "
-        "Write down what is said, then approve."
+        "%(name)s’s video recording needs a transcript or captions before you can approve it."
     ),
     "voice": gettext_noop(
-        "%(name)s’s voice recording has no transcript or captions, which this project asks for. "
-        "Write down what is said, then approve."
+        "%(name)s’s voice recording needs a transcript or captions before you can approve it."
     ),
-    "": gettext_noop(
-        "These recordings have no transcript or captions, which this project asks for. "
-        "Write down what is said, then approve."
-    ),
+    "": gettext_noop("These recordings need a transcript or captions before you can approve them."),
 }
 
 
@@ -289,9 +284,7 @@ def empty_trash(limit: int) -> int:
 
 def _require_editable(row: Testimonial) -> None:
     if row.status == "demo":
-        raise ActionRefused(
-            gettext_noop("A sample can’t be edited. Delete it, or keep it as it is.")
-        )
+        raise ActionRefused(gettext_noop("A sample can’t be edited."))
     if row.status == "withdrawn":
         raise ActionRefused(gettext_noop("Its author has withdrawn it, so it can only be deleted."))
 

@@ -76,7 +76,7 @@ decision_purpose = TokenPurpose("decide")
 class DecisionLinkInvalid(ServiceError):
     status = 404
     default_message = gettext_noop(
-        "It is incomplete, or you no longer look after its project, or no longer want such links."
+        "It is incomplete, or you no longer have access or want such links."
     )
 
 
@@ -84,17 +84,14 @@ class DecisionLinkExpired(DecisionLinkInvalid):
     status = 410
     code = "DECISION_LINK_EXPIRED"
     default_message = gettext_noop(
-        "It worked for seven days. What it was about may still wait in your inbox."
+        "It worked for seven days. The testimonial may still be in your inbox."
     )
 
 
 class DecisionLinkUsed(DecisionLinkInvalid):
     status = 410
     code = "DECISION_LINK_USED"
-    default_message = gettext_noop(
-        "It works once, and only for what the mail showed: since then somebody decided about the "
-        "testimonial, or its author changed it or took it back."
-    )
+    default_message = gettext_noop("It works once, and the testimonial has changed since.")
 
 
 def find_decision(token: str, *, for_update: bool = False) -> tuple[Access, Testimonial]:

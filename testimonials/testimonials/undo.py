@@ -73,14 +73,10 @@ def undo_batch(project: Project, token: str, actor: str) -> Undone:
     """
     project_id, batch = undo_purpose.find(token, 2, UNDO_SECONDS) or (None, "")
     if project_id != project.id:
-        raise ActionRefused(
-            gettext_noop("This can’t be undone anymore. Changes can be undone for one day.")
-        )
+        raise ActionRefused(gettext_noop("This can no longer be undone."))
     step, ids = _find(project, batch)
     if step is None or not ids:
-        raise ActionRefused(
-            gettext_noop("It has been changed since, so there is nothing left to undo.")
-        )
+        raise ActionRefused(gettext_noop("There is nothing left to undo."))
     return Undone(step, _put_back(project, step, ids, actor))
 
 
@@ -97,9 +93,7 @@ def undo_last(project: Project, actor: str) -> Undone:
             return Undone(step, _put_back(project, step, ids, actor), passed)
         _mark(PASSED_OVER, _is_of(project, batch))
         passed += [step] if step else []
-    raise ActionRefused(
-        gettext_noop("You have nothing left to undo here. Changes can be undone for one day.")
-    )
+    raise ActionRefused(gettext_noop("There is nothing left to undo."))
 
 
 def list_steps(project_id: str, actor: str) -> Sequence[str]:

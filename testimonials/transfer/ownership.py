@@ -71,7 +71,7 @@ def offer_project(access: Access, account_id: str, *, keeps_team: bool) -> Owner
     except NotFound:
         receiver = None
     if receiver is None or receiver.role != Role.ADMIN:
-        message = gettext("Choose somebody who manages this project.")
+        message = gettext("Choose someone who manages this project.")
         raise ValidationFailed.of({"receiver": [message]})
     withdraw_offer(access.project)
     offer = OwnershipOffer(
@@ -95,7 +95,7 @@ def find_obstacle(project: Project, receiver: Account) -> str | None:
     limit = project_limit_of(receiver)
     if count_projects(receiver.id) >= limit:
         return gettext(
-            "Your account is at its limit of projects: %(limit)s. Delete one or get more first.",
+            "Your account is at its limit of %(limit)s projects. Delete one or get more first.",
             limit=limit,
         )
     share = find_account_share(receiver.id)

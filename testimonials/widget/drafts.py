@@ -220,7 +220,7 @@ def _keep_own(project: Project, name: str, values: dict[str, Any]) -> None:
 class OrderFull(ServiceError):
     status = 409
     default_message = gettext_noop(
-        "At most %(most)s testimonials can be ordered by hand. Take one out first."
+        "At most %(most)s testimonials can be ordered by hand. Remove one first."
     )
 
     def __init__(self) -> None:

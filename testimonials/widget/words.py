@@ -75,13 +75,13 @@ def _write_extra_words(business: str) -> dict[str, str]:
         "video": gettext("Play the video of %(name)s", name="{name}"),
         "voice": gettext("Play the recording of %(name)s", name="{name}"),
         "verifiedMeans": gettext(
-            "They wrote by a link that %(name)s made for their order.", name="{name}"
+            "They used a link that %(name)s made for their order.", name="{name}"
         ),
         "insiderMeans": gettext(
-            "They said so, or their address is one of %(name)s.", name="{name}"
+            "They said so, or their address belongs to %(name)s.", name="{name}"
         ),
         "rewardedMeans": gettext(
-            "%(name)s thanks everybody who writes, whatever they say.", name="{name}"
+            "%(name)s thanks everyone who writes, whatever they say.", name="{name}"
         ),
     }
 

@@ -252,7 +252,7 @@ def test_a_password_that_is_too_long_is_answered_at_every_door(watched, world, i
             if name == "password" and door.rule.rule != "/login":
                 assert (b"at least 10 char" in wrong, b"at most 1024 char" in long) == (True, True)
                 continue
-            said = "don’t match" if name == "password" else "not your password"
+            said = "don’t match" if name == "password" else "Wrong password"
             assert (said in wrong.decode(), said in long.decode()) == (True, True), door
             assert status == same
     assert found["password"] == {

@@ -91,7 +91,7 @@ def test_who_claims_sees_the_keys_and_what_came_after_the_first(app, client):
     project = first.create_project(slug="fern", skipDemoTestimonials=True)["_id"]
     first.create_testimonial(project, authorName="Maya", text="Before.")
     page = client.get(mailed_links(app)[-1]).text
-    assert "An agent has held a key" in page
+    assert "An agent has had a key" in page
     # It is the one that the agent began with, so there is nothing more to say.
     assert ("Keys that were issued" in page, "Added after" in page) == (False, False)
     thief = ask(client, "Mallory-Bot")
@@ -107,7 +107,7 @@ def test_who_claims_sees_the_keys_and_what_came_after_the_first(app, client):
     assert "Oats" in after
     assert "<bdi>Mallory</bdi>" in after
     assert "<bdi>&lt;b&gt;Buy&lt;/b&gt; now!</bdi>" in after
-    assert "1 testimonial. It will have the tag “added after a new key”" in after
+    assert "1 testimonial. It will be tagged “added after a new key”" in after
     assert all(name not in after for name in ("Maya", "Vera"))
     assert redeem(client, link).status_code == 303
     with app.app_context():

@@ -116,7 +116,7 @@ def test_keys_lead_to_the_five_places(open_page, project):
             page.keyboard.type(f"g{key}")
         expect(bar.get_by_role("link", name=name)).to_have_attribute("aria-current", "page")
     page.keyboard.press("?")
-    keys = page.get_by_role("dialog", name="All keys")
+    keys = page.get_by_role("dialog", name="All shortcuts")
     keys.get_by_role("switch").uncheck()
     page.keyboard.press("Escape")
     expect(keys).to_be_hidden()
@@ -140,7 +140,7 @@ def test_settings_are_one_screen_and_a_colleague_is_three_taps_away(open_page, p
     expect(invite).to_be_in_viewport()
     page.get_by_label("Their email address").fill("sana@example.com")
     taps.follow(invite)
-    expect(page.get_by_text("The invitation is on its way.")).to_be_visible()
+    expect(page.get_by_text("Invitation sent")).to_be_visible()
     assert taps.count == 3
 
 
@@ -154,7 +154,7 @@ def test_collect_is_calm_and_asks_ten_customers_by_two_taps_and_pasting(open_pag
     page.get_by_label("Email addresses").fill(people)
     page.get_by_label("Email addresses").blur()
     taps.follow(page.get_by_role("button", name="Send to 10 people"))
-    expect(page.get_by_text("10 mails go out in 30 seconds")).to_be_visible()
+    expect(page.get_by_text("10 emails go out in 30 seconds")).to_be_visible()
     assert taps.count == 2
     page.goto(f"{project.dashboard}/collect")
     assert height(page) <= 1060

@@ -73,13 +73,13 @@ def claiming(site: Site, open_page: OpenPage) -> Iterator[Page]:
     # Whoever doesn't know of the newer key revokes it, and claims what it has left.
     page.goto(site.mailed_link(project.email, rf"{site.url}/not-me/\S+"))
     yield page
-    press(page, "This wasn’t me", "The key is revoked")
+    press(page, "This wasn’t me", "Key revoked")
     yield page
     site.agent_init(project.email)
     newest = site.claim_link(project.email, other_than=newest)
     page.goto(newest)
     page.get_by_label("Password", exact=True).fill(PASSWORD)
-    page.get_by_role("radio", name="It may go on").check()
+    page.get_by_role("radio", name="Keep its key").check()
     follow(page.get_by_role("button", name="Claim my account"))
     yield page
     page.goto(newest)
@@ -87,13 +87,13 @@ def claiming(site: Site, open_page: OpenPage) -> Iterator[Page]:
     page = open_page(site.create_project().claim_link())
     page.get_by_label("Password", exact=True).fill(PASSWORD)
     page.get_by_role("radio", name="Replace its key").check()
-    press(page, "Claim my account", "Your account is claimed")
+    press(page, "Claim my account", "Account claimed")
     yield page
     page.goto(f"{site.url}/claim")
-    press(page, "Send me a new link", "One thing needs a change")
+    press(page, "Email me a new link", "One thing needs a change")
     yield page
     page.get_by_role("textbox", name="Your email address").fill(ADDRESS)
-    press(page, "Send me a new link", "Check your mail")
+    press(page, "Email me a new link", "Check your email")
     yield page
 
 
@@ -102,7 +102,7 @@ def signing_up_over_a_stranger(site: Site, open_page: OpenPage) -> Iterator[Page
     first = site.claim_link(strange.email)
     page = open_page(f"{site.url}/signup")
     page.get_by_label("Email address").fill(strange.email)
-    follow(page.get_by_role("button", name="Mail me the link"))
+    follow(page.get_by_role("button", name="Email me the link"))
     yield page
     page.goto(site.claim_link(strange.email, other_than=first))
     page.get_by_label("Password", exact=True).fill(PASSWORD)
@@ -138,7 +138,7 @@ def protecting_an_account(site: Site, open_page: OpenPage) -> Iterator[Page]:
     yield page
     forget_proofs(site)
     page.get_by_text("Password", exact=True).click()
-    press(page, "Do without a password", "Confirm it’s you")
+    press(page, "Remove the password", "Confirm it’s you")
     yield page
     session.detach()
     project.sign_in(page)
@@ -146,10 +146,10 @@ def protecting_an_account(site: Site, open_page: OpenPage) -> Iterator[Page]:
     page.get_by_role("button", name="Connect an app").click()
     secret = page.locator("#app-key").inner_text().replace(" ", "")
     yield page
-    page.get_by_label("2. Type the code it shows").fill(code_of(secret, int(time.time()) // 30))
-    press(page, "Turn it on", "Keep these ten codes")
+    page.get_by_label("2. Enter the code").fill(code_of(secret, int(time.time()) // 30))
+    press(page, "Turn on", "Save these ten codes")
     yield page
-    page.get_by_label("I’ve put them somewhere safe").check()
+    page.get_by_label("I’ve saved them").check()
     press(page, "Done", "Signing in")
     yield page
     page.context.clear_cookies()
@@ -224,7 +224,7 @@ def asking(site: Site, open_page: OpenPage) -> Iterator[Page]:
     field.press("Enter")
     expect(page.locator(".chip.is-wrong").first).to_be_visible()
     yield page
-    page.get_by_role("button", name="See the mail").click()
+    page.get_by_role("button", name="See the email").click()
     page.get_by_role("button", name="Change the words").click()
     page.get_by_text("Change", exact=True).click()
     yield page
@@ -298,15 +298,15 @@ def reading_along(site: Site, open_page: OpenPage) -> Iterator[Page]:
 def integrating(site: Site, open_page: OpenPage) -> Iterator[Page]:
     project, page = enter(site, open_page, "/settings/developers/tokens")
     yield page
-    page.get_by_role("link", name="Make the first token").click()
+    page.get_by_role("link", name="Create token").click()
     page.get_by_label("Name", exact=True).fill("W" * 80)
     yield page
-    follow(page.get_by_role("dialog").get_by_role("button", name="Make the token"))
+    follow(page.get_by_role("dialog").get_by_role("button", name="Create token"))
     expect(page.get_by_label("The new token")).to_be_visible()
     yield page
     page.goto(f"{project.dashboard}/settings/developers/webhooks")
     yield page
-    page.get_by_role("link", name="Add an endpoint").click()
+    page.get_by_role("link", name="Add endpoint").click()
     page.get_by_label("Address").fill("https://hooks.example.invalid/" + "x" * 460)
     follow(page.get_by_role("dialog").get_by_role("button", name="Add endpoint"))
     yield page
@@ -377,13 +377,13 @@ def moderating(site: Site, open_page: OpenPage) -> Iterator[Page]:
     yield page
     page.goto(f"{project.dashboard}/testimonials/new")
     page.get_by_role("button", name="Add testimonial").click()
-    expect(page.get_by_text("Add the author’s name.")).to_be_visible()
+    expect(page.get_by_text("Enter the author’s name.")).to_be_visible()
     yield page
 
 
 def deciding_by_mail(site: Site, open_page: OpenPage) -> Iterator[Page]:
     project, phone = enter(site, open_page, "/settings/mail")
-    phone.get_by_label("Decide from the mail without signing in").check()
+    phone.get_by_label("Decide from the email without signing in").check()
     expect(phone.get_by_text("Saved", exact=True)).to_be_visible()
     send_testimonial(open_page(project.page_url), project, "Hannah Whitlock")
     link = site.mailed_link(project.email, r"https?://\S+/decide/\S+")
@@ -431,7 +431,7 @@ def designing(site: Site, open_page: OpenPage) -> Iterator[Page]:
     page.goto(f"{project.dashboard}/widget")
     page.get_by_text("Your brand", exact=True).first.click()
     page.get_by_role("radio", name="Airy").check()
-    expect(page.get_by_text("1 change, not on your site yet")).to_be_attached()
+    expect(page.get_by_text("1 change not published yet")).to_be_attached()
     page.locator("[data-frame]").evaluate("frame => frame.remove()")
     yield page
     page.get_by_text("width, wording, lengths").click()

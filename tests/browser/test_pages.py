@@ -48,14 +48,14 @@ def test_by_keyboard_alone(site, open_page):
     expect(show).to_have_attribute("aria-pressed", "true")
     expect(page.get_by_label("Password", exact=True)).to_have_attribute("type", "text")
     page.keyboard.press("Tab")
-    expect(page.get_by_role("radio", name="It may go on")).to_be_focused()
+    expect(page.get_by_role("radio", name="Keep its key")).to_be_focused()
     page.keyboard.press("ArrowDown")
     expect(page.get_by_role("radio", name="Replace its key")).to_be_checked()
     page.keyboard.press("Tab")
     expect(page.get_by_role("button", name="Claim my account")).to_be_focused()
     page.keyboard.press("Enter")
     heading = page.get_by_role("heading", level=1)
-    expect(heading).to_have_text("Your account is claimed")
+    expect(heading).to_have_text("Account claimed")
     expect(heading).to_be_focused()
 
 
@@ -82,7 +82,7 @@ def test_a_day_is_chosen_by_keyboard_and_by_pointer(site, open_page, project):
 
 def test_a_token_is_made_in_a_dialog_and_copied(open_page, project):
     page = project.open(open_page, "/settings/developers/tokens", permissions=CLIPBOARD)
-    first = page.get_by_role("link", name="Make the first token")
+    first = page.get_by_role("link", name="Create token")
     name = page.get_by_label("Name", exact=True)
     first.click()
     expect(page.get_by_role("dialog", name="New token")).to_be_visible()
@@ -91,7 +91,7 @@ def test_a_token_is_made_in_a_dialog_and_copied(open_page, project):
     expect(first).to_be_focused()
     page.keyboard.press("Enter")
     name.fill("W" * 80)
-    follow(page.get_by_role("button", name="Make the token"))
+    follow(page.get_by_role("button", name="Create token"))
     secret = page.get_by_label("The new token")
     expect(secret).to_be_focused()
     page.get_by_role("button", name="Copy token").click()

@@ -75,7 +75,7 @@ def test_a_photo_is_taken_where_asked_for(app, client, project):
 def draw_refused() -> dict[str, tuple[bytes, str]]:
     """Return what is refused, with the reason; the largest takes a second."""
     return {
-        "svg": (pictures.SVG, "SVG pictures can contain scripts"),
+        "svg": (pictures.SVG, "SVG pictures can’t be used"),
         "cut": (phone_photo()[:900], "damaged"),
         "empty": (b"", "The file is empty"),
         "10 MB": (PNG + bytes(10 * MEGABYTE), "the limit is 10 MB"),
@@ -107,7 +107,7 @@ def test_a_refused_photo_never_costs_the_text(app, client):
 def test_a_form_past_all_limits_is_answered_with_one(app, client):
     answer = send(client, PNG + bytes(17 * MEGABYTE))
     assert answer.status_code == 422
-    assert "Go back in your browser to find what you typed" in html.unescape(answer.text)
+    assert "Go back to find what you typed" in html.unescape(answer.text)
     # What is written beside a photo stays as small as everywhere.
     assert send(client, PNG, text="a" * 300_000).status_code == 413
     assert count_rows(app, models.Testimonial) == 0

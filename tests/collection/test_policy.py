@@ -87,23 +87,23 @@ Act = Callable[[Shop], Any]
 CHANGES: dict[str, tuple[Act, str, str]] = {
     "paused": (
         lambda shop: change_project(shop.app, shop.project, status="paused"),
-        "Anybody who has the address of our page can write on it, without an account.",
-        "Nobody can write now: the page takes no testimonials at the moment.",
+        "Anyone with the address of our page can write, without an account.",
+        "Nobody can write right now: the page isn’t taking testimonials.",
     ),
     "asked": (
         lambda shop: shop.post("requests", people=[{"email": "a@example.com"}]),
         "",
-        "We also ask people by email to write.",
+        "We also ask people by email.",
     ),
     "links": (
         lambda shop: shop.post("purchase-links", order="7"),
-        "We have no proof that those who are shown here bought something.",
-        "Of those shown, so many are proved in this way: 0 of 0.",
+        "We have no proof that the authors shown here bought something.",
+        "Verified in this way: 0 of the 0 shown.",
     ),
     "proved": (
         lambda shop: (shop.add(), shop.add(purchase_verified_at=clock.EPOCH)),
-        "We have no proof that those who are shown here bought something.",
-        "Of those shown, so many are proved in this way: 1 of 2.",
+        "We have no proof that the authors shown here bought something.",
+        "Verified in this way: 1 of the 2 shown.",
     ),
     "rejected": (
         lambda shop: (shop.add(), shop.decide("reject", shop.add(status="pending"))),
@@ -113,17 +113,17 @@ CHANGES: dict[str, tuple[Act, str, str]] = {
     "stars": (
         lambda shop: shop.design_widget(minRating=4),
         "",
-        "Something that we put on websites shows only ratings of 4 stars and more.",
+        "Some of our widgets show only ratings of 4 stars and more.",
     ),
     "length": (
         lambda shop: shop.design_widget(minLength=40),
         "",
-        "Something that we put on websites shows only what we picked, or longer words.",
+        "Some of our widgets show only what we selected, or longer testimonials.",
     ),
     "tags": (
         lambda shop: shop.design_widget(tags=["bread"]),
         "",
-        "Something that we put on websites shows only what we picked, or longer words.",
+        "Some of our widgets show only what we selected, or longer testimonials.",
     ),
     "saved": (
         lambda shop: (
@@ -132,17 +132,17 @@ CHANGES: dict[str, tuple[Act, str, str]] = {
             shop.design_widget(minRating=0),
         ),
         "",
-        "Something that we put on websites shows only ratings of 5 stars and more.",
+        "Some of our widgets show only ratings of 5 stars and more.",
     ),
     "samples": (
         lambda shop: shop.add(status="demo", source="demo"),
         "",
-        "Among them are samples, which nobody sent. They are marked, and never counted.",
+        "Samples, which nobody sent, are marked and never counted.",
     ),
     "counted": (
         lambda shop: (shop.add(rating=5), shop.add(rating=1, status="rejected")),
-        "also of what isn’t shown: 0.",
-        "The average counts every genuine rating, also of what isn’t shown: 2.",
+        "shown or not: 0.",
+        "The average counts every genuine rating, shown or not: 2.",
     ),
     "old": (
         lambda shop: change_project(
@@ -161,8 +161,8 @@ CHANGES: dict[str, tuple[Act, str, str]] = {
     ),
     "written in": (
         lambda shop: shop.post("testimonials", authorName="Theo", text="Rye."),
-        "Written in by us, or sent by a program of ours: 0.",
-        "Written in by us, or sent by a program of ours: 1.",
+        "Added by us or our software: 0.",
+        "Added by us or our software: 1.",
     ),
     "imported": (
         lambda shop: shop.add(source="import"),
@@ -172,53 +172,52 @@ CHANGES: dict[str, tuple[Act, str, str]] = {
     "waiting": (
         lambda shop: shop.add(status="pending"),
         "",
-        "Waiting for us to decide: 1. They count after 14 days at the latest.",
+        "Waiting for our decision: 1. They count after 14 days at the latest.",
     ),
     "held": (
         lambda shop: shop.add(status="spam"),
         "",
-        "Held by the spam check: 1. They count once a person lets them in.",
+        "Held by the spam check: 1. They count once we release them.",
     ),
     "reward": (
         lambda shop: shop.design_page(steps=[STEP]),
-        "Nobody is promised anything for writing now.",
-        "Everybody who writes gets this, whatever they say: “<bdi>A bun: On us.</bdi>”",
+        "We don’t offer anything for writing.",
+        "Everyone who writes gets this, whatever they say: “<bdi>A bun: On us.</bdi>”",
     ),
     "reward that ends": (
         lambda shop: shop.design_page(steps=[STEP | {"until": "2200-12-31"}]),
-        "Nobody is promised anything for writing now.",
+        "We don’t offer anything for writing.",
         "until December 31, 2200 gets this, whatever they say: “<bdi>A bun: On us.</bdi>”",
     ),
     "rewarded": (
         lambda shop: shop.add(is_rewarded=True),
         "",
-        "Shown, and marked because the author was promised a thank-you: 1.",
+        "Shown, and marked because the author was offered a thank-you: 1.",
     ),
     "insider": (
         lambda shop: shop.add(is_insider=True),
-        "Nothing shown here is known to be by somebody who works here or is related.",
+        "As far as we know, none of the authors shown works here or is related.",
         "Shown, and marked because the author works here or is related: 1.",
     ),
     "asked for insiders": (
         lambda shop: shop.design_page(asksInsider=True),
-        "The form doesn’t ask whether authors work here or are related.",
-        "The form asks whether authors work here or are related.",
+        "The form doesn’t ask if authors work here or are related to someone who does.",
+        "The form asks if authors work here or are related to someone who does.",
     ),
     "website": (
         lambda shop: change_project(shop.app, shop.project, page_config={"website": WEBSITE}),
         "",
-        "Who writes with an email address of our website is marked in any case.",
+        "Anyone who writes with an email address of our domain is always marked.",
     ),
     "translated": (
         lambda shop: shop.add(translated_from="pl"),
-        "What is shown stands in its author’s own words.",
+        "Everything is shown in its author’s own words.",
         "Shown in a translation, and marked: 1.",
     ),
     "edited": (
         lambda shop: shop.add(original_text="Seen on the page. And late."),
-        "What is shown stands in its author’s own words.",
-        "Shown in other words than were first sent: 1. Where they aren’t the author’s own, a mark "
-        "says so.",
+        "Everything is shown in its author’s own words.",
+        "Edited since they were sent: 1. Edits that aren’t the author’s own are marked.",
     ),
 }  # fmt: skip
 
@@ -237,7 +236,7 @@ def test_each_sentence_follows_what_is_done(shop, name):
 
 def test_pages_are_the_same_whichever_stars_are_chosen(shop):
     """But for the star itself, and what is secret in each page."""
-    assert "The form is the same for everybody, whichever stars are chosen." in shop.read()
+    assert "The form is the same for everyone, whichever stars they choose." in shop.read()
     shop.design_page(steps=[STEP])
     first, *others = (read_pages(shop, stars) for stars in "15")
     assert others == [first]
@@ -270,7 +269,7 @@ def read_parts(page: str) -> Iterator[str]:
 def test_a_paused_page_promises_nothing(shop):
     shop.design_page(steps=[STEP])
     change_project(shop.app, shop.project, status="paused")
-    assert "Nobody is promised anything for writing now." in shop.read()
+    assert "We don’t offer anything for writing." in shop.read()
 
 
 @pytest.mark.parametrize("reason", ASIDE)
@@ -294,8 +293,8 @@ def test_stars_of_deleted_words_count_and_the_trash_has_an_end(shop):
     one = shop.add(rating=2)
     shop.decide("delete", one)
     page = shop.read()
-    assert "also of what isn’t shown: 1." in page
-    assert "What is deleted is gone for good after 30 days." in page
+    assert "shown or not: 1." in page
+    assert "Deleted testimonials are erased after 30 days." in page
     assert "shows a selection: 0 of 1" in page
 
 
@@ -303,8 +302,8 @@ def test_only_its_author_changes_a_visitors_stars(shop):
     visitor = Visitor(shop.client, shop.project, "oat")
     path, ours = visitor.write(rating="2"), shop.add(source="manual", rating=5)
     said = (
-        "Only its author changes a visitor’s stars. They count even if we delete the words, unless "
-        "for a reason that we give. What we wrote in or imported we can change and delete."
+        "Only authors can change their stars. They count even if we delete the words, unless we "
+        "give a reason. We can change and delete what we added or imported."
     )
     assert said in shop.read()
     (theirs,) = (row.id for row in read_testimonials(shop.app, shop.project) if row.id != ours)
@@ -313,13 +312,13 @@ def test_only_its_author_changes_a_visitors_stars(shop):
         url = f"/v1/projects/{shop.project}/testimonials/{one}"
         assert shop.owner.patch(url, {"rating": 4}).status_code == code
     shop.decide("delete", theirs, ours)
-    assert "also of what isn’t shown: 1." in shop.read()
+    assert "shown or not: 1." in shop.read()
     shop.decide("restore", theirs)
     visitor.post(f"{path}/correct", text="Well.", name="Noor", rating="1")
     shop.decide("approve", theirs)
     url = f"/v1/projects/{shop.project}/submissions?status=approved"
     assert [each["rating"] for each in shop.owner.get(url).json["data"]["items"]] == [1]
-    own = "Authors can change, withdraw or erase their words by a link of their own."
+    own = "Authors can change, withdraw or erase their words with a personal link."
     assert own in shop.read()
     visitor.post(f"{path}/withdraw")
     assert "Withdrawn by their authors: 1." in shop.read()
@@ -338,14 +337,14 @@ def test_who_came_by_a_link_for_an_order_is_a_verified_customer_once(shop):
     shop.decide("approve", *(row.id for row in rows))
     page = shop.read()
     assert (
-        "“Verified customer” means that the author came by a link that was made for one order and "
-        "works for one testimonial."
+        "“Verified customer” means that the author used a link made for one order, which works "
+        "for one testimonial."
     ) in page
-    assert "Of those shown, so many are proved in this way: 1 of 2." in page
+    assert "Verified in this way: 1 of the 2 shown." in page
 
 
 def test_who_came_by_a_mail_about_an_order_is_told_apart(shop):
-    said = "Of these, so many came by a link that we mailed about their order: 1."
+    said = "Of these, by a link that we emailed about the order: 1."
     one = shop.add(purchase_verified_at=clock.EPOCH)
     shop.add(purchase_verified_at=clock.EPOCH)
     shop.post("requests", people=[{"email": "a@example.com", "order": "7"}])
@@ -356,9 +355,9 @@ def test_who_came_by_a_mail_about_an_order_is_told_apart(shop):
 
 
 def test_the_trash_may_end_after_a_day_or_never(shop, make_app):
-    for days, said in ((1, "What is deleted is gone for good after a day."), (0, "")):
+    for days, said in ((1, "Deleted testimonials are erased after a day."), (0, "")):
         page = make_app(trash_days=days).test_client().get("/oat/how-we-collect").text
-        assert re.findall(r"What is deleted is gone[^<]*", page) == [said] * bool(said)
+        assert re.findall(r"Deleted testimonials are erased[^<]*", page) == [said] * bool(said)
 
 
 def test_each_sentence_is_in_a_test():

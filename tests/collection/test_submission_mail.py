@@ -312,7 +312,7 @@ def test_opening_the_link_ends_nothing_its_button_does(site, client):
     assert len(site.told()) == 2
     site.clock.move(days=400)
     for _ in range(2):
-        assert "You get no more mail" in client.post(path).text
+        assert "You won't get more email" in client.post(path).text
     site.send("Cy")
     assert len(site.told()) == 2
 

@@ -153,8 +153,8 @@ def test_two_posts_of_a_form_at_once_make_one(app, client):
 def test_fields_are_refused_with_the_rule(app, client, project):
     for name, message in (
         ("text", "Write a sentence or two."),
-        ("name", "Add your name, as it should appear."),
-        ("consent", "Tick this, so that your words may be shown."),
+        ("name", "Enter your name."),
+        ("consent", "Tick this so that your words can be shown."),
     ):
         assert message in _refused(client, app, **{name: ""})
     assert _send(client, role="", company="", email="", rating="").status_code == 303
@@ -163,17 +163,21 @@ def test_fields_are_refused_with_the_rule(app, client, project):
         "", None, None, None
     )  # fmt: skip
     for name, value, message in (
-        ("text", "a\x1bb", "Remove the control characters from this."),
-        ("name", "a\r\nb", "Write this on one line."),
+        ("text", "a\x1bb", "Remove the control characters."),
+        ("name", "a\r\nb", "Use a single line."),
         ("rating", "4.5", "Choose from 1 to 5 stars, or none."),
-        ("email", "x@mailinator.com", "Use a permanent address, or leave this empty."),
+        (
+            "email",
+            "x@mailinator.com",
+            "Use a permanent email address. This domain provides disposable ones.",
+        ),
     ):
         assert message in _refused(client, app, **{name: value})
 
 
 def test_what_was_typed_stays_beside_what_is_wrong(app, client):
     page = _refused(client, app, email="noor@", rating="3")
-    assert "Write the address like name@example.com" in page
+    assert "Enter an email address like name@example.com" in page
     assert "They listened.\nTwice.</textarea>" in page
     for name, value in (("name", "Noor Haddad"), ("role", "Visitor"), ("email", "noor@")):
         assert re.search(f'name="{name}"[^>]* value="{value}"', page)

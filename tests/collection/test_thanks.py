@@ -79,10 +79,10 @@ def test_a_code_is_promised_before_writing_and_kept_until_its_day(
 ):
     today = clock.now().date()
     change_project(app, project, page_design={"steps": [{**CODE, "until": today.isoformat()}]})
-    assert "A bun</bdi>: for everybody who writes, whatever they say." in read(visitor, "/oat")
+    assert "A bun</bdi>: for everyone who writes, whatever they say." in read(visitor, "/oat")
     assert f"Until {today:%B} {today.day}, {today.year}." in steps_of(read(visitor, send(visitor)))
     moved_clock.move(hours=25)
-    assert "for everybody who writes" not in read(visitor, "/oat")
+    assert "for everyone who writes" not in read(visitor, "/oat")
     assert steps_of(read(visitor, send(visitor, text="A day too late."))) == ""
     assert {row.is_rewarded for row in read_testimonials(app, project)} == {True, False}
 
@@ -110,7 +110,7 @@ def test_the_page_shows_who_reads_what_helps_and_the_card(visitor, app, owner, p
     owner.patch(f"/v1/projects/{project}/widget-config", {"cardStyle": "quote"})
     page = read(visitor, "/oat?name=Theo&rating=3")
     assert f'<p class="signature" dir="auto">{SIGNATURE}</p>' in page
-    assert "<bdi>Mira</bdi> looks at it before it is shown." in page
+    assert "<bdi>Mira</bdi> reads it before it is shown." in page
     assert 'aria-describedby="prompts prompts-hint text-count"' in page
     assert re.search(r'<div class="tm single quote.*?<bdi class="name"[^>]*>Theo</bdi>', page, re.S)
     assert ".tm-page .quote .card" in visitor.client.get("/oat/card.css").text

@@ -44,10 +44,10 @@ def test_one_asks_in_ones_own_words(client, q, first):
 
 
 def test_rows_of_settings_are_found_by_whom_they_are_for(client, browser, project):
-    assert "Settings: Domain of your own" in titles(browser, "domain")
+    assert "Settings: Your own domain" in titles(browser, "domain")
     assert titles(client, "domain") == ["A domain of your own"]
     assert titles(browser, "zzzz \0 <b>") == []
-    assert "Nothing has these words" in browser.get("/help?q=zzzz").text
+    assert "No results" in browser.get("/help?q=zzzz").text
     answer = browser.get("/help/domain").text
     assert f'href="/dashboard/projects/{project}/settings/domain"' in answer
 

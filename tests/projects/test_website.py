@@ -211,7 +211,7 @@ def test_who_signs_up_finds_their_brand_filled_in(app, client, site, moved_clock
     site.pages["/"] = (200, "text/html", odd.encode())
     link = mailed_path(app, "signup")
     page = client.get(link).text
-    assert "We are reading" in page
+    assert "Reading" in page
     assert "Look again" in page
     # Nothing waits for it, and it is read once a link.
     client.get(link)
@@ -220,7 +220,7 @@ def test_who_signs_up_finds_their_brand_filled_in(app, client, site, moved_clock
     do_jobs(app, READ_OWN)
     assert site.asked.count("/") == 1
     page = client.get(link).text
-    assert "because your email address ends in it. Change what isn’t right." in page
+    assert "the domain of your email address. Change what isn’t right." in page
     assert 'value="Oat &amp; Ember"' in page
     assert 'value="#C2410C" checked' in page
     assert '<option value="bakery" data-color="#C2410C" selected>' in page

@@ -64,7 +64,7 @@ def zeros(megabytes: int) -> bytes:
 
 
 JPEG = to_bytes(photo(), "JPEG")
-TOO_LONG, DAMAGED = "This picture takes too long to read", "The picture is damaged"
+TOO_LONG, DAMAGED = "This picture takes too long to read", "This picture is damaged"
 # What a visitor is told, nothing where the picture is taken.
 HOSTILE: dict[str, tuple[str, Maker]] = {
     "3,000 scans": (TOO_LONG, lambda: many_scans(5000, 3000)),

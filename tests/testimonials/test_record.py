@@ -123,9 +123,9 @@ def test_what_is_shown_verifies_and_earlier_words_are_not_told(app, client, owne
 @pytest.mark.parametrize(
     ("proof", "said"),
     [
-        ("order", "The shop’s own system said that the author bought something."),
-        ("request", "The author answered a request that the business mailed to them."),
-        ("email", "The author opened a link that was mailed to their address."),
+        ("order", "The shop’s system confirmed the purchase."),
+        ("request", "The author answered a request that the business emailed to them."),
+        ("email", "The author opened a link that was emailed to their address."),
     ],
 )
 def test_each_proof_has_its_words(app, client, project, proof, said):
@@ -310,7 +310,7 @@ def test_an_archive_brings_the_head_along(app, client, owner, project, tmp_path)
     first, second = read_log(get_log(client, copy)).entries
     assert (first["kind"], first["head"], first["key"]) == ("continued", head["head"], head["key"])
     assert (second["kind"], second["backfilled"]) == ("received", True)
-    said = "It was there before this record began"
+    said = "It existed before this record began"
     assert said in client.get(f"/oat-2/{second['testimonial']}/record").text
     (original,) = (row.id for row in read_testimonials(app, project))
     assert said not in client.get(f"/oat/{original}/record").text
@@ -333,7 +333,7 @@ def test_an_order_that_the_business_listed_is_told_apart(app, client, project):
     with app.app_context(), write():
         row = db.session.get_one(models.Testimonial, one)
         note(row.project, row, "received", hashes={})
-    by_shop = "The shop’s own system said that the author bought something."
+    by_shop = "The shop’s system confirmed the purchase."
     assert f"✓ {by_shop}" in client.get(f"/oat/{one}/record").text
     with app.app_context(), write():
         row = db.session.get_one(models.Testimonial, one)
@@ -342,7 +342,7 @@ def test_an_order_that_the_business_listed_is_told_apart(app, client, project):
         record_changes(row.project, [entry], batch_id=new_identifier())
     page = client.get(f"/oat/{one}/record").text
     assert by_shop not in page
-    assert "✓ The business mailed its request to this author about their order." in page
+    assert "✓ The business emailed its request to this author about their order." in page
 
 
 def test_of_old_events_of_what_was_deleted_only_the_entry_stays(

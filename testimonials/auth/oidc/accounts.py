@@ -43,8 +43,8 @@ class ProviderSilent(CompanyRefused):
     # For the record of events, which the doctor reads.
     reason = "its ID token has no auth_time"
     default_message = gettext_noop(
-        "%(company)s doesn’t say when it asked who you are. Go back, and confirm with a passkey or "
-        "by a link in a mail."
+        "%(company)s didn’t say when you last signed in there. Go back, and confirm with a "
+        "passkey or a link by email."
     )
 
 
@@ -66,7 +66,7 @@ def check_domain(person: CompanyPerson) -> None:
     domain = (person.email or "").rpartition("@")[2]
     if not person.is_verified or domain not in domains:
         raise CompanyRefused(
-            gettext_noop("Only people at %(domains)s may sign in here."),
+            gettext_noop("Only people at %(domains)s can sign in here."),
             values={"domains": ", ".join(domains)},
         )
 
@@ -92,9 +92,8 @@ def receive_person(person: CompanyPerson) -> tuple[Account, AccountMatch]:
     if person.email is None or not person.is_verified:
         raise CompanyRefused(
             gettext_noop(
-                "%(company)s doesn’t say that your email address is verified, so we can’t tell "
-                "which account is yours. If you can sign in another way, link the two under "
-                "Account, Signing in."
+                "%(company)s hasn’t verified your email address, so we can’t tell which account "
+                "is yours. If you can sign in another way, link the two in Account, Signing in."
             ),
             values={"company": current_settings().company_name},
         )
@@ -168,8 +167,8 @@ def _link(account: Account, person: CompanyPerson) -> None:
     if find_identity(account.id) is not None:
         raise CompanyRefused(
             gettext_noop(
-                "Another %(company)s account is linked to %(email)s. Whoever has it can unlink it "
-                "under Account, Signing in, or ask whoever runs this service."
+                "Another %(company)s account is linked to %(email)s. Unlink it in Account, "
+                "Signing in, or ask the operator of this service."
             ),
             values={"company": name, "email": account.email},
         )
@@ -200,7 +199,7 @@ def _create_account(person: CompanyPerson) -> Account:
     started = start_signup(email)
     if started is None:
         # Another request claimed it just now.
-        raise CompanyRefused(gettext_noop("Please sign in again."))
+        raise CompanyRefused(gettext_noop("Sign in again."))
     account, _ = started
     claim_for(account, person)
     form = DisplayNameForm().read({"display_name": person.name})
@@ -232,9 +231,7 @@ def read_claim_token(token: str) -> tuple[CompanyPerson, str]:
     """Return the person of a claim token, and where to go next. Raises `CompanyRefused`."""
     payload = claim_purpose.find(token, 6, CLAIM_SECONDS)
     if payload is None or payload[0] != current_settings().oidc_issuer:
-        raise CompanyRefused(
-            gettext_noop("This page took too long, or was opened elsewhere. Sign in again.")
-        )
+        raise CompanyRefused(gettext_noop("This page has expired. Sign in again."))
     issuer, subject, email, name, groups, target = payload
     return CompanyPerson(issuer, subject, email, True, name, frozenset(groups), None), target
 

@@ -86,9 +86,7 @@ def come_back() -> ResponseReturnValue:
             request.args.get("state", ""), cookies.read_cookie(cookies.VISIT)
         )
     if attempt is None:
-        raise accounts.CompanyRefused(
-            gettext_noop("This sign-in was used already, took too long, or began elsewhere.")
-        )
+        raise accounts.CompanyRefused(gettext_noop("This page has expired. Sign in again."))
     g.company_target = attempt.target
     person = client.read_answer(attempt, request.args)
     return ANSWERS[accounts.AttemptPurpose(attempt.purpose)](attempt, person)
@@ -138,7 +136,7 @@ def _link(attempt: CompanyAttempt, person: client.CompanyPerson) -> Response:
         accounts.link_account(lock_owner(owner), person)
         record(COMPANY_LINKED, owner.account_id, who=person.email or person.subject)
         accounts.signed_in.send(owner.account_id, who=owner.email, groups=person.groups)
-    return redirect(add_notice(attempt.target, gettext("Your company account is linked.")), 303)
+    return redirect(add_notice(attempt.target, gettext("Company account linked")), 303)
 
 
 def _prove(attempt: CompanyAttempt, person: client.CompanyPerson) -> Response:
@@ -148,7 +146,7 @@ def _prove(attempt: CompanyAttempt, person: client.CompanyPerson) -> Response:
     if identity is None or identity.subject != person.subject:
         raise accounts.CompanyRefused(
             gettext(
-                "This %(company)s account isn’t yours here.",
+                "This %(company)s account isn’t linked to yours.",
                 company=current_settings().company_name,
             )
         )
@@ -157,7 +155,8 @@ def _prove(attempt: CompanyAttempt, person: client.CompanyPerson) -> Response:
     if not person.is_fresh:
         raise accounts.CompanyRefused(
             gettext(
-                "%(company)s didn’t ask who you are again.", company=current_settings().company_name
+                "%(company)s didn’t ask you to sign in again.",
+                company=current_settings().company_name,
             )
         )
     with write():
@@ -171,7 +170,7 @@ def _find_same(attempt: CompanyAttempt) -> SignedIn:
     owner = find_session(cookies.read_session_cookie())
     if owner is None or owner.account_id != attempt.account_id:
         raise accounts.CompanyRefused(
-            gettext_noop("Somebody else is signed in now. Nothing was changed.")
+            gettext_noop("Someone else is signed in now. Nothing was changed.")
         )
     act_as(ActorKind.PERSON, owner.account_id)
     return owner

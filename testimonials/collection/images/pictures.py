@@ -55,7 +55,7 @@ def run_drawing(work: Work, shown: Mapping[str, Any]) -> bytes:
         raise PictureRefused(gettext_noop("This picture takes too long to draw.")) from None
     except DecoderBusy:
         message = gettext_noop(
-            "Many pictures are being drawn right now. Try again in a few seconds."
+            "The server is busy with other pictures. Try again in a few seconds."
         )
         raise ImageBusy(message, headers={"Retry-After": str(RETRY_AFTER)}) from None
     if letters := result.get("letters"):
@@ -193,7 +193,7 @@ def fetch_picture(picture: Picture, limit: Limit = OWN_DRAWINGS) -> bytes:
 def _draw(picture: Picture) -> bytes:
     if not picture.shown["text"]:
         raise PictureRefused(
-            gettext_noop("There are no words to draw. Add the transcript of the recording.")
+            gettext_noop("There is no text to draw. Add a transcript of the recording.")
         )
     photo, logo = (_load(picture.shown[name]) for name in ("photo", "logo"))
     shown = picture.shown | {

@@ -36,19 +36,17 @@ BUSY = Outage(
 # The change may have been made before the outage.
 AWAY = Outage(
     "DATABASE_AWAY",
-    gettext_noop("The database can’t be reached. Please try again in a moment."),
+    gettext_noop("The database can’t be reached. Try again in a moment."),
     retry_after=5,
 )
 FULL = Outage(
     "STORAGE_FAILED",
-    gettext_noop("Nothing can be saved at the moment. Please try again later."),
+    gettext_noop("Nothing can be saved right now. Try again later."),
     retry_after=60,
 )
 UNCOUNTED = Outage(
     "COUNTING_FAILED",
-    gettext_noop(
-        "Redis, where requests are counted, does not answer. Nothing was changed; try again."
-    ),
+    gettext_noop("Redis doesn’t answer. Nothing was changed; try again."),
     retry_after=1,
 )
 

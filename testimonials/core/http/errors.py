@@ -151,7 +151,7 @@ class CrossSiteRefused(ServiceError):
     status = 403
     code = "CROSS_SITE_REQUEST"
     default_message = gettext_noop(
-        "This form was sent from another site. Open the page itself and send it from there."
+        "This form was sent from another site. Open the page itself, and send it from there."
     )
 
 
@@ -176,22 +176,22 @@ HTTP_MESSAGES = {
 # Pages word these differently from the API.
 PAGE_MESSAGES = {
     400: gettext_noop("The request can’t be understood."),
-    404: gettext_noop("It may have moved, or never was. The address may be mistyped, too."),
-    405: gettext_noop("This page doesn’t accept what was sent. Go back and try again."),
-    413: gettext_noop("What was sent is too large; the limit is 256 KiB."),
+    404: gettext_noop("It may have moved, or the address may be mistyped."),
+    405: gettext_noop("This page can’t accept what was sent. Go back and try again."),
+    413: gettext_noop("This is too large: the limit is 256 KiB."),
     414: gettext_noop("The URL is too long."),
-    500: gettext_noop("Nothing was changed. Please try again in a moment."),
+    500: gettext_noop("Nothing was changed. Try again in a moment."),
 }
 
 TITLES = {
     400: gettext_noop("That didn’t work"),
-    403: gettext_noop("That came from another site"),
+    403: gettext_noop("Sent from another site"),
     404: gettext_noop("This page isn’t here"),
-    405: gettext_noop("That can’t be done here"),
-    413: gettext_noop("That is too large"),
+    405: gettext_noop("This can’t be done here"),
+    413: gettext_noop("This is too large"),
     429: gettext_noop("Too many requests"),
-    500: gettext_noop("That was our fault"),
-    503: gettext_noop("Not available right now"),
+    500: gettext_noop("Something went wrong"),
+    503: gettext_noop("Temporarily unavailable"),
 }
 
 

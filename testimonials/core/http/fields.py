@@ -101,7 +101,7 @@ class RuleField(fields.Field[Any]):
     about: ClassVar[Mapping[str, Any]] = {}
     messages: ClassVar[dict[str, str]] = {}
     # For people, translated when they are shown.
-    form_messages: ClassVar[dict[str, str]] = {"required": gettext_noop("Fill this in.")}
+    form_messages: ClassVar[dict[str, str]] = {"required": gettext_noop("Fill in this field.")}
 
     def __init__(
         self,
@@ -151,8 +151,8 @@ class Text(RuleField, fields.String):
         "empty": "Must not be empty: 1 to %(limit)s characters.",
     }
     form_messages: ClassVar[dict[str, str]] = {
-        "control": gettext_noop("Remove the control characters from this."),
-        "line_break": gettext_noop("Write this on one line."),
+        "control": gettext_noop("Remove the control characters."),
+        "line_break": gettext_noop("Use a single line."),
         "long": gettext_noop("Shorten this to %(limit)s characters; it has %(count)s."),
     }
 
@@ -205,7 +205,7 @@ class WebUrl(OneLine):
         "https://example.com/photo.jpg."
     }
     form_messages: ClassVar[dict[str, str]] = Text.form_messages | {
-        "url": gettext_noop("Write the whole address, such as https://example.com.")
+        "url": gettext_noop("Enter the full address, such as https://example.com.")
     }
 
     def __init__(self, max_length: int, **options: Any) -> None:

@@ -37,10 +37,8 @@ FOREIGN = re.compile(rb"<(?:script|html|svg|iframe)[\s>/]|<!doctype\s|<\?php\s|%
 ZIP_END = b"PK\x05\x06"
 ZIP_END_WITHIN = 70_000
 
-DAMAGED = _("The picture is damaged. Save it again and use that.")
-TOO_MUCH_WORK = _(
-    "This picture takes too long to read. Save it again as a plain JPEG or PNG and use that."
-)
+DAMAGED = _("This picture is damaged. Save it again, and choose the new file.")
+TOO_MUCH_WORK = _("This picture takes too long to read. Save it as a plain JPEG or PNG.")
 
 
 class Unreadable(Exception):
@@ -73,15 +71,13 @@ class Decoded:
 def _require_picture(data: bytes) -> None:
     head = data[:512].removeprefix(b"\xef\xbb\xbf").lstrip().lower()
     if head.startswith(b"<") and (b"<svg" in head or head.startswith(b"<?xml")):
-        raise Unreadable(_("SVG pictures can contain scripts. Save it as PNG and use that."))
+        raise Unreadable(_("SVG pictures can’t be used. Save it as PNG or JPEG."))
     if data[4:8] == b"ftyp":
-        raise Unreadable(_("HEIC and AVIF pictures can’t be read here. Save it as JPEG."))
+        raise Unreadable(_("HEIC and AVIF pictures can’t be used. Save it as PNG or JPEG."))
     if data[:4] == b"GIF8":
         raise Unreadable(_("GIF pictures can’t be used. Save it as PNG or JPEG."))
     if ZIP_END in data[-ZIP_END_WITHIN:] or FOREIGN.search(data):
-        raise Unreadable(
-            _("This file contains more than a picture. Save the picture again as PNG or JPEG.")
-        )
+        raise Unreadable(_("This file contains more than a picture. Save it as PNG or JPEG."))
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
         # Just opening a WebP takes memory for all its pixels.
         _require_few_pixels(MAX_PIXELS["WEBP"], *read_webp_size(data))

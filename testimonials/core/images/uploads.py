@@ -107,7 +107,7 @@ def read_image(file: IO[bytes], use: Use) -> Image:
     except Unreadable as error:
         raise ImageRefused(_(error.text, **error.values)) from None
     except DecoderBusy:
-        message = _("Many pictures are being uploaded right now. Try again in a few seconds.")
+        message = _("The server is busy with other pictures. Try again in a few seconds.")
         raise ImageBusy(message, headers={"Retry-After": str(RETRY_AFTER)}) from None
     return Image(content=picture.content, width=picture.width, height=picture.height)
 

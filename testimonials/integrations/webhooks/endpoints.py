@@ -68,8 +68,8 @@ class EndpointPaused(ServiceError):
     meaning = "Whoever added the webhook endpoint is no longer an admin of the project."
     remedy = "Keep it by replacing its secret (`POST .../rotate`), or remove it."
     default_message = gettext_noop(
-        "Whoever added this webhook endpoint doesn’t manage the project any more. Keep it with a "
-        "new secret, or remove it."
+        "The person who added this webhook endpoint no longer manages the project. Keep it with "
+        "a new secret, or remove it."
     )
 
 
@@ -77,7 +77,7 @@ class EndpointExists(ServiceError):
     status = 409
     meaning = "The project has a webhook endpoint with this URL."
     remedy = "Change that one; an endpoint may get several types of events."
-    default_message = gettext_noop("This project has a webhook endpoint with this address already.")
+    default_message = gettext_noop("This project already has a webhook endpoint with this address.")
 
 
 def list_endpoints(project: Project | None) -> Sequence[WebhookEndpoint]:

@@ -17,7 +17,7 @@ STATES = ("working", "failing", "off", "paused")
 # An endpoint gets each event, signed, or an empty POST that starts the build of a website.
 EVENT, BUILD = TEMPLATES = ("event", "build")
 # The reason that makes an endpoint `paused`.
-LEFT = gettext_noop("Whoever added it doesn’t manage the project any more.")
+LEFT = gettext_noop("The person who added it no longer manages the project.")
 
 
 class WebhookEndpoint(Base):

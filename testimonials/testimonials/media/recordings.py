@@ -24,16 +24,16 @@ from testimonials.testimonials.models import Recording
 # Why a recording is refused, in the visitor's language.
 
 NOT_PLAYABLE = gettext_noop(
-    "Browsers can’t play this file. Choose a video in MP4 or WebM, or a voice recording in M4A, "
+    "This file can’t be played. Choose a video in MP4 or WebM, or a voice recording in M4A, "
     "WebM or Ogg."
 )
 DAMAGED = gettext_noop("The recording is damaged or cut off. Record it again, or choose another.")
-TOO_LONG = gettext_noop("The recording is too long: it may have at most %(seconds)s seconds.")
-TOO_LARGE = gettext_noop("The file is too large: it may have at most %(limit)s MB.")
+TOO_LONG = gettext_noop("The recording is too long: the limit is %(seconds)s seconds.")
+TOO_LARGE = gettext_noop("The file is too large: the limit is %(limit)s MB.")
 HAS_PICTURE = gettext_noop("This is a video, not a voice recording. Send it as a video.")
 NOT_TAKEN = gettext_noop("This page takes no recordings.")
 NO_ROOM = gettext_noop(
-    "There is no room for another recording here at the moment. Write a few words instead."
+    "There is no room for another recording right now. Write a few words instead."
 )
 GONE = gettext_noop("This recording is no longer stored. Send it again.")
 

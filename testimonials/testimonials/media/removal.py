@@ -57,7 +57,8 @@ def remove_recording(project: Project, row: Testimonial, actor: str) -> None:
     if not row.text:
         raise ActionRefused(
             gettext_noop(
-                "Without its recording nothing would be left. Add words first, or delete it."
+                "Without its recording nothing would be left. Add words first, or delete the "
+                "testimonial."
             )
         )
     change_all(project, [(row, WRITTEN)], actor, REMOVE)

@@ -130,7 +130,7 @@ def _refusing() -> Iterator[None]:
 
 def _refuse_damage(_fault: Exception) -> ArchiveRefused:
     return ArchiveRefused(
-        gettext_noop("The file is not an archive, or it is damaged. Export the project again.")
+        gettext_noop("The file isn’t an archive, or is damaged. Export the project again.")
     )
 
 

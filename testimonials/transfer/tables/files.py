@@ -34,7 +34,9 @@ ENCODINGS = {
 _KANA = re.compile("[\u3041-\u30fe]")
 # An optional first line with the delimiter, for spreadsheet programs.
 SEPARATOR_LINE = re.compile(r'"?sep=([,;\t|])"?(?:\r\n|\r|\n)', re.I)
-UNREADABLE = gettext_noop("The file can’t be read (%(error)s). Save it again, and use that.")
+UNREADABLE = gettext_noop(
+    "The file can’t be read (%(error)s). Save it again, and choose the new file."
+)
 # The keys of lists in the JSON of other services.
 LISTS = ("testimonials", "reviews", "items", "data", "results")
 
@@ -83,7 +85,7 @@ def read_table(content: bytes, encoding: str = "utf-8", most_lines: int = MAX_LI
         raise TableUnreadable(gettext_noop("The file is empty."))
     table = _read_json(text) if text.lstrip()[0] in "[{" else _read_csv(text)
     if not table.lines:
-        raise TableUnreadable(gettext_noop("The file has headings but no lines below them."))
+        raise TableUnreadable(gettext_noop("The file has only headings."))
     if len(table.lines) > most_lines:
         raise TableUnreadable(
             gettext_noop("The file has more than %(most)s lines. Split it into smaller files."),
@@ -113,7 +115,7 @@ def _decode(content: bytes, encoding: str) -> str:
             is_japanese = len(_KANA.findall(sample)) > sample.count("\ufffd") + 1
             raise EncodingUnclear("shift-jis" if is_japanese else "windows-1252") from None
         raise TableUnreadable(
-            gettext_noop("The file isn’t in %(encoding)s."), values={"encoding": encoding}
+            gettext_noop("The file isn’t %(encoding)s."), values={"encoding": encoding}
         ) from None
 
 
@@ -161,7 +163,7 @@ def _read_json(text: str) -> Table:
         is_object = isinstance(item, dict)
         cells = dict(_flatten(item)) if is_object else {}
         lines.append(
-            Line(number, cells, None if is_object else gettext("This is not a JSON object."))
+            Line(number, cells, None if is_object else gettext("This isn’t a JSON object."))
         )
     headings = list(dict.fromkeys(name for line in lines for name in line.cells))
     return Table(headings, lines)
@@ -173,7 +175,7 @@ def _parse_json(text: str) -> Any:
         return load_json(text)
     with suppress(*FAULTS):
         return [load_json(line) for line in io.StringIO(text) if line.strip()]
-    raise TableUnreadable(gettext_noop("The file begins like JSON but is not valid JSON."))
+    raise TableUnreadable(gettext_noop("The file isn’t valid JSON."))
 
 
 def _find_list(parsed: Any) -> list[Any] | None:

@@ -145,9 +145,7 @@ class NothingToUndo(ServiceError):
     status = 409
     meaning = "The import has added nothing that is still there to be removed."
     remedy = "Nothing to do."
-    default_message = gettext_noop(
-        "There is nothing to undo: nothing that this import added is here unchanged."
-    )
+    default_message = gettext_noop("There is nothing left to undo.")
 
 
 @dataclass(frozen=True)

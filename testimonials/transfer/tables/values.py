@@ -77,7 +77,7 @@ def read_date(text: str, order: str | None) -> datetime:
             name = parts.get("name")
             month = MONTHS.index(name.lower()) + 1 if name else int(parts["month"])
             return _build(match, month, int(parts["day"]))
-    raise DateWrong(gettext("Write the date like 2026-03-12."))
+    raise DateWrong(gettext("Use a date like 2026-03-12."))
 
 
 def _tidy(text: str) -> str:
@@ -112,7 +112,7 @@ def _build(match: re.Match[str], month: int, day: int) -> datetime:
         time = datetime.fromisoformat(f"{text}.{milliseconds:03}{zone}")
         return _check(time.astimezone(UTC))
     except (ValueError, OverflowError):
-        raise DateWrong(gettext("There is no such day or time.")) from None
+        raise DateWrong(gettext("This date or time doesn’t exist.")) from None
 
 
 def _check(time: datetime) -> datetime:

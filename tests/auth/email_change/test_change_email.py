@@ -37,7 +37,7 @@ def email_of(caller: Caller) -> str:
 def test_an_address_that_is_the_accounts_already_gets_no_mail(app, browser, owner):
     answer = ask(browser, owner.email.upper())
     assert answer.status_code == 422
-    assert "This is your address already." in answer.text
+    assert "This is already your address." in answer.text
     assert ("email-change", owner.email) not in purposes(app)
 
 

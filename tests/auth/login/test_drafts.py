@@ -42,7 +42,7 @@ def fields_of(page: str) -> list[tuple[str, str]]:
 def test_what_was_typed_is_shown_after_signing_in_and_then_sent(app, inbox):
     browser, path = app.test_client(), f"{inbox.base}/testimonials/new"
     asked = browser.post(path, data=FORM)
-    assert (asked.status_code, "what you typed has been kept" in asked.text) == (401, True)
+    assert (asked.status_code, "what you typed is kept" in asked.text) == (401, True)
     assert asked.headers["Cache-Control"] == "no-store"
     wrong = log_in(browser, inbox.owner.email, draft_of(asked.text), "not this one")
     assert wrong.status_code == 422
@@ -85,7 +85,7 @@ def test_photos_go_and_words_are_kept(app, inbox, moved_clock):
     asked = browser.post(f"{inbox.base}/testimonials/new", data=FORM | {"avatar": file})
     assert asked.status_code == 401
     page = log_in(browser, inbox.owner.email, draft_of(asked.text))
-    assert "choose it again" in page.text
+    assert "Choose the file again" in page.text
     moved_clock.move(minutes=61)
     assert log_in(app.test_client(), inbox.owner.email, draft_of(asked.text)).status_code == 303
 

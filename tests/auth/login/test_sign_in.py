@@ -24,7 +24,7 @@ def test_signing_in_opens_the_dashboard(client, owner):
     # Somebody who never signed in is not told to do so again.
     needed = client.get("/dashboard/account").location
     assert needed == "/login?next=/dashboard/account&notice=needed"
-    assert "Sign in to go on." in client.get(needed).text
+    assert "Sign in to continue." in client.get(needed).text
     answer = sign_in(client, owner.email)
     assert (answer.status_code, answer.headers["Location"]) == (303, "/dashboard")
     assert is_signed_in(client)
@@ -95,7 +95,7 @@ def test_guessing_from_one_network_keeps_no_one_else_out(
     assert statuses == [422] * 20 + [429] * 2
     # A limit that tells right from wrong is none, but it says how an owner gets in still.
     refused = sign_in(client, owner.email, ip=format.format(1))
-    assert (refused.status_code, "Forgot it?" in refused.text) == (429, True)
+    assert (refused.status_code, "Forgot your password?" in refused.text) == (429, True)
     assert 0 < int(refused.headers["Retry-After"]) <= 3600
     assert sign_in(client, outsider.email, ip=format.format(1)).status_code == 303
     assert sign_in(client, owner.email, ip="10.2.0.1").status_code == 303

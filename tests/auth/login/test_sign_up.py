@@ -67,7 +67,7 @@ def test_who_signs_up_decides_on_what_an_agent_began_before(app, client, moved_c
     assert works(client, key)
     link = mailed_path(app, "signup")
     page = client.get(link).text
-    assert "An agent has held a key" in page
+    assert "An agent has had a key" in page
     assert "Fern" in page
     assert 'name="key" value="keep" aria' in page
     form = {"password": PASSWORD, "key_seen": key["x-api-key"][-4:]}
@@ -240,7 +240,7 @@ def test_the_link_opens_a_page_of_ones_own(app, client, owner):
     form = {"businessName": "", "website": "a b", "password": PASSWORD}
     refused = client.post(link, data=form)
     assert refused.status_code == 422
-    assert "Add the name of your business." in refused.text
+    assert "Enter the name of your business." in refused.text
     assert not is_signed_in(client)
     form |= {"businessName": "Oat & Ember", "website": "oatandember.example"}
     made = client.post(link, data=form)

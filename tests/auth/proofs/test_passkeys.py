@@ -149,7 +149,10 @@ def test_of_one_account(app, browser, device, outsider):
     assert add_passkey(browser, device).status_code == 422
     stranger = open_browser(app, outsider)
     answer = add_passkey(stranger, device)
-    assert (answer.status_code, "This passkey is here already." in answer.text) == (422, True)
+    assert (
+        answer.status_code,
+        "This device already has a passkey for this account." in answer.text,
+    ) == (422, True)
     assert len(stored(app)) == 1
 
 
@@ -276,7 +279,7 @@ def test_a_member_is_led_to_setting_it_up_and_comes_back(app, owner, outsider, p
     answer = member.get(f"{inbox}?tab=approved")
     assert (answer.status_code, answer.location.split("?")[0]) == (303, NEEDED)
     page = member.get(answer.location)
-    assert "This project needs more than a password" in page.text
+    assert "This project requires more than a password" in page.text
     assert "Set it up" in page.text
     # It stays in the list, and nothing is changed meanwhile.
     assert project in member.get("/dashboard/projects").text
@@ -313,7 +316,7 @@ def test_the_last_strong_way_of_the_owner_stays(app, owner):
     browser, device = ask_for_more(app, owner)
     (passkey,) = stored(app)
     answer = browser.post(f"{SECURITY}/passkeys/{passkey.id}/remove")
-    assert (answer.status_code, "this is your last of that kind" in answer.text) == (409, True)
+    assert (answer.status_code, "and this is your last" in answer.text) == (409, True)
     assert browser.post(f"{SECURITY}/team", data={"strong": "off"}).status_code == 303
     assert not is_required(app, owner)
     assert browser.post(f"{SECURITY}/passkeys/{passkey.id}/remove").status_code == 303

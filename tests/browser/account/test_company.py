@@ -59,15 +59,15 @@ def test_somebody_comes_back(site, provider, open_page):
     # The provider said nothing of when she proved who she is, and she has nothing here to do it.
     follow(page.get_by_role("button", name="Sign out everywhere", exact=True))
     assert look(page) == []
-    follow(page.get_by_role("button", name="Confirm by a link in a mail"))
+    follow(page.get_by_role("button", name="Confirm by email"))
     assert look(page) == []
     tab = page.context.new_page()
     tab.goto(site.mailed_link(MIRA["email"], rf"{site.url}/dashboard/\S+proof=\S+"))
     assert look(tab) == []
-    follow(tab.get_by_role("button", name="It’s me"))
+    follow(tab.get_by_role("button", name="Confirm"))
     assert look(tab) == []
     tab.close()
-    follow(page.get_by_role("button", name="Go on"))
+    follow(page.get_by_role("button", name="Continue"))
     expect(page).to_have_url(f"{site.url}/login?notice=signed-out")
     # She is still signed in at the company, so one press is enough.
     page.get_by_role("button", name=COMPANY).click()

@@ -47,7 +47,7 @@ def write_for_link(page: Page, email: str) -> str:
     write(page, email=email)
     send(page)
     check_thanks(page)
-    return str(page.get_by_role("link", name="Open it now").get_attribute("href"))
+    return str(page.get_by_role("link", name="Open").get_attribute("href"))
 
 
 def test_words_without_a_script_wait_for_approval(project, open_page):
@@ -325,7 +325,7 @@ def test_a_line_cut_after_it_arrived_makes_one_row(project, open_page):
     write(page)
     choose(page, file(phone_photo()))
     send(page)
-    expect(page.get_by_text("We could not tell whether it arrived.")).to_be_visible()
+    expect(page.get_by_text("We couldn’t tell if it arrived.")).to_be_visible()
     page.get_by_role("button", name="Try again").click()
     check_thanks(page)
     assert lost == [303]

@@ -120,7 +120,7 @@ def test_a_cut_line_and_a_reload_lose_nothing(project, open_page):
     assert find_violations(page) == []
     page.on("dialog", lambda dialog: dialog.accept())
     page.reload()
-    expect(page.get_by_text("Sending goes on from there")).to_be_visible()
+    expect(page.get_by_text("Sending continues from there")).to_be_visible()
     # Not before: it tries again by itself.
     page.unroute("**/recordings/*")
     page.route(

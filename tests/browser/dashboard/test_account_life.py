@@ -45,7 +45,7 @@ def test_a_proof_is_sent_once_however_often_it_is_pressed(site, open_page):
     site.create_project().sign_in(page)
     forget_proofs(site)
     page.goto(f"{site.url}/dashboard/account/data")
-    follow(page.get_by_role("button", name="Export everything of mine"))
+    follow(page.get_by_role("button", name="Export everything"))
     page.get_by_label("Your password").fill(PASSWORD)
     held: list[Route] = []
     page.route("**/account/export", lambda route: held.append(route))
@@ -59,4 +59,4 @@ def test_a_proof_is_sent_once_however_often_it_is_pressed(site, open_page):
     # Sent again, it would come with the token that the first one has ended.
     assert len(held) == 1
     held[0].continue_()
-    expect(page.get_by_role("heading", name="Thank you, that’s you")).to_be_visible()
+    expect(page.get_by_role("heading", name="Identity confirmed")).to_be_visible()

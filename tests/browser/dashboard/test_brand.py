@@ -50,7 +50,7 @@ def test_what_is_read_meanwhile_fills_in_what_was_not_touched(open_page):
             db.session.execute(update(Account).values(email=f"mira@{domain}"))
         page.goto(link)
         page.get_by_label("Business").select_option("cafe")
-        expect(page.get_by_text("because your email address ends in it. Change")).to_be_visible()
+        expect(page.get_by_text("the domain of your email address. Change")).to_be_visible()
         expect(page.get_by_label("Name", exact=True)).to_have_value("Oat & Ember")
         expect(page.get_by_label("Business")).to_have_value("cafe")
         expect(page.locator("[name=color]:checked")).to_have_value("#C2410C")

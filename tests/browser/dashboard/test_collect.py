@@ -28,17 +28,17 @@ def paste(page: Page, text: str) -> None:
 
 def test_pasting_and_sending_are_two_taps_and_can_be_taken_back(site, open_page, project):
     page = project.open(open_page, "/collect", viewport=WIDE)
-    people = page.get_by_role("list", name="Whom to ask")
+    people = page.get_by_role("list", name="Who to ask")
     paste(page, LIST.format(project.slug))
     expect(people.locator(".chip")).to_have_count(3)
     expect(people.locator(".chip.is-wrong")).to_contain_text("There is no email address here")
     expect(page.get_by_role("status").filter(has_text="2 added, 1 needs a look")).to_be_attached()
     expect(page.locator("[data-words]")).to_contain_text("Hi Hannah,")
     follow(page.get_by_role("button", name="Send to 2 people"))
-    expect(page.get_by_text("2 mails go out in 30 seconds")).to_be_visible()
+    expect(page.get_by_text("2 emails go out in 30 seconds")).to_be_visible()
     expect(page.get_by_text(re.compile(r"Goes out in \d")).first).to_be_visible()
     follow(page.get_by_role("button", name="Undo"))
-    expect(page.get_by_text("Nothing was sent.")).to_be_visible()
+    expect(page.get_by_text("Nothing was sent")).to_be_visible()
     expect(people.locator(".chip")).to_have_count(2)
     follow(page.get_by_role("button", name="Send to 2 people"))
     follow(page.get_by_role("button", name="Cancel the mail to Aiko Tanaka"))
@@ -54,7 +54,7 @@ def test_pasting_and_sending_are_two_taps_and_can_be_taken_back(site, open_page,
 def test_chips_by_keyboard(open_page, project):
     page = project.open(open_page, "/collect", viewport=PHONE, color_scheme="dark")
     field = page.get_by_label("Email addresses")
-    chips = page.get_by_role("list", name="Whom to ask").locator(".chip")
+    chips = page.get_by_role("list", name="Who to ask").locator(".chip")
     field.focus()
     page.keyboard.type("a1@example.com")
     page.keyboard.press("Enter")
@@ -74,7 +74,7 @@ def test_chips_by_keyboard(open_page, project):
     # What was typed last needs no Enter of its own.
     page.keyboard.type("last@example.com")
     follow(page.get_by_role("button", name="Send", exact=True))
-    expect(page.get_by_text("1 mail goes out in 30 seconds")).to_be_visible()
+    expect(page.get_by_text("1 email goes out in 30 seconds")).to_be_visible()
 
 
 def test_the_mail_is_changed_where_it_stands(open_page, project):
@@ -96,14 +96,14 @@ def test_the_mail_is_changed_where_it_stands(open_page, project):
     expect(page.get_by_text("Now, no reminder")).to_be_visible()
     page.get_by_label("Email addresses").fill("bread@example.com")
     follow(page.get_by_role("button", name="Send", exact=True))
-    expect(page.get_by_text("1 mail goes out in 30 seconds")).to_be_visible()
+    expect(page.get_by_text("1 email goes out in 30 seconds")).to_be_visible()
 
 
 def test_a_file_opens_a_dialog_for_its_columns(open_page, project):
     page = project.open(open_page, "/collect", viewport=WIDE)
     table = "Kunde;Kontakt\nLi;li@example.org\nNoor;noor@example.org\nX;bad\n"
     file = {"name": "people.csv", "mimeType": "text/csv", "buffer": table.encode()}
-    page.get_by_label("Use a list from a file").set_input_files(file)  # type: ignore[arg-type]
+    page.get_by_label("Upload a list").set_input_files(file)  # type: ignore[arg-type]
     dialog = page.get_by_role("dialog")
     expect(dialog.get_by_text("3 lines need a correction")).to_be_visible()
     dialog.get_by_label("Email").select_option(label="Kontakt")

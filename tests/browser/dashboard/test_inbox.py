@@ -121,7 +121,7 @@ def test_every_key_of_the_list(site, open_page, project):
     expect(search).to_be_hidden()
     page.goto(f"{project.dashboard}/inbox")
     keys.press("?")
-    shown = page.get_by_role("dialog", name="All keys")
+    shown = page.get_by_role("dialog", name="All shortcuts")
     expect(shown).to_contain_text("Approve")
     shown.get_by_role("switch").press("Space")
     keys.press("Escape")

@@ -20,7 +20,7 @@ def test_a_project_is_created_over_the_page(open_page, project):
     sheet.get_by_role("button", name="Create project").click()
     expect(sheet.get_by_role("alert")).to_be_focused()
     sheet.get_by_role("alert").get_by_role("link").click()
-    name = sheet.get_by_label("Name of the business")
+    name = sheet.get_by_label("Your business")
     expect(name).to_be_focused()
     # Another test may have taken a usual one.
     business = f"Oat & Ember {project.id[-8:]}"

@@ -130,7 +130,7 @@ def test_a_cover_is_chosen_or_dropped_shown_and_removed(project, page):
     expect(preview_of(page).locator(".cover")).to_be_visible()
     svg = {"name": "a.png", "mimeType": "image/png", "buffer": b"<svg/>"}
     page.locator("#editor-cover").set_input_files(svg)  # type: ignore[arg-type]
-    expect(page.get_by_text("SVG pictures can contain scripts.").first).to_be_visible()
+    expect(page.get_by_text("SVG pictures can’t be used.").first).to_be_visible()
     page.get_by_role("button", name="Remove: Cover").click()
     expect(page.get_by_alt_text("Cover now")).to_have_count(0)
     expect(preview_of(page).locator(".cover")).to_have_count(0)
@@ -203,7 +203,7 @@ def test_questions_are_added_moved_and_brought_back(open_page, project):
 def test_the_point_of_a_cover_moves_by_keys(project, page):
     row(page, "Cover")
     page.locator("#editor-cover").set_input_files(logo((1600, 800)))  # type: ignore[arg-type]
-    ring = page.get_by_role("slider", name="What must stay in the picture")
+    ring = page.get_by_role("slider", name="Focal point")
     for key in ("ArrowLeft", "Shift+ArrowLeft", "ArrowDown"):
         ring.press(key)
     expect(ring).to_have_attribute(
@@ -311,7 +311,7 @@ def test_a_page_is_added_renamed_and_deleted_in_the_title(project, page):
     title.click()
     expect(page.get_by_role("link", name="Class Closed")).to_be_visible()
     follow(page.get_by_role("button", name="Delete"))
-    expect(page.get_by_text("Deleted Class. What was sent by it stays.")).to_be_visible()
+    expect(page.get_by_text("Deleted Class. What customers sent stays.")).to_be_visible()
     expect(page.get_by_role("heading", level=1)).to_have_text("Your page")
     follow(page.get_by_role("button", name="Undo"))
     expect(page.get_by_role("heading", level=1)).to_have_text("Class")

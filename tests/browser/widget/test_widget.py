@@ -420,7 +420,7 @@ def test_show_more_can_be_tried_again(page, pages):
     open_widgets(page, pages, feed(6, initialCount=3, layout="list", design={"labels": labels}))
     pages.broken.add("p1")
     page.get_by_role("button", name="More voices").click()
-    expect(page.get_by_role("status")).to_have_text("That could not be loaded.")
+    expect(page.get_by_role("status")).to_have_text("This couldn’t be loaded.")
     pages.broken.clear()
     page.get_by_role("button", name="Try again").click()
     wait_for_count(page, 6)

@@ -46,7 +46,7 @@ def test_a_correction_waits_for_the_owner_who_is_told(app, visitor, inbox, moved
     answer = inbox.act(visitor.row().id, "approve")
     assert inbox.shown() == ["Noor Haddad"]
     moved_clock.move(minutes=10)
-    assert "isn’t shown again until" in visitor.see(path + "/correct")
+    assert "won’t be shown until" in visitor.see(path + "/correct")
     sent = CORRECTED | {"company": "Haddad & Co"}
     page = visitor.client.post(path + "/correct", data=sent, follow_redirects=True).text
     assert "Your correction has arrived" in page
@@ -66,7 +66,7 @@ def test_a_correction_waits_for_the_owner_who_is_told(app, visitor, inbox, moved
     ]
     assert "Changed by its author" in inbox.get("inbox").text
     page = inbox.get(f"testimonials/{row.id}").text
-    assert "Corrected by the author" in page
+    assert "Corrected by its author" in page
     assert "The author" in page
     assert (inbox.act(row.id, "approve").status_code, inbox.shown()) == (200, ["Noor H."])
 
@@ -100,7 +100,7 @@ def test_a_correction_obeys_the_rules_of_sending(app, visitor):
     for values, problem in (
         ({"text": " ", "name": "Noor"}, "Write a sentence or two."),
         ({"text": "w" * 5001, "name": "Noor"}, "Shorten this to"),
-        ({"text": "Fine", "name": ""}, "Add your name"),
+        ({"text": "Fine", "name": ""}, "Enter your name"),
         ({"text": "Fine", "name": "Noor", "rating": "6"}, "Choose from 1 to 5 stars"),
     ):
         assert problem in visitor.post(path + "/correct", 422, **values).text
@@ -256,7 +256,7 @@ def test_in_a_deleted_project_only_leaving_is_left(visitor, inbox, app):
     path = visitor.write()
     change_project(app, inbox.project, deleted_at=clock.now())
     page = visitor.see(path)
-    assert "no longer takes testimonials" in page
+    assert "no longer collects testimonials" in page
     assert "theme.css" not in page
     visitor.post(path + "/correct", text="Other", name="Noor")
     assert visitor.row().text == WORDS["text"]
@@ -351,11 +351,11 @@ def test_the_address_is_proven_by_the_button_and_not_by_a_look(visitor, inbox):
     visitor.post(own + "/correct", text="Other", name="Noor")
     assert visitor.row().email_verified_at is None
     place = f"testimonials/{visitor.row().id}"
-    assert "Verified: its author" not in inbox.get(place).text
+    assert "Its author verified" not in inbox.get(place).text
     visitor.post(mailed + "/verify")
     assert visitor.row().email_verified_at is not None
     assert "Yes, this is my address" not in visitor.see(mailed)
-    assert "Verified: its author opened a link mailed to it." in inbox.get(place).text
+    assert "Its author verified it." in inbox.get(place).text
 
 
 @pytest.mark.parametrize("path", ["/withdraw", "/correct", ""])
@@ -422,7 +422,7 @@ def test_a_stranger_whose_address_it_is_ends_it(visitor, inbox, app):
     assert (inbox.shown(), inbox.undo(approved).status_code) == ([], 409)
     assert visitor.mailed() == []
     page = inbox.get(f"testimonials/{row_id}").text
-    assert "Denied by the owner of the email address" in page
+    assert "Disowned by the holder of the email address" in page
     assert WORDS["email"] not in page
     # The link is the stranger's no more; that of who wrote it still is theirs.
     visitor.see(mailed, 404)

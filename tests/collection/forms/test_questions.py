@@ -91,13 +91,13 @@ def test_what_was_not_asked_for_or_offered_is_refused_and_nothing_is_lost(
 ):
     ask(configurer, project, CHOICE, SCALE, TEXT, CONSENT | {"isRequired": True})
     for values, said in (
-        ({"q_whatbake": ""}, "Fill this in."),
+        ({"q_whatbake": ""}, "Fill in this field."),
         ({"q_whatbake": "x" * 501}, "Shorten this to 500 characters; it has 501."),
         ({"q_takehome": "Wine"}, "This answer is no longer offered. Choose another."),
         ({"q_takehome": ["Bread", "Buns"]}, "Choose one answer."),
         ({"q_comeback": "11"}, "Choose a number from 0 to 10."),
         ({"q_comeback": "٣"}, "Choose a number from 0 to 10."),
-        ({"q_printbag": "false"}, "Tick this to go on."),
+        ({"q_printbag": "false"}, "Tick this to continue."),
     ):
         fine = {"q_whatbake": "Rye", "q_printbag": "yes"}
         answer = send(client, **fine | values)
@@ -321,7 +321,7 @@ def test_an_author_corrects_answers_and_privacy_stays(app, client, configurer, p
     correct(303)
     # Nothing was changed, so nothing goes back.
     assert stored() == before
-    assert "Fill this in." in correct(422, q_whatbake="")
+    assert "Fill in this field." in correct(422, q_whatbake="")
     refused = correct(422, q_whatbake="x" * 501)
     assert "Shorten this to 500 characters; it has 501." in refused
     assert 'href="#q_whatbake"' in refused

@@ -98,7 +98,7 @@ def test_pasted_addresses_and_files_of_table_programs():
         assert (people(found), wrong(found)) == ([person], []), content
     content = 'email,name\n"a@example.com","two\nlines"\n\nbad,Noor\n'
     assert wrong(read_csv(content.encode())) == [
-        (2, "two lines a@example.com", "Name: Write this on one line."),
+        (2, "two lines a@example.com", "Name: Use a single line."),
         (5, "Noor bad", NO_ADDRESS),
     ]
 
@@ -108,7 +108,7 @@ def test_pasted_addresses_and_files_of_table_programs():
     [
         (b"", "empty"),
         (b"\n \n", "empty"),
-        (b"name,company\nNoor,Kiln", "no column of email addresses"),
+        (b"name,company\nNoor,Kiln", "No column has email addresses"),
         ("email\nj\xf6rg@example.com".encode("latin-1"), "UTF-8"),
         ("email\na@example.com".encode("utf-16"), "UTF-8"),
         (b"x" * (MAX_FILE_BYTES + 1), "too large"),

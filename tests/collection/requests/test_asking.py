@@ -75,7 +75,7 @@ def find_jobs(app: Flask) -> list[Job]:
 def test_it_goes_out_in_30_seconds_as_a_job_of_the_database(app, browser, project, moved_clock):
     answer = send(browser, project, f"{NOOR}\nli@example.org")
     page = browser.get(answer.headers["Location"]).text
-    assert "2 requests are noted, but not mailed" in page
+    assert "2 requests noted, but not sent" in page
     assert "Goes out in 30 seconds" in page
     assert len(find_jobs(app)) == 1
     for seconds, count in ((29, 0), (2, 2), (60, 2)):
@@ -93,10 +93,10 @@ def test_a_sending_is_taken_back_and_its_people_are_in_the_form_again(
 ):
     ask(browser, project, "early@example.com")
     answer = send(browser, project, f"{NOOR}\nli@example.org")
-    assert "2 mails go out in 30 seconds" in browser.get(answer.headers["Location"]).text
+    assert "2 emails go out in 30 seconds" in browser.get(answer.headers["Location"]).text
     page = take_back(browser, answer)
     assert page.status_code == 200
-    assert "Nothing was sent." in page.text
+    assert "Nothing was sent" in page.text
     field = LexborHTMLParser(page.text).css_first("[name=people]").text()
     assert "noor@example.com,Noor Haddad" in field
     assert list(read_requests(app)) == ["early@example.com"]
@@ -114,8 +114,8 @@ def test_undo_names_who_was_already_gone(app, browser, project, smtp_url):
     assert browser.post(f"{path}/undo", data={"undo": "x" * 24}).status_code == 200
     early = send(browser, project, "maya@example.com")
     let_go(app)
-    assert "Too late: all of them have gone." in take_back(browser, early).text
-    assert "Nothing was sent." in take_back(browser, answer).text
+    assert "Too late: all emails have gone out." in take_back(browser, early).text
+    assert "Nothing was sent" in take_back(browser, answer).text
     assert row.id not in {each.id for each in read_requests(app).values()}
 
 
@@ -125,7 +125,7 @@ def test_one_person_is_cancelled_until_it_goes(app, browser, project):
     row = read_requests(app)["noor@example.com"]
     path = f"/dashboard/projects/{project}/collect/asked/remove"
     answer = browser.post(path, data={"id": row.id})
-    assert "Nothing was sent." in browser.get(answer.headers["Location"]).text
+    assert "Nothing was sent" in browser.get(answer.headers["Location"]).text
     let_go(app)
     assert [mail.recipient for mail in requests_to(app)] == ["li@example.org"]
 
@@ -136,7 +136,7 @@ def test_without_script_a_preview_comes_first(app, browser, project):
     text = unescape(LexborHTMLParser(page.text).body.text())  # type: ignore[union-attr]
     for words in (
         "Send to 2 people?", "2 lines need a correction", "Line 2 foo", "Hi Noor Haddad,",
-        "Line of the file 3 X bad", "Is on the list twice.",
+        "Line 3 X bad", "On the list twice.",
     ):  # fmt: skip
         assert words in text, words
     assert read_requests(app) == {}
@@ -165,7 +165,7 @@ def test_each_address_is_judged_when_it_is_pasted(app, client, browser, project)
     ask(browser, project, "asked@example.com")
     found = check(browser, project, f"{NOOR}\nfoo\nasked@example.com, noor@example.com")
     said = {each["text"]: each["reason"] for each in found}
-    assert said["Noor Haddad"] == "" or said["noor@example.com"] == "Is on the list twice."
+    assert said["Noor Haddad"] == "" or said["noor@example.com"] == "On the list twice."
     assert said["foo"].startswith("There is no email address here.")
     assert said["asked@example.com"].startswith("asked on ")
     assert next(each for each in found if not each["reason"])["table"].startswith("noor@")
@@ -175,17 +175,17 @@ def test_each_address_is_judged_when_it_is_pasted(app, client, browser, project)
 
 
 WRONG: tuple[tuple[dict[str, object], str], ...] = (
-    ({"people": ""}, "Paste at least one address"),
+    ({"people": ""}, "Enter at least one email address"),
     ({"people": "foo"}, "There is no email address here"),
     ({"people": many(501)}, "at most 500 people at a time"),
-    ({"subject": " "}, "Write a subject."),
+    ({"subject": " "}, "Enter a subject."),
     ({"subject": "x" * 161}, "Shorten this to 160 characters"),
-    ({"subject": "x\nBcc: all@example.com"}, "Write this on one line."),
-    ({"message": ""}, "Write a few words."),
+    ({"subject": "x\nBcc: all@example.com"}, "Use a single line."),
+    ({"message": ""}, "Enter a message."),
     ({"message": "x" * 2001}, "Shorten this to 2000 characters; it has 2001."),
     ({"message": "x\0"}, "control characters"),
-    ({"language": "tlh"}, "Choose one of the languages."),
-    ({"reminder": "1"}, "Choose after how many days"),
+    ({"language": "tlh"}, "Choose one of the options."),
+    ({"reminder": "1"}, "Choose one of the options"),
 )
 
 
@@ -208,7 +208,7 @@ def test_a_file_far_too_large_is_refused(browser, project):
         content_type="multipart/form-data; boundary=x",
     )
     assert answer.status_code == 422
-    assert "This file is too large to upload" in answer.text
+    assert "The file is too large: the limit is 1 MB" in answer.text
 
 
 def test_nobody_is_asked_twice(app, browser, project):
@@ -216,7 +216,7 @@ def test_nobody_is_asked_twice(app, browser, project):
     for _ in range(2):
         refused = send(browser, project, NOOR)
         assert refused.status_code == 422
-        assert "noor@example.com: You have asked them already." in refused.text
+        assert "noor@example.com: You have already asked this person." in refused.text
         let_go(app)
     ask(browser, project, "NOOR@example.com, li@example.org")
     assert [mail.recipient for mail in requests_to(app)] == ["noor@example.com", "li@example.org"]
@@ -232,12 +232,12 @@ def test_a_day_has_a_limit_that_deleting_does_not_lift(
     ask(browser, first, many(4))
     for row in read_requests(app).values():
         browser.post(f"/dashboard/projects/{first}/collect/asked/remove", data={"id": row.id})
-    assert "You may ask 1 more today." in browser.get(f"/dashboard/projects/{second}/collect").text
+    assert "You can ask 1 more today." in browser.get(f"/dashboard/projects/{second}/collect").text
     refused = send(browser, second, many(2))
     assert refused.status_code == 422
     assert "1 more now, and this list has 2" in refused.text
     # What was taken back before it went doesn't count.
-    assert "Nothing was sent." in take_back(browser, send(browser, second, many(1, 9))).text
+    assert "Nothing was sent" in take_back(browser, send(browser, second, many(1, 9))).text
     ask(browser, second, many(1))
     assert "0 more now, and this list has 1" in send(browser, second, NOOR).text
     moved_clock.move(days=1, seconds=1)
@@ -271,7 +271,7 @@ def test_cancelled_ones_never_leave(app, browser, project):
     assert len(requests_to(app)) == 10
     answer = browser.post(f"/dashboard/projects/{project}/collect/asked/cancel")
     assert answer.status_code == 303
-    assert "15 requests are cancelled" in browser.get(answer.headers["Location"]).text
+    assert "15 requests cancelled" in browser.get(answer.headers["Location"]).text
     assert (read_requests(app), requests_to(app)) == ({}, [])
     with app.app_context():
         assert db.session.scalars(select(RequestBatch.size)).all() == [0]
@@ -317,7 +317,7 @@ def test_people_are_asked_once_by_the_api(app, helper, project):
     again = ask_by_api(helper, project)
     assert again["count"] == 0
     assert [each["email"] for each in again["leftOut"]] == ["maya@example.com", "ben@example.com"]
-    assert "asked them already" in again["leftOut"][0]["reason"]
+    assert "already asked this person" in again["leftOut"][0]["reason"]
     assert everything(app) == before
 
 

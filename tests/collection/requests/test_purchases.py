@@ -125,7 +125,7 @@ def test_a_former_owners_secret_works_for_a_week_unless_it_is_ended(
     assert (mail.recipient, "works too until" in mail.text) == (anna.email, True)
     browser = open_browser(app, anna)
     page = html.unescape(browser.get(here).text)
-    assert ("End the former owner’s secret now" in page, secret[-4:] in page) == (True, False)
+    assert ("Revoke the former owner’s secret" in page, secret[-4:] in page) == (True, False)
     # Whoever makes another for their shop ends the new one alone.
     last_four = re.search(r'name="last_four" value="(\w{4})"', page)[1]
     shown = browser.post(f"{here}/secret", data={"last_four": last_four}).text

@@ -214,16 +214,16 @@ def test_what_is_wrong_is_said_to_a_person_and_nothing_typed_is_lost(app):
     with app.app_context():
         sent = Form().read(wrong)
     assert sent.errors == {
-        "name": ["Write this on one line."], "text": ["Shorten this to 5 characters; it has 6."],
-        "url": ["Write the whole address, such as https://example.com."],
+        "name": ["Use a single line."], "text": ["Shorten this to 5 characters; it has 6."],
+        "url": ["Enter the full address, such as https://example.com."],
         "theme": ["Choose one of the options."], "rating": ["Must be a number from 1 to 5."],
         "count": ["Must be a whole number from 3 to 50."],
-        "email": ["Use a permanent address; this domain provides disposable ones."],
+        "email": ["Use a permanent email address. This domain provides disposable ones."],
     }  # fmt: skip
     assert sent.typed == {"is_shown": ""} | {k: v for k, v in wrong.items() if k != "other"}
-    assert read(name="\x07").errors == {"name": ["Remove the control characters from this."]}
+    assert read(name="\x07").errors == {"name": ["Remove the control characters."]}
     assert read(name="A", email="ada").errors == {
-        "email": ["Write the address like name@example.com."]
+        "email": ["Enter an email address like name@example.com."]
     }
 
 

@@ -204,7 +204,7 @@ def test_a_report_is_without_secrets(make_app, sentry, backend):
     assert event["extra"]["request_id"] == answer.headers["X-Request-Id"]
     assert event["release"] == __version__
     for secret in (
-        "private@", "query@", "form@", "wardrobes", "cookie-secret", "abcdef0123", "Somebody",
+        "private@", "query@", "form@", "wardrobes", "cookie-secret", "abcdef0123", "Someone",
     ):  # fmt: skip
         assert secret not in sentry.raw
     assert not {"user", "request", "server_name"} & event.keys()

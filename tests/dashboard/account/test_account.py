@@ -39,7 +39,7 @@ def test_a_bad_password_changes_nothing(browser, owner, app):
             f"{HERE}/security/password", data={"current": current, "password": NEW}
         )
         assert (answer.status_code, answer.headers["Cache-Control"]) == (422, "no-store")
-        assert "This is not your password." in answer.text
+        assert "Wrong password." in answer.text
         assert WRONG not in answer.text
     assert purposes(app) == []
     assert is_signed_in(browser)

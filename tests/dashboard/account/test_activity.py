@@ -35,7 +35,7 @@ def test_owners_read_what_was_done_to_what_is_theirs(app, busy, owner, outsider)
     page = busy.get(HERE).text
     for who, what in (
         (f"An agent (API key ending in {owner.api_key[-4:]})", "created =Fern &amp; Fable"),
-        ("Somebody", "tried to sign in with a wrong password from 203.0.113.x"),
+        ("Someone", "tried to sign in with a wrong password from 203.0.113.x"),
         (outsider.email, "paused the project in =Fern &amp; Fable from 127.0.0.x"),
     ):
         assert f"<bdi>{who}</bdi></strong> <bdi>{what}" in page

@@ -65,7 +65,7 @@ def test_a_form_has_a_code_and_a_card_of_its_own(inbox):
 def test_the_page_has_its_link_and_what_came_of_it(inbox):
     page = inbox.get("collect").text
     assert "testimonials.example.com/fern</span>" in page
-    assert "Nobody opened it in 30 days." in page
+    assert "Not opened in 30 days" in page
     assert "Nobody was asked yet" in page
 
 

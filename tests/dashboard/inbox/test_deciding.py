@@ -72,7 +72,7 @@ def test_undo_leads_back_and_a_refusal_names_the_cause_and_what_is_safe(inbox):
     change_testimonial(inbox.app, maya, status="withdrawn")
     answer = inbox.client.post(f"{inbox.base}/decide/{maya}", data={"action": "approve"})
     assert answer.status_code == 409
-    assert "Maya took it back. These words were withdrawn and are shown nowhere." in answer.text
+    assert "Maya withdrew this testimonial. It isn’t shown." in answer.text
     assert "Next one" in answer.text
     assert inbox.client.get(f"{inbox.base}/decide/{'1' * 24}").status_code == 404
     assert inbox.counts()["pending"] == 1
@@ -83,7 +83,7 @@ def test_an_author_with_a_proven_address_is_thanked_once(inbox):
     change_testimonial(inbox.app, maya, email_verified_at=clock.now())
     assert "by mail" not in inbox.get(f"testimonials/{tom}").text
     path = f"{inbox.base}/testimonials/{maya}"
-    assert "Thank <bdi>Maya</bdi> by mail" in inbox.client.get(path).text
+    assert "Thank <bdi>Maya</bdi> by email" in inbox.client.get(path).text
     assert inbox.client.post(f"{path}/thanks", data={"thanks": " "}).status_code == 422
     inbox.act(maya, "approve")
     for each, status in ((maya, 303), (maya, 409), (tom, 409)):
@@ -98,7 +98,7 @@ def test_an_author_with_a_proven_address_is_thanked_once(inbox):
     assert "Thanked by mail" in page
     # It is in nobody's way of undoing.
     answer = inbox.client.post(f"{inbox.base}/inbox/undo", headers=JSON)
-    assert answer.json["notice"]["text"] == "Undid: Approved Maya. That was the last"
+    assert answer.json["notice"]["text"] == "Undone: Approved Maya. That was the last"
 
 
 def test_a_mailed_link_decides_once_and_nothing_else(inbox, client):
@@ -120,9 +120,9 @@ def test_a_mailed_link_decides_once_and_nothing_else(inbox, client):
     assert inbox.shown() == ["Maya"]
     # It signed nobody in, the history says how it was done, and its person can undo it.
     assert client.get(f"{inbox.base}/inbox").status_code == 303
-    assert "by the link in a mail" in inbox.get(f"testimonials/{maya}").text
+    assert "by a link in an email" in inbox.get(f"testimonials/{maya}").text
     answer = inbox.client.post(f"{inbox.base}/inbox/undo", headers=JSON)
-    assert "Undid: Approved Maya" in answer.json["notice"]["text"]
+    assert "Undone: Approved Maya" in answer.json["notice"]["text"]
     assert client.get(path).status_code == 410
 
 

@@ -35,7 +35,7 @@ def test_what_a_visitor_sent_shows_once_approved_and_a_second_time_says_so(inbox
     told = inbox.bulk("approve", ids=[maya, tom]).json["notice"]["text"]  # type: ignore[index]
     assert told == "Approved 1 testimonial; 1 stayed as it was"
     change_testimonial(inbox.app, maya, status="withdrawn")
-    assert "took it back" in inbox.act(maya, "approve").json["message"]  # type: ignore[index]
+    assert "withdrew this testimonial" in inbox.act(maya, "approve").json["message"]  # type: ignore[index]
 
 
 MOVES: list[tuple[list[str], str, bool]] = [
@@ -99,12 +99,13 @@ def test_undo_goes_back_fifty_steps_and_says_each(inbox):
     assert inbox.shown() == []
     told = [step_back(inbox)["notice"]["text"] for _ in range(6)]
     assert told == [
-        "Undid: Took down Tom. 5 more can be undone", "Undid: Pinned Tom. 4 more can be undone",
-        "Undid: Approved Tom. 3 more can be undone", "Undid: Took down Maya. 2 more can be undone",
-        "Undid: Pinned Maya. 1 more can be undone", "Undid: Approved Maya. That was the last",
+        "Undone: Took down Tom. 5 more can be undone", "Undone: Pinned Tom. 4 more can be undone",
+        "Undone: Approved Tom. 3 more can be undone",
+        "Undone: Took down Maya. 2 more can be undone",
+        "Undone: Pinned Maya. 1 more can be undone", "Undone: Approved Maya. That was the last",
     ]  # fmt: skip
     assert inbox.counts()["pending"] == 2
-    assert step_back(inbox)["message"].startswith("You have nothing left to undo here.")
+    assert step_back(inbox)["message"].startswith("There is nothing left to undo.")
     for _ in range(26):
         inbox.act(ids[0], "approve")
         inbox.act(ids[0], "reject")
@@ -120,13 +121,13 @@ def test_a_step_that_others_changed_is_passed_over_and_said(inbox, outsider):
     for each in (tom, maya):
         colleague.post(f"{inbox.base}/testimonials/{each}/action", data={"action": "delete"})
     assert step_back(inbox)["notice"]["text"] == (
-        "Not undone, as it was changed since: Rejected Tom. Undid: Approved 2 testimonials. "
-        "1 of them was changed since. That was the last"
+        "Not undone, because it has changed since: Rejected Tom. Undone: Approved 2 testimonials. "
+        "1 has changed since. That was the last"
     )
     assert inbox.shown() == []
     # The colleague undoes their own, and none of anybody else's.
     answer = colleague.post(f"{inbox.base}/inbox/undo", headers=JSON)
-    assert answer.json["notice"]["text"].startswith("Undid: Deleted Maya. 1 more")
+    assert answer.json["notice"]["text"].startswith("Undone: Deleted Maya. 1 more")
     assert inbox.shown() == ["Maya"]
 
 
@@ -182,7 +183,7 @@ def test_search_finds_names_and_filters_narrow_the_list(inbox):
     assert "Tom Okafor</bdi>" in page
     assert "Maya Kowalski</bdi>" not in page
     for nothing in ("q=100%25", "source=import"):
-        assert "matches the search and the filters." in inbox.get(f"inbox?{nothing}").text
+        assert "matches the search and filters." in inbox.get(f"inbox?{nothing}").text
     inbox.fill(49)
     for page in (2, 9):
         assert inbox.get(f"inbox?page={page}").text.count('<li class="item"') == 1
@@ -198,7 +199,7 @@ def test_a_card_says_what_it_was_translated_from(inbox):
         (row,) = read_testimonials(inbox.app, inbox.project)
         assert row.translated_from == kept
     assert (
-        "Write a language such as pl or pt-BR."
+        "Enter a language such as pl or pt-BR."
         in inbox.client.post(f"{inbox.base}/{path}", data=form | {"translated_from": "1"}).text
     )
 
@@ -215,7 +216,7 @@ def test_editing_keeps_what_was_sent_and_refuses_what_the_api_refuses(inbox):
     form = {"author_name": "", "text": "x" * 2001, "submitted_on": "2026-01-02", "rating": "6"}
     answer = inbox.client.post(f"{inbox.base}/testimonials/{maya}", data=form)
     assert answer.status_code == 422
-    for expected in ("Add the author", "Shorten this to 2000", "1 to 5 stars", "x" * 2001):
+    for expected in ("Enter the author", "Shorten this to 2000", "1 to 5 stars", "x" * 2001):
         assert expected in answer.text
     with inbox.app.app_context():
         assert db.session.get_one(models.Testimonial, maya).text == "Better words"

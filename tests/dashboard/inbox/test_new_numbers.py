@@ -46,7 +46,7 @@ def test_the_first_page_starts_the_days(upgraded, moved_clock):
     moved_clock.move(days=3)
     page = upgraded.get("inbox").text
     assert "5.0 becomes 3.7, because 1 rating that you rejected counts now." in page
-    assert 'inbox?status=rejected">Look through them</a>' in page
+    assert 'inbox?status=rejected">Review</a>' in page
     assert days_left(upgraded) == 11
     assert number(upgraded) == 2
     moved_clock.move(days=11)
@@ -67,7 +67,7 @@ def test_whoever_has_looked_ends_them_at_once(upgraded):
 def test_what_is_set_aside_changes_what_it_says(upgraded):
     rejected = upgraded.find(upgraded.get("inbox?status=rejected").text, "rejected")
     upgraded.act(rejected, "set-aside", "abusive")
-    assert "I have looked" not in upgraded.get("inbox").text
+    assert "Done" not in upgraded.get("inbox").text
 
 
 def test_the_owner_is_told_once(upgraded):

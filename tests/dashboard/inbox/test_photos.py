@@ -61,7 +61,7 @@ def test_a_photo_too_many_leaves_the_words(inbox, monkeypatch):
     )
     for answer in (send(inbox, "new"), logo):
         assert answer.status_code in (422, 503)
-        assert "Many pictures are being uploaded right now." in answer.text
+        assert "The server is busy with other pictures." in answer.text
     assert "Said on the phone.</textarea>" in send(inbox, "new").text
     assert count_rows(inbox.app, Image) == 0
 
@@ -89,7 +89,7 @@ def test_saving_without_choosing_keeps_the_photo_and_removing_takes_it_off(inbox
 
 
 REFUSED = (
-    (pictures.SVG, "SVG pictures can contain scripts"),
+    (pictures.SVG, "SVG pictures can’t be used"),
     (PHOTO[:500], "damaged"),
     (PHOTO + bytes(10 * MEGABYTE), "the limit is 10 MB"),
     # Over what a form may have.

@@ -51,8 +51,8 @@ def test_a_tag_stands_on_the_row_and_leads_to_all_that_have_it(inbox):
     found = inbox.get("inbox?tag=VIP&q=ada&rating=5&source=public_page").text
     assert "Ada</mark> One</bdi>" in found
     assert "Ben</bdi>" not in inbox.get("inbox?tag=vip&q=ada").text
-    assert "Nothing found" in inbox.get("inbox?tag=vip&rating=4").text
-    assert "Nothing found" in inbox.get("inbox?tag=nobody+has+it").text
+    assert "No results" in inbox.get("inbox?tag=vip&rating=4").text
+    assert "No results" in inbox.get("inbox?tag=nobody+has+it").text
     inbox.get("inbox?tag=%00")
     inbox.bulk("approve", all="1", status="pending", tag="vip")
     assert sorted(inbox.shown()) == ["Ada One", "Ben"]

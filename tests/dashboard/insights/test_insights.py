@@ -87,7 +87,7 @@ def test_the_path_has_what_came_another_way_beside_it(app, browser, project):
     assert "Came another way: 3 imported." in read(browser, project)
     add_testimonial(app, project, source="manual")
     words = read(browser, project)
-    steps = "200 visits to your page 50 began to write 2 sent it 2 approved so far"
+    steps = "200 visits to your page 50 started writing 2 sent it 2 approved so far"
     assert steps in words
     assert "4 more came another way: 3 imported, 1 added by you." in words
     assert "Visits are counted since" in words
@@ -98,7 +98,7 @@ def test_the_path_has_what_came_another_way_beside_it(app, browser, project):
 
 def test_ratings_are_a_view_of_the_list(app, browser, project):
     add_views(app, project, 1)
-    assert "Nobody gave stars in these 30 days." in read(browser, project, "?list=ratings")
+    assert "No ratings in these 30 days." in read(browser, project, "?list=ratings")
     for rating in (5, 5, 4):
         when = clock.now() - timedelta(days=1)
         add_testimonial(app, project, rating=rating, submitted_at=when)

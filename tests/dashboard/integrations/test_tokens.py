@@ -81,10 +81,10 @@ def test_a_form_makes_one_at_most(app, browser, project):
     make(browser, project, once="b" * 24)
     assert len(stored(app)) == 2
     mistakes: tuple[tuple[dict[str, Any], str], ...] = (
-        ({"name": " "}, "Name what will use the token."),
+        ({"name": " "}, "Enter a name for the token."),
         ({"name": "x" * 81}, "Shorten this to 80 characters"),
-        ({"scopes": []}, "Choose at least one thing"),
-        ({"scopes": ["admin"]}, "Choose at least one thing"),
+        ({"scopes": []}, "Choose at least one permission"),
+        ({"scopes": ["admin"]}, "Choose at least one permission"),
         ({"ends": "36500"}, "Choose one of the options."),
         ({"project": "0" * 24}, "Choose one of your projects."),
     )
@@ -136,7 +136,7 @@ def test_a_link_fills_the_form_in(browser, project):
     answer = browser.get(f"/dashboard/tokens/new{query}", follow_redirects=True)
     assert (answer.status_code, 'value="Claude &lt;b&gt;"' in answer.text) == (200, True)
     assert re.findall(r'value="(\w+)" checked', answer.text) == ["read", "configure"]
-    assert "An agent sent you here" in answer.text
+    assert "An agent filled this in" in answer.text
 
 
 def test_of_many_projects_the_newest_and_this_one_can_be_chosen(

@@ -52,7 +52,7 @@ def test_a_build_hook_has_no_secret_and_its_own_events(app, browser, project, he
     endpoint = stored(app)
     assert (endpoint.template, endpoint.events) == ("build", list(BUILD_EVENTS))
     page = browser.get(added.headers["Location"]).text
-    assert "Added. When something changes your site, a build starts within a minute." in page
+    assert "Added. A build starts within a minute of each change." in page
     assert endpoint.secret not in page
     assert "whsec_" not in page
     # They can be changed to fewer.
@@ -79,7 +79,7 @@ def test_an_endpoint_is_added_changed_and_removed(app, browser, owner, project, 
     )
     # All of them are also those that come later.
     assert (stored(app).url, stored(app).events) == (URL + "?x", [])
-    assert "All, also later ones" in browser.get(path).text
+    assert "All, including later ones" in browser.get(path).text
     assert URL in browser.get(f"{here}/webhooks").text.replace("<wbr>", "")
     assert browser.post(f"{path}/remove").status_code == 303
     assert "No endpoint yet" in browser.get(f"{here}/webhooks").text
@@ -97,20 +97,20 @@ def test_a_secret_is_made_once(app, browser, project, here):
     second = stored(app)
     assert first.secret != second.secret
     assert f'value="{second.secret}"' in page.text
-    assert "The one before signs too until" in page.text
+    assert "The old one also works until" in page.text
     assert browser.post(path, data=form).status_code == 303
     assert stored(app).secret == second.secret
 
 
 def test_a_form_with_mistakes_adds_none(app, browser, project):
     mistakes: tuple[tuple[dict[str, Any], str], ...] = (
-        ({"url": ""}, "Write the address that we should call."),
-        ({"url": "hooks.example.com"}, "Write the whole address"),
+        ({"url": ""}, "Enter the full address, such as https://example.com."),
+        ({"url": "hooks.example.com"}, "Enter the full address"),
         ({"url": "http://hooks.example.com"}, "Must start with https://"),
         ({"url": "https://10.0.0.1/x"}, "public internet"),
         ({"url": "https://example.com/" + "x" * 500}, "Shorten this to 500 characters"),
-        ({"events": []}, "Choose at least one thing to hear of."),
-        ({"events": ["session.started"]}, "Choose at least one thing to hear of."),
+        ({"events": []}, "Choose at least one event."),
+        ({"events": ["session.started"]}, "Choose at least one event."),
     )
     for changes, message in mistakes:
         answer = add(browser, project, **changes)
@@ -120,7 +120,7 @@ def test_a_form_with_mistakes_adds_none(app, browser, project):
         assert db.session.scalars(select(WebhookEndpoint)).all() == []
     add(browser, project)
     answer = add(browser, project)
-    assert (answer.status_code, "this address already" in answer.text) == (409, True)
+    assert (answer.status_code, "already has a webhook endpoint" in answer.text) == (409, True)
 
 
 def test_how_an_endpoint_fares(app, browser, project, here):
@@ -178,7 +178,7 @@ def test_everything_since_a_time_goes_again(app, browser, project, here):
     for wrong in ("", "yesterday", "2026-01-01T00:00+02:00"):
         answer = browser.post(f"{path}/again", data={"since": wrong})
         assert answer.status_code == 422
-        assert "Choose a day and a time, in UTC." in answer.text
+        assert "Choose a date and time, in UTC." in answer.text
     since = f"{clock.now() - timedelta(days=1):%Y-%m-%dT%H:%M}"
     assert browser.post(f"{path}/again", data={"since": since}).status_code == 303
     assert stored(app).read_to < read_to

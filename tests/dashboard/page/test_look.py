@@ -77,11 +77,11 @@ def test_only_what_changed_is_written(browser, owner, project):
 def test_a_bad_value_changes_nothing(browser, owner, project):
     before = config_of(owner, project)
     for name, value, words in (
-        ("headline", "x" * 161, "Shorten this to 160"), ("headline", "two\nlines", "on one line"),
+        ("headline", "x" * 161, "Shorten this to 160"), ("headline", "two\nlines", "a single line"),
         ("description", "x" * 501, "Shorten this to 500"),
         ("thankYouMessage", "x" * 501, "Shorten this to 500"),
         ("theme", "blue", "one of the options"),
-        ("ask-rating", "", "Fill this in"), ("showConfetti", "", "Fill this in"),
+        ("ask-rating", "", "Fill in this"), ("showConfetti", "", "Fill in this"),
     ):  # fmt: skip
         answer = save(browser, project, **{"thankYouMessage": "New", name: value})
         assert answer.status_code == 422

@@ -210,7 +210,11 @@ def data_on(client: FlaskClient, address: str) -> Any:
 
 def test_what_is_rated_is_named(client, browser, project):
     page = browser.get(f"/dashboard/projects/{project}/settings/stars").text
-    for words in ('value="Product"', "They never promise to.", "For a business or an organisation"):
+    for words in (
+        'value="Product"',
+        "Search engines may show stars",
+        "for a business or organisation",
+    ):
         assert words in page
     assert not re.search(r'<option value="\w+" selected', page)
     addresses = ("/fern/wall", f"/widget/{project}", f"/widget/{project}/fragment")
@@ -218,7 +222,7 @@ def test_what_is_rated_is_named(client, browser, project):
     answer = send(browser, project, "settings/stars", kind="Course", name="  Cutting <hair> ")
     assert answer.status_code == 303
     page = browser.get(answer.headers["Location"]).text
-    assert "Your choice is saved." in page
+    assert "Saved" in page
     assert '<option value="Course" selected>' in page
     assert 'value="Cutting &lt;hair&gt;"' in page
     for each in addresses:
@@ -229,7 +233,7 @@ def test_what_is_rated_is_named(client, browser, project):
     assert [data_on(client, each) for each in addresses] == [None, None, None]
     for kind, name, field, rule in (
         ("LocalBusiness", "Fern", "kind", "Choose one of the options."),
-        ("Product", "  ", "name", "Write the name of what is rated."),
+        ("Product", "  ", "name", "Enter the name of what people rate."),
         ("Product", "x" * 121, "name", "Shorten this to 120 characters; it has 121."),
     ):
         answer = send(browser, project, "settings/stars", kind=kind, name=name)

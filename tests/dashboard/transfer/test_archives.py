@@ -191,7 +191,7 @@ def test_a_project_is_back(app, owner, browser, tmp_path):
     assert count_rows(app, Project) == 0
     answer = browser.post(f"{PATH}/confirm", data={"slug": "fern"})
     assert answer.status_code == 303
-    assert "The project was imported" in browser.get(answer.headers["Location"]).text
+    assert "Project imported" in browser.get(answer.headers["Location"]).text
     assert (count_rows(app, Project), count_rows(app, WaitingArchive)) == (1, 0)
     (project,) = owner.get("/v1/projects").json["data"]  # type: ignore[index]
     assert project["publicPageConfig"]["slug"] == "fern"
@@ -205,7 +205,10 @@ def test_a_project_is_back(app, owner, browser, tmp_path):
     refused = browser.post(f"{PATH}/confirm", data={"slug": "fern"})
     assert refused.status_code == 422
     assert "This address is taken. Choose another." in refused.text
-    assert "Write the address as b-2." in browser.post(f"{PATH}/confirm", data={"slug": "B 2"}).text
+    assert (
+        "Use this form of the address: b-2."
+        in browser.post(f"{PATH}/confirm", data={"slug": "B 2"}).text
+    )
     assert browser.post(f"{PATH}/confirm", data={"slug": "b-2"}).status_code == 303
     assert count_rows(app, Project) == 2
 
@@ -238,14 +241,14 @@ def _zip(*files: tuple[str, bytes]) -> bytes:
 
 def test_hostile_archives_are_refused_as_by_the_command(app, browser):
     hostile = (
-        (b"", "The file is not an archive, or it is damaged"),
+        (b"", "The file isn't an archive, or is damaged"),
         (_zip(("../evil", b"")), "It has a file that doesn’t belong there"),
         # 80 MB of pictures, in a few hundred kB.
         (
             _zip(*((f"images/{n:024x}.webp", bytes(2_000_000)) for n in range(40))),
             "It unpacks to more than 64 MB.",
         ),
-        (b"PK" + b"x" * (15 * 1024 * 1024), "which takes 14 MB"),
+        (b"PK" + b"x" * (15 * 1024 * 1024), "larger than 14 MB"),
     )
     for content, reason in hostile:
         answer = upload(browser, content)
@@ -366,7 +369,7 @@ def test_what_was_edited_is_told_before_and_after(app, owner, browser, tmp_path)
     assert "1 rating of the record isn’t in the archive. It still counts." in page
     answer = browser.post(f"{PATH}/confirm", data={"slug": "oat-2"})
     notice = html.unescape(browser.get(answer.headers["Location"]).text)
-    assert "The project was imported. What isn’t as its record says counts as imported" in notice
+    assert "Project imported. What differs from its record counts as imported" in notice
     upload(browser, path.read_bytes())
     page = browser.get(PATH).text
     assert "public record" not in page

@@ -140,7 +140,7 @@ def test_undoing_removes_all_of_it_but_what_was_changed_since(app, inbox):
     assert "Changed since" in text_of(inbox.client.get(path))
     page = inbox.client.post(f"{path}/undo", follow_redirects=True)
     assert "Moved 4 testimonials to the trash" in text_of(page)
-    assert "These stay, since they were changed P3" in text_of(page)
+    assert "Kept, because they have changed P3" in text_of(page)
     assert inbox.shown() == ["P3"]
     # The file can be imported again, as if for the first time.
     assert "New 4 Already here 1" in text_of(upload(inbox, FIVE))
@@ -150,7 +150,7 @@ def test_undoing_removes_all_of_it_but_what_was_changed_since(app, inbox):
     inbox.client.post(f"{path}/undo", data={"also_changed": "1"})
     assert "P3" not in inbox.shown()
     page = inbox.client.post(f"{path}/undo", data={"also_changed": "1"}, follow_redirects=True)
-    assert "There is nothing to undo" in text_of(page)
+    assert "There is nothing left to undo" in text_of(page)
 
 
 def test_undoing_ends_an_import_that_still_runs(app, inbox):

@@ -103,11 +103,11 @@ def test_the_whole_form_without_a_script(app, browser, project):
     form |= {name: [value] for name, (value, *_) in OTHER.items()}
     page = browser.get(browser.post(path(project), data=form).headers["Location"]).text
     assert "Draft saved" in page
-    assert f"{len(OTHER)} changes, not on your site yet" in page
+    assert f"{len(OTHER)} changes not published yet" in page
     # Visitors, the API and caches know nothing of it.
     assert stored(app, project) == (config, design, version)
     answer = browser.post(path(project), data=read_form(page) | {"publish": ["1"]})
-    assert "Published. Visitors see it now." in browser.get(answer.headers["Location"]).text
+    assert "Published" in browser.get(answer.headers["Location"]).text
     for _, settings, looks in OTHER.values():
         config, design = config | settings, design | looks
     assert stored(app, project)[:2] == (config, design)
@@ -163,7 +163,7 @@ def test_auto_is_as_the_site_until_a_call_names_a_theme(owner, client, browser, 
 def test_a_draft_holds_only_what_is_changed(app, owner, browser, project):
     save(browser, project, theme="dark", corners="0")
     save(browser, project, corners="3")
-    assert "1 change, not on your site yet" in browser.get(path(project)).text
+    assert "1 change not published yet" in browser.get(path(project)).text
     # What the API or a colleague changes meanwhile stays changed.
     second = open_browser(app, owner)
     mine, theirs = open_form(browser, project), open_form(second, project)
@@ -189,8 +189,8 @@ def test_each_step_is_taken_back(browser, project):
     browser.post(path(project, "/look"), data={"look": "letters"})
     answer = browser.post(path(project, "/discard"))
     page = browser.get(answer.headers["Location"]).text
-    assert "The changes are discarded" in page
-    assert "not on your site yet" not in LexborHTMLParser(page).css_first("[data-changed]").text()
+    assert "Changes discarded" in page
+    assert "not published yet" not in LexborHTMLParser(page).css_first("[data-changed]").text()
     assert undo()["arrangement"] == "list"
     assert (undo()["arrangement"], undo()["corners"]) == ("masonry", 3)
     assert undo()["theme"] == "light"
@@ -248,13 +248,13 @@ def test_a_look_sets_what_it_says_and_nothing_else(browser, project):
 
 REFUSED = (
     ("theme", "sepia", "Choose one of the options."),
-    ("colour", "blue", "Write a colour such as #4F46E5."),
+    ("colour", "blue", "Enter a colour such as #4F46E5."),
     ("corners", "5", "Must be a whole number from 0 to 4."),
     ("tags", [str(n) for n in range(21)], "Choose at most 20 tags."),
     ("labelReadMore", "x" * 61, "Shorten this to 60 characters; it has 61."),
     ("initialCount", "2", "Must be a whole number from 3 to 50."),
     ("initialCount", "9" * 5000, "Must be a whole number from 3 to 50."),
-    ("ctaUrl", "javascript:alert(1)", "Write a web address, such as example.com."),
+    ("ctaUrl", "javascript:alert(1)", "Enter a web address, such as example.com."),
 )
 
 

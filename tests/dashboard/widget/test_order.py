@@ -58,7 +58,7 @@ def test_the_draft_is_ordered_and_published(inbox, ids):
     for button, name in (("up", "Dana"), ("down", "Aiko"), ("up", "Cleo"), ("remove", "Cleo")):
         press(inbox, button, ids[name])
     assert on_sheet(inbox) == (["Dana", "Ben", "Aiko"], ["Cleo"])
-    assert changed(inbox) == "1 change, not on your site yet By hand"
+    assert changed(inbox) == "1 change not published yet By hand"
     assert inbox.shown() == before, "visitors see it once it is published"
     assert publish(inbox) == ["Dana", "Ben", "Aiko", "Cleo"]
     press(inbox, "remove", ids["Ben"])
@@ -120,7 +120,7 @@ def test_what_does_not_show_says_why(app, inbox, ids):
     change_project(app, inbox.project, widget_design=design | {"minRating": 4})
     inbox.act(ids["Ben"], "reject")
     page = inbox.get("widget/order").text
-    assert "Left out by this widget’s selection" in page
+    assert "Not selected for this widget" in page
     assert "Not approved" in page
 
 

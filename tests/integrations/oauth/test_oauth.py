@@ -86,7 +86,9 @@ def test_no_choice_is_asked_for_again(app, browser, outsider):
         ({"project": ""}, "Choose one of your projects"),
         ({"project": outsider.create_project()["_id"]}, "Choose one of your projects"),
         ({"project": "0" * 24}, "Choose one of your projects"),
-        ({"days": "36500"}, "Choose one of these"), ({"days": ""}, "Choose one of these"),
+        ({"days": "36500"}, (
+            "Choose one of the options"
+        )), ({"days": ""}, "Choose one of the options"),
     ]  # fmt: skip
     for choice, words in choices:
         answer = consent(browser, asked, **choice)

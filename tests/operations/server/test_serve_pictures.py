@@ -90,7 +90,7 @@ def test_others_are_answered_while_pictures_wait(service):
     assert (busy.status, busy.headers["Retry-After"]) == (503, "5")
     page = html.unescape(busy.body.decode())
     assert "They listened.</textarea>" in page
-    assert "Many pictures are being uploaded right now." in page
+    assert "The server is busy with other pictures." in page
 
 
 def test_a_decoder_that_is_gone_is_replaced_and_ends_with_its_worker(tmp_path):

@@ -31,9 +31,9 @@ def choose(browser: FlaskClient, project: str, mode: str) -> str:
 
 def test_a_choice_is_kept_and_said(browser, project):
     assert chosen(browser, project) == "at_once"
-    for mode, value in (("daily", "Once a day"), ("never", "Never"), ("at_once", "At once")):
+    for mode, value in (("daily", "Once a day"), ("never", "Never"), ("at_once", "Immediately")):
         page = browser.get(choose(browser, project, mode)).text
-        assert "Your choice is saved." in page
+        assert "Saved" in page
         assert chosen(browser, project) == mode
         # The row of the settings says it.
         assert value in browser.get(f"/dashboard/projects/{project}/settings").text
@@ -41,7 +41,7 @@ def test_a_choice_is_kept_and_said(browser, project):
     for mode in ("", "often", "AT_ONCE"):
         answer = browser.post(f"/dashboard/projects/{project}/settings/mail", data={"mode": mode})
         assert answer.status_code == 422
-        assert "Choose at once, once a day or never." in answer.text
+        assert "Choose one of the options." in answer.text
     assert chosen(browser, project) == "never"
 
 

@@ -137,7 +137,7 @@ def test_declining_tells_the_agent_why(owner, browser, project):
     assert decide(browser, project, "declined", made["_id"]).status_code == 303
     again = decide(browser, project, "accepted", made["_id"])
     assert again.status_code == 409
-    assert "owner@example.com has declined it already" in again.text
+    assert "owner@example.com has already declined it" in again.text
 
 
 def test_what_no_longer_holds_is_said_and_the_proposal_stays(app, owner, browser, project):
@@ -148,7 +148,7 @@ def test_what_no_longer_holds_is_said_and_the_proposal_stays(app, owner, browser
     browser.post(f"/dashboard/projects/{project}/collect/page", data=form)
     change_testimonial(app, row, status="withdrawn")
     text = page(browser, project)
-    assert "Its author has withdrawn this testimonial" in text
+    assert "Its author has withdrawn it" in text
     answer = decide(browser, project, "accepted", gone, page_change)
     assert answer.status_code == 303
     assert "Accepted: Change the collection page; 1 stayed as it was" in follow(browser, answer)
@@ -181,7 +181,7 @@ def test_moderators_decide_about_testimonials_and_admins_about_all(
     path = f"/dashboard/projects/{project}/proposals/{change}/picture"
     assert [each.get(path).status_code for each in people.values()] == [403, 404]
     answer = decide(moderator, project, "accepted", change)
-    assert "Only the owner, and people who manage" in answer.text
+    assert "Only the owner and people who manage" in answer.text
     assert decide(moderator, project, "accepted", change, draft).status_code == 303
     assert read_proposal(owner, project, change)["status"] == "waiting"
     assert read_proposal(owner, project, draft)["status"] == "accepted"

@@ -74,7 +74,7 @@ def test_what_is_declined_withdrawn_or_expired_cannot_be_taken(team, owner, admi
     browser, path = open_browser(team.app, admin), f"{team.base}/offer"
     offer(team, admin)
     declined = browser.post(f"{path}/decline", follow_redirects=True).text
-    assert "You said no. The project stays with its owner." in declined
+    assert "Offer declined" in declined
     # Who offered it reads so in a mail and in the record, and may offer it again.
     told = mails(team.app)[-1]
     assert (told.purpose, told.recipient) == ("ownership-declined", owner.email)
@@ -85,7 +85,7 @@ def test_what_is_declined_withdrawn_or_expired_cannot_be_taken(team, owner, admi
     assert "Offer the project" in team.browser.get(f"{team.base}/hand-over").text
     assert answer(team, admin, "accept") == 303
     # Whoever comes from the mail again, or presses a button of an old page, reads why.
-    over = "This offer was answered or withdrawn, or its time is over."
+    over = "This offer was answered or withdrawn, or has expired."
     assert over in browser.get(path, follow_redirects=True).text
     for word in ("accept", "decline"):
         assert over in browser.post(f"{path}/{word}", follow_redirects=True).text
@@ -140,7 +140,7 @@ def test_an_account_at_its_limit_is_refused(team, owner, admin):
     runner.invoke(args=["accounts", "set-limit", admin.email, "0"])
     offer(team, admin)
     seen = open_browser(team.app, admin).get(f"/dashboard/projects/{team.project}/people/offer")
-    assert "Your account is at its limit of projects: 0." in seen.text
+    assert "Your account is at its limit of 0 projects." in seen.text
     assert "offer/accept" not in seen.text
     assert answer(team, admin, "accept") == 409
     assert owner_of(team) == owner.email

@@ -107,7 +107,7 @@ def test_invitations_take_the_twenty_places(team, admin, moderator):
     for number in range(MAX_TEAM - 2):
         assert team.invite(f"person{number}@example.com").status_code == 303
     answer = team.invite("one-more@example.com")
-    assert (answer.status_code, "room for 20 colleagues" in answer.text) == (422, True)
+    assert (answer.status_code, "can have 20 colleagues" in answer.text) == (422, True)
     assert len(invited(team.app)) == MAX_TEAM - 2
     assert "invite-email" not in team.page()
     assert team.post("invitations/withdraw", email="person3@example.com").status_code == 303
@@ -189,7 +189,7 @@ def test_invitations_end_with_the_right_to_invite_and_the_page_asks_first(team, 
     team.invite("still@example.com")
     # What they made ends with their role for good.
     asked = team.post(f"{admin.account_id}/remove")
-    said = "invitations that they sent are withdrawn" in asked.text
+    said = "their invitations are withdrawn" in asked.text
     assert (asked.status_code, said) == (200, True)
     assert "admin-2@example.com" in members(team.app)
     assert team.post(f"{admin.account_id}/remove", is_sure="true").status_code == 303
@@ -219,7 +219,7 @@ def test_a_member_sees_inbox_and_leaves(team, owner, moderator):
     # They leave again.
     leave = f"/dashboard/projects/{team.project}/people/leave"
     assert f'href="{leave}"' in browser.get(inbox.replace("inbox", "settings")).text
-    assert "You lose access to this project" in browser.get(leave).text
+    assert "You lose access immediately" in browser.get(leave).text
     assert members(team.app) == {"moderator@example.com": "moderator"}
     assert "You left " in browser.post(leave, follow_redirects=True).text
     assert browser.post(leave).status_code == 404
@@ -246,7 +246,7 @@ def test_deleting_an_account(team, owner, moderator, admin):
     leaving = team.seen_by(moderator).browser
     # Who owns no project is told of none that goes.
     page = leaving.get("/dashboard/account/delete").text
-    assert ("This deletes" in page, "You leave the projects of others." in page) == (False, True)
+    assert ("This deletes" in page, "You leave other people’s projects." in page) == (False, True)
     answer = leaving.post("/dashboard/account/delete", data={"confirm": moderator.email})
     assert (answer.status_code, members(team.app)) == (303, {"admin@example.com": "admin"})
     assert "moderator@example.com" not in team.page()

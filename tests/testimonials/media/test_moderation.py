@@ -227,12 +227,12 @@ def test_a_recording_alone_is_withdrawn(app, client, page):
 
 def test_owners_remove_it_for_good(app, browser, page, sent):
     editor = f"/dashboard/projects/{page}/testimonials/{sent}"
-    assert "can’t be removed alone" in browser.get(editor).text
+    assert "nothing would be left" in browser.get(editor).text
     refused = browser.post(f"{editor}/recording/remove", headers=JSON)
     assert "nothing would be left" in refused.json["message"]
     form = {"transcript": "Warm buns.", "shows_transcript": "true"}
     assert browser.post(f"{editor}/transcript", data=form).status_code == 303
-    assert "this can’t be undone" in browser.get(editor).text
+    assert "deleted permanently" in browser.get(editor).text
     answer = browser.post(f"{editor}/recording/remove", data={"return_to": editor})
     assert answer.headers["Location"].startswith(editor)
     with app.app_context():
@@ -246,7 +246,7 @@ def test_owners_remove_it_for_good(app, browser, page, sent):
 
 def test_the_row_plays_it(client, browser, page, sent):
     shown = browser.get(f"/dashboard/projects/{page}/inbox").text
-    assert "No words yet." in shown
+    assert "No transcript yet." in shown
     one = browser.get(f"/dashboard/projects/{page}/testimonials/{sent}").text
     assert "Safari before 17.4 can’t play this." in one
     url = shown.partition('<video controls playsinline preload="none" src="')[2].partition('"')[0]
@@ -267,7 +267,7 @@ def test_captions_saved(app, client, browser, page):
     assert row_of(app, page).text == ""
     form = {"transcript": "", "captions": as_file(b"\xff\xfe", "me.vtt")}
     refused = browser.post(path, data=form, headers=JSON)
-    said = "The captions are not text in UTF-8."
+    said = "The captions aren’t UTF-8 text."
     assert (refused.status_code, refused.json["message"]) == (409, said)
 
 

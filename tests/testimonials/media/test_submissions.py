@@ -105,7 +105,7 @@ def test_a_file_that_lies_loses_no_words(app, client, page):
     answer = send(client, text="")
     assert (answer.status_code, "Write a sentence or two." in answer.text) == (422, True)
     answer = send(client, recording="later", name="", text="")
-    assert (answer.status_code, "Add your name" in answer.text) == (422, True)
+    assert (answer.status_code, "Enter your name" in answer.text) == (422, True)
     assert "no longer stored" not in answer.text
     assert "Write a sentence" not in answer.text
 

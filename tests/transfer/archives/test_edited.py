@@ -215,7 +215,7 @@ def test_a_rating_that_was_taken_out_of_the_file_counts(app, owner, client, arch
     told = bring(app, owner, change_json(archive, remove("Ada"), archive.parent / "edited.zip"))
     assert (told["differing"], told["missing"], told["testimonials"]) == ([], 1, 3)
     assert count(app, told["_id"]) == [1, 1, 0, 1, 1]
-    assert "also of what isn’t shown: 4." in client.get("/oat-2/how-we-collect").text
+    assert "shown or not: 4." in client.get("/oat-2/how-we-collect").text
     # From there, it can't be left out either.
     second = archive.parent / "second.zip"
     run_well(app, "projects", "export", "oat-2", str(second))

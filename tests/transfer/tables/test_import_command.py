@@ -127,11 +127,11 @@ def test_a_bad_line_stops_no_good_one(app, project, file):
         "B,None,none,,,,,": "Rating: Must be a number from 1 to 5, or empty for none.",
         "C,Old,,1066-10-14,,,,": "The date is before 1990.",
         "D,Future,,2999-01-01,,,,": "The date is in the future.",
-        "E,No day,,2024-02-30,,,,": "There is no such day or time.",
-        "F,Soon,,soon,,,,": "Write the date like 2026-03-12.",
+        "E,No day,,2024-02-30,,,,": "This date or time doesn’t exist.",
+        "F,Soon,,soon,,,,": "Use a date like 2026-03-12.",
         f"{'G' * 121},Long,,,,,,": "Name: Shorten this to 120 characters; it has 121.",
         f"H,{'x' * 2001},,,,,,": "Text: Shorten this to 2000 characters; it has 2001.",
-        "I,Address,,,,,nobody,": "Email address: Write the address like name@example.com.",
+        "I,Address,,,,,nobody,": "Email address: Enter an email address like name@example.com.",
         "J,Photo,,,,,,javascript:alert(1)": "Photo URL: Write the whole address",
         "K,More,,,,,,,extra": "The line has more cells than there are headings.",
         "L,Bell\a,,,,,,": "Text: Remove the control characters",
@@ -214,13 +214,13 @@ def test_a_file_in_an_encoding_that_is_named_is_read(app, project, file):
     [
         (b"", "The file is empty."),
         (b"\xef\xbb\xbf\n", "The file is empty."),
-        (b"Name,Review\n", "The file has headings but no lines below them."),
+        (b"Name,Review\n", "The file has only headings."),
         (b'Name,Review\nA,"open', "Line 2 can’t be read as CSV: unexpected end"),
         (b'Name,Review\nA,"x"y', "Line 2 can’t be read as CSV"),
         ("Name,Review\nA,B\n".encode("utf-16-le"), "The file seems to be in utf-16, not UTF-8."),
         (b"Name,Review" + b",a" * 100_000 + b"\nA,B", "The file has more than 200 columns."),
-        (b"[1", "begins like JSON but is not valid JSON"),
-        (b"[" * 50_000, "begins like JSON but is not valid JSON"),
+        (b"[1", "The file isn't valid JSON"),
+        (b"[" * 50_000, "The file isn't valid JSON"),
         (b'{"a": 1}', "The JSON has no list of testimonials."),
         (b"PK\x03\x04", "with the command `projects import`"),
         (b"Name,Review\n" + b"A,B\n" * 50_001, "more than 50,000 lines"),
@@ -252,9 +252,9 @@ def test_what_json_alone_can_write_is_refused_alone(app, project, file):
     told = import_file(app, file)
     assert (told["new"], told["refused"]) == (1, 3)
     assert [each["reason"] for each in told["lines"]] == [
-        "Name: Remove the control characters from this.",
+        "Name: Remove the control characters.",
         "Text: The cell is empty.",
-        "This is not a JSON object.",
+        "This isn’t a JSON object.",
     ]
     assert [row.author_name for row in read_testimonials(app, project)] == ["B"]
 

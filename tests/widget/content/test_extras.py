@@ -84,8 +84,8 @@ def test_marks_say_what_they_mean(app, client, project):
     assert feed["words"]["verified"] == "Bestätigter Kauf"
     wall = client.get("/bakery/wall").text
     # On the card for screen readers and as a tip, and below the cards for everybody.
-    assert wall.count("They wrote by a link that Oat made for their order.") == 3
-    assert wall.count("Oat thanks everybody who writes, whatever they say.") == 3
+    assert wall.count("They used a link that Oat made for their order.") == 3
+    assert wall.count("Oat thanks everyone who writes, whatever they say.") == 3
     newsletter = client.get(f"/widget/{project}/newsletter").text
     assert "Verified customer" in newsletter
     assert "Got a thank-you for writing" in newsletter
