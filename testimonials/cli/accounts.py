@@ -52,7 +52,7 @@ from testimonials.core.db.transactions import next_batch, write
 from testimonials.operations.database import require_service_secret
 from testimonials.projects.models import Project
 from testimonials.projects.projects import count_projects, project_limit_of
-from testimonials.projects.settings import give_up_projects, restore_account, suspend_account
+from testimonials.projects.settings import hide_for_good, restore_account, suspend_account
 from testimonials.testimonials.history import remove_some
 from testimonials.testimonials.media.recordings import find_account_share
 from testimonials.transfer.archives.writing import (
@@ -189,7 +189,7 @@ def delete_command(account: Account, yes: bool) -> Output:
     count = count_projects(account.id)
     confirm(f"Delete {account.email} and {count} project(s) for good?", yes=yes)
     with write(lambda: get_account(account.id)) as locked:
-        give_up_projects(Project.account_id == locked.id)
+        hide_for_good(Project.account_id == locked.id)
         while remove_some(Project.account_id == locked.id):
             next_batch()
         delete_account(locked)

@@ -47,7 +47,7 @@ from testimonials.projects.projects import (
     make_slug,
 )
 from testimonials.projects.schemas import BrandSchema, DomainSchema, ProjectSchema
-from testimonials.projects.settings import give_up_projects
+from testimonials.projects.settings import hide_for_good
 from testimonials.projects.team import (
     Colleague,
     find_colleague,
@@ -159,7 +159,7 @@ def delete_command(project: Project, yes: bool) -> Output:
     confirm(f"Delete {project.slug} and {count} testimonial(s) permanently?", yes=yes)
     with write(lambda: get_project(project.id)) as locked:
         record(events.PROJECT_DELETED, locked, name=locked.name)
-        give_up_projects(Project.id == locked.id)
+        hide_for_good(Project.id == locked.id)
         while remove_some(Project.id == locked.id):
             next_batch()
         delete_project(locked)
@@ -426,9 +426,9 @@ def set_domain_command(project: Project, host: str) -> Record:
 def check_command(project: Project) -> Record:
     """Check the DNS of a project's own host name now."""
     host = services.get_domain(project).host
-    finding = services.look_at(host)
+    finding = services.check_host(host)
     with write(lambda: lock_project(project.id)) as locked:
-        services.note_finding(locked, host, finding)
+        services.store_finding(locked, host, finding)
         return dict(DomainSchema().dump(services.get_domain(locked)))
 
 

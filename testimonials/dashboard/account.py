@@ -48,7 +48,7 @@ from testimonials.projects.events import MEMBER_LEFT
 from testimonials.projects.models import Project
 from testimonials.projects.notifications import find_modes
 from testimonials.projects.projects import count_projects
-from testimonials.projects.settings import give_up_projects
+from testimonials.projects.settings import hide_for_good
 from testimonials.projects.team import list_colleagues, list_memberships, list_workspaces
 from testimonials.testimonials.history import remove_some
 from testimonials.testimonials.media.recordings import find_account_share
@@ -268,7 +268,7 @@ def _empty(owner: SignedIn) -> None:
     """
     lock_owner(owner)
     is_own = Project.account_id == owner.account_id
-    give_up_projects(is_own)
+    hide_for_good(is_own)
     while remove_some(is_own):
         next_batch()
         lock_owner(owner)

@@ -35,7 +35,7 @@ from testimonials.projects.events import PAGE_CHANGED, PROJECT_CHANGED
 from testimonials.projects.models import Project
 from testimonials.projects.projects import Website, find_free_slug
 from testimonials.projects.settings import update_page_config
-from testimonials.projects.website import READINGS, Found, keep_found, read_website
+from testimonials.projects.website import READINGS, WebsiteReading, read_website, store_reading
 from testimonials.projects.widget_design import choose_brand
 from testimonials.testimonials.samples import PEOPLE, SAMPLES
 from testimonials.widget.settings import find_settings
@@ -278,7 +278,7 @@ def _set_logo(project: Project, image: uploads.Image | None) -> None:
     record(PROJECT_CHANGED, project)
 
 
-def _read_website(access: Access, **_sent: Any) -> Found:
+def _read_website(access: Access, **_sent: Any) -> WebsiteReading:
     # Read first, since counting closes the session.
     account_id, url = access.project.account_id, access.project.page_config["website"]
     limiter.count(READINGS, account_id)
@@ -286,8 +286,8 @@ def _read_website(access: Access, **_sent: Any) -> Found:
 
 
 @screen.save(at="/read", prepare=_read_website)
-def read_again(access: Access, prepared: Found) -> Done:
-    keep_found(access.project, prepared)
+def read_again(access: Access, prepared: WebsiteReading) -> Done:
+    store_reading(access.project, prepared)
     record(PROJECT_CHANGED, access.project)
     return Done(_("Read"))
 

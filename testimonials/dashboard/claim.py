@@ -53,7 +53,7 @@ from testimonials.projects.projects import (
 )
 from testimonials.projects.proposals import count_waiting
 from testimonials.projects.settings import delete_projects
-from testimonials.projects.website import begin_reading, own_domain, read_later
+from testimonials.projects.website import begin_reading, enqueue_reading, own_domain
 from testimonials.testimonials.testimonials import (
     describe_issued,
     describe_keys,
@@ -63,7 +63,7 @@ from testimonials.testimonials.testimonials import (
 
 Errors = dict[str, list[str]]
 # What a project's brand keeps of its website.
-KEPT = tuple(brands.FoundSchema().fields)
+KEPT = tuple(brands.ReadingSchema().fields)
 
 # What an agent has made: the person keeps or drops it.
 
@@ -299,7 +299,7 @@ def _keep_project(begun: Begun, values: Values, logo: Image | None) -> Project |
         if values.get("picture") in begun.logos:
             project.brand_logo_id = values["picture"]
         if not read or complete_website(brand.website) != project.page_config["website"]:
-            read_later(project)
+            enqueue_reading(project)
     if project is not None and logo is not None:
         brands.set_brand_logo(project, logo)
     return project

@@ -33,9 +33,9 @@ from testimonials.projects.defaults import (
 from testimonials.projects.events import PROJECT_RESTORED
 from testimonials.projects.models import Project
 from testimonials.projects.projects import create_project
-from testimonials.projects.settings import GRACE, list_deleted, take_back
+from testimonials.projects.settings import GRACE, list_deleted, restore_from_trash
 from testimonials.projects.team import list_memberships
-from testimonials.projects.website import read_later
+from testimonials.projects.website import enqueue_reading
 from testimonials.testimonials.inbox import count_tabs
 from testimonials.testimonials.models import Testimonial
 from testimonials.widget.sightings import find_newest_sighting
@@ -112,7 +112,7 @@ def _address(q: str, page: int) -> str:
 
 @projects.save(at="/<project_id>/take-back")
 def take_back_project(owner: SignedIn, project_id: str) -> Done:
-    project = take_back(owner.account_id, project_id)
+    project = restore_from_trash(owner.account_id, project_id)
     record(PROJECT_RESTORED, project, name=project.name)
     return Done(to=_inbox_of(project))
 
@@ -150,7 +150,7 @@ def show_address(owner: SignedIn) -> Response:
 def create_project_here(owner: SignedIn, **values: Any) -> Done:
     """Create a project, and go on to its brand; an account's first project gets samples."""
     project = create_project(owner.account_id, values, finds_slug=True)
-    read_later(project)
+    enqueue_reading(project)
     return Done(to=url_for("dashboard.settings.show_brand", project_id=project.id))
 
 

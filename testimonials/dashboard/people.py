@@ -32,7 +32,7 @@ from testimonials.projects.invitations import (
     NewInvitation,
     invite,
     list_invitations,
-    name_invited,
+    list_invited_projects,
     resend_invitation,
     revoke_invitation,
 )
@@ -131,7 +131,7 @@ def remove(access: Access, account_id: str, is_sure: bool) -> Done:
     project = access.project
     team.require_over(access.role, team.find_member(project, account_id).role)
     keeps = any(endpoint.keeper_id == account_id for endpoint in list_endpoints(project))
-    if not is_sure and (keeps or team.ends_for_good(project, account_id)):
+    if not is_sure and (keeps or team.has_granted_access(project, account_id)):
         return Done(page=removal)
     member = team.remove_member(access, account_id)
     role = member.here.name.lower() if member.here else ""
@@ -147,7 +147,7 @@ def undo_removal(access: Access, undo: str) -> Done:
     """Restore the role of somebody whom the person has just removed."""
     if (removal := _find_removal(access, undo)) is None:
         raise ValidationFailed.of({"form": [_("This can no longer be undone.")]})
-    member = team.bring_back(access, undo, removal.details["role"])
+    member = team.restore_member(access, undo, removal.details["role"])
     removal.undone_at = clock.now()
     record(events.MEMBER_CHANGED, access.project, **removal.details | {"email": member.email})
     return Done(_("Restored"))
@@ -212,7 +212,7 @@ def show_all_from_here(access: Access) -> Values:
 
 def _send_to_all(owner: SignedIn, new: NewInvitation) -> None:
     invitation = new.invitation
-    names = name_invited(invitation)
+    names = list_invited_projects(invitation)
     send_workspace_invitation_mail(invitation, new.link, owner.email, names)
     record(events.INVITATION_SENT, owner.account_id, email=invitation.email, role=invitation.role)
 

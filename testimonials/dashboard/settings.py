@@ -151,13 +151,13 @@ def _look(access: Access) -> tuple[str, domains.Finding] | None:
     if (domain := domains.find_domain(access.project)) is None:
         return None
     limiter.count(CHECKS_PER_PROJECT, access.project.id)
-    return domain.host, domains.look_at(domain.host)
+    return domain.host, domains.check_host(domain.host)
 
 
 @domain.save(at="/check", prepare=_look)
 def check_domain(access: Access, prepared: tuple[str, domains.Finding] | None) -> Done:
     if prepared is not None:
-        domains.note_finding(access.project, *prepared)
+        domains.store_finding(access.project, *prepared)
     return Done(anchor="state")
 
 

@@ -28,7 +28,7 @@ from testimonials.projects.changes import CHANGES
 from testimonials.projects.models import Project, Proposal
 from testimonials.projects.projects import complete_website, create_project, lock_account, make_slug
 from testimonials.projects.proposals import count_waiting, is_by, propose, withdraw
-from testimonials.projects.website import read_later
+from testimonials.projects.website import enqueue_reading
 from testimonials.testimonials.changes import TestimonialEditSchema
 from testimonials.testimonials.events import SAMPLES_DELETED
 from testimonials.testimonials.inbox import count_samples, count_tabs
@@ -324,7 +324,7 @@ def set_up(caller: Caller, body: Values) -> Steps:
     if is_new:
         says = f"Created: {collection_page_url(project.slug, project.own_host)}"
         steps.changed.append({"section": "project", "says": says})
-        read_later(project)
+        enqueue_reading(project)
     elif slug is not None:
         _settle_slug(steps, slug)
     if words and not is_new:

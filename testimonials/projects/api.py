@@ -16,7 +16,7 @@ from testimonials.projects.models import CustomDomain, Project
 from testimonials.projects.projects import create_project as start_project
 from testimonials.projects.projects import read_projects
 from testimonials.projects.proposals_api import keep_picture
-from testimonials.projects.website import read_later
+from testimonials.projects.website import enqueue_reading
 
 CHECKS_PER_ACCOUNT = Limit("domain-check", 60, "of one account")
 
@@ -62,7 +62,7 @@ def create_project(caller: Caller, body: Values) -> Project:
     unless ``skipDemoTestimonials`` is true. 402 with ``code`` PROJECT_LIMIT_REACHED at the limit.
     """
     project = start_project(caller.id, body)
-    read_later(project)
+    enqueue_reading(project)
     return project
 
 
@@ -203,7 +203,7 @@ def _look_up(caller: Caller, domain: CustomDomain) -> tuple[str, domains.Finding
     # `count` closes the session, and with it `domain`.
     host = domain.host
     limiter.count(CHECKS_PER_ACCOUNT, caller.id)
-    return host, domains.look_at(host)
+    return host, domains.check_host(host)
 
 
 @projects.resource(
@@ -219,7 +219,7 @@ def check_domain(project: Project, prepared: tuple[str, domains.Finding]) -> Cus
 
     This takes some seconds, and works at most 60 times an hour.
     """
-    domains.note_finding(project, *prepared)
+    domains.store_finding(project, *prepared)
     return domains.get_domain(project)
 
 

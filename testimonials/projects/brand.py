@@ -40,7 +40,7 @@ FONTS = ("site", "plain", "classic")
 TYPEFACES = ("plain", "rounded", "classic")
 
 
-class FoundSchema(StrictSchema):
+class ReadingSchema(StrictSchema):
     """What was read on the owner's website."""
 
     color = Color()
@@ -65,7 +65,7 @@ class StoredBrandSchema(StrictSchema):
     color = Color()
     trade = Choice(*TRADES)
     font = Choice(*FONTS)
-    read = fields.Nested(FoundSchema)
+    read = fields.Nested(ReadingSchema)
 
 
 # These match only as whole words.

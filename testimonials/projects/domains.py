@@ -65,7 +65,7 @@ NO_ADDRESS = gettext_noop("It leads to no address.")
 NOT_PUBLIC = gettext_noop("It leads to a private network.")
 
 
-def look_at(host: str) -> Finding:
+def check_host(host: str) -> Finding:
     """Look a host name up and request it; takes 15 seconds at most."""
     deadline = time.monotonic() + LOOKUP_SECONDS
     server = current_settings().dns_resolver
@@ -240,12 +240,12 @@ def remove_domain(project: Project) -> None:
     domain = get_domain(project)
     db.session.delete(domain)
     db.session.flush()
-    _use(project, None)
+    _use_host(project, None)
     record(DOMAIN_REMOVED, project, host=domain.host)
     own_hosts().forget()
 
 
-def note_finding(project: Project, host: str, finding: Finding) -> CustomDomain | None:
+def store_finding(project: Project, host: str, finding: Finding) -> CustomDomain | None:
     """Store what a look-up found about the project's host name; None if the name has changed."""
     domain = find_domain(project)
     if domain is None or domain.host != host:
@@ -257,17 +257,17 @@ def note_finding(project: Project, host: str, finding: Finding) -> CustomDomain 
         if domain.token in finding.texts:
             domain.missing_since = None
             if not domain.is_held:
-                _take(project, domain, finding.texts)
+                _grant(project, domain, finding.texts)
         elif domain.is_held:
             domain.missing_since = domain.missing_since or now
             if domain.missing_since <= now - KEPT_WITHOUT_RECORD:
-                _lose(project, domain)
+                _release(project, domain)
         if domain.is_held and finding.is_here:
             domain.serving_since = domain.serving_since or now
-            _use(project, domain.host)
+            _use_host(project, domain.host)
         elif finding.is_elsewhere or not domain.is_held:
             domain.serving_since = None
-            _use(project, None)
+            _use_host(project, None)
     # Look again soon while somebody waits for it, and rarely once it works.
     if domain.serving_since and not domain.missing_since and not domain.problem:
         domain.next_check_at = now + timedelta(hours=6)
@@ -277,7 +277,7 @@ def note_finding(project: Project, host: str, finding: Finding) -> CustomDomain 
     return domain
 
 
-def _take(project: Project, domain: CustomDomain, texts: Sequence[str]) -> None:
+def _grant(project: Project, domain: CustomDomain, texts: Sequence[str]) -> None:
     """Let the project hold its name, unless another project's TXT record is there too."""
     holder = db.session.scalars(
         select(CustomDomain).where(CustomDomain.host == domain.host, CustomDomain.is_held.is_(True))
@@ -289,22 +289,22 @@ def _take(project: Project, domain: CustomDomain, texts: Sequence[str]) -> None:
                 "Another project has this name. Remove its TXT record first."
             )
             return
-        _lose(other, holder)
+        _release(other, holder)
     domain.is_held, domain.verified_at = True, clock.now()
     db.session.flush()
     record(DOMAIN_VERIFIED, project, host=domain.host)
     own_hosts().forget()
 
 
-def _lose(project: Project, domain: CustomDomain) -> None:
+def _release(project: Project, domain: CustomDomain) -> None:
     domain.is_held = domain.verified_at = domain.serving_since = domain.missing_since = None
     db.session.flush()
-    _use(project, None)
+    _use_host(project, None)
     record(DOMAIN_LOST, project, host=domain.host)
     own_hosts().forget()
 
 
-def _use(project: Project, host: str | None) -> None:
+def _use_host(project: Project, host: str | None) -> None:
     """Set the host name for links to the project's pages; None stands for the service's own."""
     if project.own_host == host:
         return
@@ -331,10 +331,10 @@ def check_due_domains() -> int:
     due = db.session.execute(query).all()
     db.session.rollback()
     for project_id, host in due:
-        finding = look_at(host)
+        finding = check_host(host)
         # It may be deleted in the meantime.
         with suppress(NotFound), write(partial(lock_project, project_id)) as project:
-            note_finding(project, host, finding)
+            store_finding(project, host, finding)
     return len(due)
 
 

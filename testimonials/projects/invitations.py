@@ -27,9 +27,9 @@ from testimonials.projects.team import (
     count_workspace_places,
     find_role,
     is_at,
-    key_of,
     list_colleagues,
     list_members,
+    place_key,
     require_over,
     set_role,
 )
@@ -93,12 +93,12 @@ def invite(
     if problem is not None:
         raise ValidationFailed.of({"email": [problem]})
     chosen = None if project_ids is None else _filter_owned(place.id, project_ids)
-    invitation = TeamInvitation(**key_of(place), email=email, role=role, project_ids=chosen)
+    invitation = TeamInvitation(**place_key(place), email=email, role=role, project_ids=chosen)
     db.session.add(invitation)
     return _renew(invitation, inviter)
 
 
-def name_invited(invitation: TeamInvitation) -> list[str]:
+def list_invited_projects(invitation: TeamInvitation) -> list[str]:
     """Return the names of the projects that an owner's invitation is limited to."""
     ids = invitation.project_ids or ()
     query = select(Project).where(Project.id.in_(ids), Project.deleted_at.is_(None))

@@ -132,14 +132,16 @@ def set_mode(project: Project, account_id: str, mode: str) -> None:
     db.session.flush()
 
 
-def note_told(project: Project, account_id: str, time: datetime, until: datetime | None) -> None:
+def note_notified(
+    project: Project, account_id: str, time: datetime, until: datetime | None
+) -> None:
     """Note that the account was notified of everything `until` a time."""
     choice = _find_choice(project, account_id, DEFAULT_MODE)
     choice.told_until = until
     choice.last_sent_at = time
 
 
-def note_told_of_proposals(project: Project, account_id: str, time: datetime) -> None:
+def note_proposals_mailed(project: Project, account_id: str, time: datetime) -> None:
     _find_choice(project, account_id, DEFAULT_MODE).told_of_proposals_at = time
 
 
@@ -148,7 +150,7 @@ def make_unsubscribe_url(project_id: str, account_id: str) -> str:
     return link_url("unsubscribe", unsubscribe_purpose.sign([project_id, account_id]))
 
 
-def tell_each(
+def notify_each(
     find: Callable[[], list[tuple[str, str]]], tell: Callable[[Project, str], bool]
 ) -> int:
     """Notify each account about each project that `find` returns; return how many were notified."""

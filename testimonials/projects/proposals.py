@@ -49,9 +49,9 @@ from testimonials.projects.notifications import (
     find_choice,
     latest_digest_time,
     make_unsubscribe_url,
-    note_told_of_proposals,
+    note_proposals_mailed,
+    notify_each,
     project_look,
-    tell_each,
 )
 
 # Deciding; accepting runs what a click of the owner would.
@@ -439,10 +439,10 @@ def _select_people() -> CompoundSelect[str]:
 @every("proposal-mail")
 def send_proposal_mail() -> int:
     """Send the mails about proposals that are due; return how many."""
-    return tell_each(find_due, tell_of_proposals)
+    return notify_each(find_due, notify_of_proposals)
 
 
-def tell_of_proposals(project: Project, account_id: str) -> bool:
+def notify_of_proposals(project: Project, account_id: str) -> bool:
     """Mail one person what waits in the locked project.
 
     Returns False if it is no longer due, since another process may have sent it.
@@ -463,5 +463,5 @@ def tell_of_proposals(project: Project, account_id: str) -> bool:
     }
     look = project_look(project)
     send_mail(account.email, PROPOSALS, title, "proposals", values, look=look, list_unsubscribe=url)
-    note_told_of_proposals(project, account_id, clock.now())
+    note_proposals_mailed(project, account_id, clock.now())
     return True

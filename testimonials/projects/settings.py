@@ -90,7 +90,7 @@ def move_to_trash(project: Project) -> None:
     projects.mark_edited(project)
 
 
-def take_back(account_id: str, project_id: str) -> Project:
+def restore_from_trash(account_id: str, project_id: str) -> Project:
     """Restore a deleted project.
 
     Raises `NotFound` after 7 days, and `ProjectLimitReached`.
@@ -123,7 +123,7 @@ def delete_projects(account_id: str) -> Sequence[Project]:
     return owned
 
 
-def give_up_projects(*conditions: ColumnElement[bool]) -> None:
+def hide_for_good(*conditions: ColumnElement[bool]) -> None:
     """Hide projects for good, before several transactions delete them."""
     values = {"deleted_at": clock.EPOCH, "feed_version": Project.feed_version + 1}
     hide = update(Project).where(*conditions).values(values)

@@ -85,14 +85,14 @@ class Membership:
     owner: str
 
 
-def key_of(place: Place) -> dict[str, str]:
+def place_key(place: Place) -> dict[str, str]:
     """Return the column of members and invitations that refers to a place, with its value."""
     return {"project_id" if isinstance(place, Project) else "owner_id": place.id}
 
 
 def is_at(model: type[Member] | type[TeamInvitation], place: Place) -> ColumnElement[bool]:
     """Return the condition for members or invitations of a project, or of all of an owner's."""
-    (column, place_id), *_ = key_of(place).items()
+    (column, place_id), *_ = place_key(place).items()
     return model.__table__.columns[column] == place_id
 
 
@@ -115,7 +115,7 @@ def set_role(place: Place, account_id: str, role: str | None, source: str = OWNE
         return False
     if row is None:
         values = {"account_id": account_id, "role": role, "source": source}
-        db.session.add(Member(**key_of(place), **values))
+        db.session.add(Member(**place_key(place), **values))
         db.session.flush()
         return True
     if role is None:
@@ -232,7 +232,7 @@ def remove_member(access: Access, account_id: str) -> TeamMember:
     return member
 
 
-def ends_for_good(project: Project, account_id: str) -> bool:
+def has_granted_access(project: Project, account_id: str) -> bool:
     """Return whether somebody made tokens or invitations here, which end with their role."""
     token, invitation = AccessToken, TeamInvitation
     tokens = select(token.id).where(
@@ -244,7 +244,7 @@ def ends_for_good(project: Project, account_id: str) -> bool:
     return db.session.scalar(select(or_(tokens.exists(), invitations.exists()))) or False
 
 
-def bring_back(access: Access, account_id: str, role: str) -> TeamMember:
+def restore_member(access: Access, account_id: str, role: str) -> TeamMember:
     """Restore the role of somebody who was removed from the locked project.
 
     Raises `NotFound` if their account was deleted, and `RoleTooLow`.

@@ -96,7 +96,7 @@ class WebsiteUnread(ServiceError):
 
 
 @dataclass
-class Found:
+class WebsiteReading:
     """What was read on a website; `logos` are URLs, `images` those that could be read."""
 
     name: str = ""
@@ -154,7 +154,7 @@ class _Budget:
         return self.get(url)[1].content.decode("utf-8", "replace")
 
 
-def read_website(url: str) -> Found:
+def read_website(url: str) -> WebsiteReading:
     """Read the home page at a URL, with style sheets and logos; raise `WebsiteUnread`."""
     if current_settings().website_reading == "off":
         raise WebsiteUnread
@@ -166,24 +166,24 @@ def read_website(url: str) -> Found:
             if not url.startswith("https://"):
                 raise
             url, answer = budget.get(f"http://{url.removeprefix('https://')}")
-        found = read_page(answer.content.decode("utf-8", "replace"), url)
-        weights = Counter(dict.fromkeys(found.colors, IN_HEAD))
-        _read_manifest(budget, found, weights)
-        for sheet in found.sheets[:MOST_SHEETS]:
+        reading = read_page(answer.content.decode("utf-8", "replace"), url)
+        weights = Counter(dict.fromkeys(reading.colors, IN_HEAD))
+        _read_manifest(budget, reading, weights)
+        for sheet in reading.sheets[:MOST_SHEETS]:
             with suppress(WebsiteUnread):
-                weights += weigh_colors(budget.read(sheet), found)
-        images = filter(None, (_read_logo(budget, each) for each in found.logos))
-        found.images = list(islice(images, MOST_LOGOS))
-        for image in found.images[:1]:
+                weights += weigh_colors(budget.read(sheet), reading)
+        images = filter(None, (_read_logo(budget, each) for each in reading.logos))
+        reading.images = list(islice(images, MOST_LOGOS))
+        for image in reading.images[:1]:
             bright = [color for color in uploads.list_colors(image) if _to_hex(color)]
             _add_colors(weights, bright[:2], IN_LOGO)
-        found.colors = [color for color, _ in weights.most_common(MOST_COLORS)]
-    return found
+        reading.colors = [color for color, _ in weights.most_common(MOST_COLORS)]
+    return reading
 
 
-def read_page(page: str, url: str) -> Found:
+def read_page(page: str, url: str) -> WebsiteReading:
     """Return what a page says about itself."""
-    found, weights = Found(), Counter[str]()
+    reading, weights = WebsiteReading(), Counter[str]()
     objects = [each for text in _LINKED.findall(page) for each in _parse_linked(text)]
     title = _TITLE.search(page)
     is_header, icons, in_header = False, [], []
@@ -195,7 +195,7 @@ def read_page(page: str, url: str) -> Found:
             is_header = tag == "header"
         elif tag == "meta":
             if attributes.get("property") == "og:site_name":
-                found.name = found.name or content
+                reading.name = reading.name or content
             if attributes.get("name") == "theme-color":
                 _add_colors(weights, [content], IN_HEAD)
         elif tag == "link":
@@ -203,23 +203,23 @@ def read_page(page: str, url: str) -> Found:
             if "apple-touch-icon" in kinds:
                 icons.append(href)
             if "manifest" in kinds:
-                found.manifest = _join(url, href)
+                reading.manifest = _join(url, href)
             if "stylesheet" in kinds:
-                found.sheets.append(_join(url, href))
+                reading.sheets.append(_join(url, href))
         elif tag == "img" and is_header and "logo" in match[2].lower():
             in_header.append(attributes.get("src", ""))
     for sheet in _STYLE.findall(page):
-        weights += weigh_colors(sheet, found)
+        weights += weigh_colors(sheet, reading)
     linked_name = next((each["name"] for each in objects if isinstance(each.get("name"), str)), "")
     words = _SEPARATOR.split(unescape(title[1]).strip())[0] if title else ""
-    name = linked_name or unescape(found.name) or words
-    found.name = " ".join(UNUSABLE.sub("", name).split())[:120]
-    found.made_with = next((each for each, sign in _MADE_WITH.items() if sign in page), "")
-    found.trade = _find_trade(objects, f"{found.name} {title[1] if title else ''}")
+    name = linked_name or unescape(reading.name) or words
+    reading.name = " ".join(UNUSABLE.sub("", name).split())[:120]
+    reading.made_with = next((each for each, sign in _MADE_WITH.items() if sign in page), "")
+    reading.trade = _find_trade(objects, f"{reading.name} {title[1] if title else ''}")
     logos = [_find_linked_logo(each) for each in objects] + in_header + icons
-    found.logos = [_join(url, each) for each in dict.fromkeys(logos) if each][:MOST_TRIED]
-    found.colors = [color for color, _ in weights.most_common(MOST_COLORS)]
-    return found
+    reading.logos = [_join(url, each) for each in dict.fromkeys(logos) if each][:MOST_TRIED]
+    reading.colors = [color for color, _ in weights.most_common(MOST_COLORS)]
+    return reading
 
 
 def _join(url: str, target: str) -> str:
@@ -229,10 +229,10 @@ def _join(url: str, target: str) -> str:
         return ""
 
 
-def weigh_colors(sheet: str, found: Found) -> Counter[str]:
+def weigh_colors(sheet: str, reading: WebsiteReading) -> Counter[str]:
     """Return the weights of colors in a style sheet that may be a brand's.
 
-    Notes the page's background and font in `found`.
+    Notes the page's background and font in `reading`.
     """
     weights, fonts = Counter[str](), list[str]()
     # Split into pieces, since a hostile sheet would make one pattern for the whole slow.
@@ -247,14 +247,14 @@ def weigh_colors(sheet: str, found: Found) -> Counter[str]:
                 _add_colors(weights, [value], IN_NAME)
             elif name in ("background", "background-color"):
                 if is_page:
-                    found.ground = found.ground or _read_color(value)
+                    reading.ground = reading.ground or _read_color(value)
                 elif is_button:
                     _add_colors(weights, [value], IN_BUTTON)
             elif is_page and name in ("font", "font-family"):
                 fonts.append(value)
     # A variable is looked for in the whole sheet, so for a few fonts alone.
     typefaces = (_choose_typeface(each, sheet) for each in fonts[:8])
-    found.typeface = found.typeface or next(filter(None, typefaces), "")
+    reading.typeface = reading.typeface or next(filter(None, typefaces), "")
     return weights
 
 
@@ -330,22 +330,22 @@ def _find_trade(objects: list[dict[str, Any]], words: str) -> str:
     return "" if trade == "anything" else trade
 
 
-def _read_manifest(budget: _Budget, found: Found, weights: Counter[str]) -> None:
+def _read_manifest(budget: _Budget, reading: WebsiteReading, weights: Counter[str]) -> None:
     """Add the colors of a web app's manifest, and its icons after all other logos."""
-    if not found.manifest:
+    if not reading.manifest:
         return
     try:
-        url, answer = budget.get(found.manifest)
+        url, answer = budget.get(reading.manifest)
         manifest = json.loads(answer.content)
     except (WebsiteUnread, ValueError, RecursionError):
         return
     if not isinstance(manifest, dict):
         return
     _add_colors(weights, [str(manifest.get("theme_color", ""))], IN_HEAD)
-    found.ground = found.ground or _read_color(str(manifest.get("background_color", "")))
+    reading.ground = reading.ground or _read_color(str(manifest.get("background_color", "")))
     for icon in reversed(_as_list(manifest.get("icons"))):
         if isinstance(icon, dict) and isinstance(icon.get("src"), str):
-            found.logos = [*found.logos, _join(url, icon["src"])][:MOST_TRIED]
+            reading.logos = [*reading.logos, _join(url, icon["src"])][:MOST_TRIED]
 
 
 def _read_logo(budget: _Budget, url: str) -> uploads.Image | None:
@@ -377,20 +377,20 @@ def is_of_website(project: Project, email: str) -> bool:
     return bool(domain and host) and f".{domain}".endswith(f".{host}")
 
 
-def keep_found(project: Project, found: Found) -> None:
+def store_reading(project: Project, reading: WebsiteReading) -> None:
     """Store what was read in the locked project, except for what its owner has set."""
     before = find_brand(project)
-    project.brand = {**project.brand, "read": found.describe()}
-    if found.images and brand_logo_id(project) is None:
-        db.session.add(found.images[0])
+    project.brand = {**project.brand, "read": reading.describe()}
+    if reading.images and brand_logo_id(project) is None:
+        db.session.add(reading.images[0])
         db.session.flush()
-        project.brand_logo_id = found.images[0].id
+        project.brand_logo_id = reading.images[0].id
     follow_brand(project, before)
     mark_changed(project)
     db.session.flush()
 
 
-def read_later(project: Project) -> None:
+def enqueue_reading(project: Project) -> None:
     if project.page_config["website"] and current_settings().website_reading == "on":
         enqueue(READ, account_id=project.account_id, project_id=project.id)
 
@@ -405,9 +405,9 @@ def read_of_project(project_id: str) -> None:
     # The brand stays as it is after a failure; the owner can try again.
     with suppress(ServiceError):
         limiter.count(READINGS, account_id)
-        found = read_website(website)
+        reading = read_website(website)
         with write(partial(lock_project, project_id)) as project:
-            keep_found(project, found)
+            store_reading(project, reading)
 
 
 def begin_reading(lock: Callable[[], Account], link: str) -> None:
@@ -430,13 +430,13 @@ def read_of_account(owner: str) -> None:
     db.session.rollback()
     try:
         limiter.count(READINGS, owner)
-        found = read_website(website)
+        reading = read_website(website)
     except ServiceError:
-        found = Found()
+        reading = WebsiteReading()
     with write(lambda: db.session.get(Account, owner, with_for_update=True)) as account:
         if account is None or account.is_claimed:
             return
-        db.session.add_all(found.images)
+        db.session.add_all(reading.images)
         db.session.flush()
-        read = {"name": found.name, "logos": [each.id for each in found.images]}
-        account.website_read = (account.website_read or {}) | found.describe() | read
+        read = {"name": reading.name, "logos": [each.id for each in reading.images]}
+        account.website_read = (account.website_read or {}) | reading.describe() | read

@@ -16,7 +16,7 @@ from testimonials.core.http.urls import project_url
 from testimonials.core.jobs import every
 from testimonials.core.text import cut
 from testimonials.projects.models import Project
-from testimonials.projects.notifications import SUBJECT_NAME, tell_each
+from testimonials.projects.notifications import SUBJECT_NAME, notify_each
 from testimonials.projects.projects import lock_project, mark_changed
 from testimonials.testimonials.counts import average, count_genuine, count_where
 from testimonials.testimonials.events import NUMBERS_CHANGED
@@ -93,7 +93,7 @@ def follow_old_numbers() -> int:
     with write():
         while mark_overdue() == ROWS:
             next_batch()
-    return tell_each(_find_due, _follow)
+    return notify_each(_find_due, _follow)
 
 
 def mark_overdue() -> int:

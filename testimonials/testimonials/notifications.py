@@ -62,9 +62,9 @@ from testimonials.projects.notifications import (
     latest_digest_time,
     list_readers,
     make_unsubscribe_url,
-    note_told,
+    note_notified,
+    notify_each,
     project_look,
-    tell_each,
 )
 from testimonials.testimonials.models import UNTOLD, Testimonial
 
@@ -261,7 +261,7 @@ def notify_of_submission(testimonial_id: str) -> None:
             elif reader.since is None or queued_at > reader.since:
                 # The first notification is about this one alone, not all that are waiting.
                 send_submissions_mail(reader, project, [row], 1)
-                note_told(project, reader.account_id, now, queued_at)
+                note_notified(project, reader.account_id, now, queued_at)
 
 
 def find_waiting(project_id: str | None = None) -> list[tuple[str, str]]:
@@ -298,7 +298,7 @@ def find_waiting(project_id: str | None = None) -> list[tuple[str, str]]:
 @every("gathered-mail")
 def send_gathered_mail() -> int:
     """Send the mails about new testimonials that are due; return how many."""
-    return tell_each(find_waiting, notify_waiting)
+    return notify_each(find_waiting, notify_waiting)
 
 
 def notify_waiting(project: Project, account_id: str) -> bool:
@@ -316,7 +316,7 @@ def _notify(project: Project, reader: Reader, now: datetime) -> bool:
     rows, total = _find_untold(project, reader)
     if rows:
         send_submissions_mail(reader, project, rows, total)
-        note_told(project, reader.account_id, now, project.last_testimonial_at)
+        note_notified(project, reader.account_id, now, project.last_testimonial_at)
     return bool(rows)
 
 

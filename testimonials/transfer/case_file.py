@@ -40,7 +40,7 @@ from testimonials.transfer.tables.export import (
     PlainRow,
     describe_event,
     find_names,
-    list_plainly,
+    list_plain_rows,
     read_cells,
 )
 
@@ -317,7 +317,7 @@ def _describe_complaints(project: Project, testimonial_id: str | None) -> Iterat
 
 def _describe_testimonials(project: Project, testimonial_id: str | None) -> Iterator[Row]:
     of = Testimonial
-    rows = list_plainly(
+    rows = list_plain_rows(
         of.project_id == project.id,
         *_only(of.id, testimonial_id),
         or_(of.standing != "sample", *_only(of.id, testimonial_id)),

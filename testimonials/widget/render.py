@@ -42,7 +42,7 @@ _WIDE = re.compile("[\u2e80-\ud7ff]")
 
 
 @dataclass(frozen=True)
-class Manner:
+class CardOptions:
     """How the cards of a widget are drawn: `kind` is its layout or shape.
 
     Recordings are links, or players without a script if it `is_player`; `record` is the feed's.
@@ -57,14 +57,14 @@ class Manner:
     record: str = ""
 
 
-def describe_cards(items: Sequence[dict[str, Any]], manner: Manner) -> list[dict[str, Any]]:
+def describe_cards(items: Sequence[dict[str, Any]], options: CardOptions) -> list[dict[str, Any]]:
     """Return the template's values for these items of the feed."""
     dates = [""] * len(items)
-    if manner.config["showDates"]:
+    if options.config["showDates"]:
         times = [item["submittedAt"] for item in items]
-        dates = write_dates(times, manner.design["dateStyle"], is_long=manner.kind == "list")
+        dates = write_dates(times, options.design["dateStyle"], is_long=options.kind == "list")
     return [
-        _describe_card(item, manner, date, is_first=not number)
+        _describe_card(item, options, date, is_first=not number)
         for number, (item, date) in enumerate(zip(items, dates, strict=True))
     ]
 
@@ -102,36 +102,36 @@ def describe_face(name: str, *pictures: str | None) -> dict[str, Any]:
 
 
 def _describe_card(
-    item: dict[str, Any], manner: Manner, date: str, *, is_first: bool
+    item: dict[str, Any], options: CardOptions, date: str, *, is_first: bool
 ) -> dict[str, Any]:
-    config, design = manner.config, manner.design
+    config, design = options.config, options.design
     name, rating, twitter = item["authorName"], item.get("rating"), item.get("twitter") or {}
     company = item.get("authorCompany") if config["showSource"] else ""
     handle = re.sub(r"[^A-Za-z0-9_]", "", twitter.get("handle") or "")
     handle = handle if config["showSource"] else ""
     featured = design["featured"] if is_first and item.get("pinned") else "off"
-    is_featured = manner.kind == "masonry" and featured != "off"
+    is_featured = options.kind == "masonry" and featured != "off"
     pictures = (item.get("authorAvatar"), twitter.get("avatarUrl"))
-    is_long = len(item["text"]) > LONG.get(manner.kind, len(item["text"]))
+    is_long = len(item["text"]) > LONG.get(options.kind, len(item["text"]))
     is_rated = config["showStars"] and rating is not None and rating >= 1
     weight = weigh(item["text"])
     return {
         "classes": f"featured {featured}" if is_featured else "",
         "size": next((size for most, size in SIZES if weight <= most), "text"),
         "parts": split_text(item["text"], design["showHighlights"] and item.get("highlights")),
-        "stars": describe_stars(rating, manner.words) if is_rated and rating else None,
+        "stars": describe_stars(rating, options.words) if is_rated and rating else None,
         "handle": handle,
         "has_glyph": not handle and (is_featured or config["cardStyle"] == "quote"),
-        "reply": _describe_reply(item, manner),
-        "extras": _describe_extras(item, manner),
-        "more_url": urls.testimonial_url(manner.project.slug, item["id"], manner.project.own_host)
+        "reply": _describe_reply(item, options),
+        "extras": _describe_extras(item, options),
+        "more_url": urls.testimonial_url(options.project.slug, item["id"], options.project.own_host)
         if is_long
         else "",
         "face": describe_face(name, *pictures) if design["photoSize"] else None,
         "name": name,
         "role": ", ".join(filter(None, [item["authorRole"], company])),
         "is_sample": item.get("isSample", False),
-        "record": "" if item.get("isSample") else manner.record.replace("{id}", item["id"]),
+        "record": "" if item.get("isSample") else options.record.replace("{id}", item["id"]),
         "time": item["submittedAt"],
         "date": date,
     }
@@ -142,16 +142,16 @@ def weigh(text: str) -> int:
     return len(text) + len(_WIDE.findall(text))
 
 
-def _describe_extras(item: dict[str, Any], manner: Manner) -> dict[str, Any]:
+def _describe_extras(item: dict[str, Any], options: CardOptions) -> dict[str, Any]:
     """Return the values for what `static/widget/pieces/extras.js` and `player.js` draw."""
-    extras, words = item.get("extras") or {}, manner.words
+    extras, words = item.get("extras") or {}, options.words
     values = {
         "answers": extras.get("answers") or [],
         "marks": [
             {
                 "name": mark,
                 "label": words[mark],
-                "means": words[f"{mark}Means"].replace("{name}", manner.project.name),
+                "means": words[f"{mark}Means"].replace("{name}", options.project.name),
             }
             for mark in extras.get("marks") or ()
         ],
@@ -163,17 +163,17 @@ def _describe_extras(item: dict[str, Any], manner: Manner) -> dict[str, Any]:
         label = words[kind].replace("{name}", item["authorName"])
         values["recording"] = recording | {
             "kind": kind,
-            "is_player": manner.is_player,
+            "is_player": options.is_player,
             "time": time,
             "label": f"{label}, {time}" if time else label,
         }
     return values
 
 
-def _describe_reply(item: dict[str, Any], manner: Manner) -> dict[str, str] | None:
+def _describe_reply(item: dict[str, Any], options: CardOptions) -> dict[str, str] | None:
     if "reply" not in item:
         return None
-    title = manner.words["reply"].replace("{name}", manner.project.name)
+    title = options.words["reply"].replace("{name}", options.project.name)
     return {"title": title, "text": item["reply"]["text"]}
 
 
@@ -268,10 +268,10 @@ def make_still(
     proof: Mapping[str, str] | None = None,
     **values: Any,
 ) -> Still:
-    """Return these items of the feed as they are shown; see `Manner`."""
+    """Return these items of the feed as they are shown; see `CardOptions`."""
     words = words or write_words(settings.design["labels"], name=project.name)
     record = proof["record"] if proof else ""
-    manner = Manner(kind, settings.config, settings.design, words, project, is_player, record)
+    options = CardOptions(kind, settings.config, settings.design, words, project, is_player, record)
     # A few cards are in rows of equal height.
     is_few = kind == "masonry" and len(items) < 4
     return Still(
@@ -279,7 +279,7 @@ def make_still(
         _classes(kind, settings) + (" few" if is_few else ""),
         settings,
         words,
-        cards=describe_cards(items, manner),
+        cards=describe_cards(items, options),
         items=items,
         proof=proof,
         **values,

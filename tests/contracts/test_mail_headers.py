@@ -50,7 +50,7 @@ from testimonials.projects.notifications import (
     send_workspace_invitation_mail,
 )
 from testimonials.projects.projects import create_project
-from testimonials.projects.proposals import tell_of_proposals
+from testimonials.projects.proposals import notify_of_proposals
 from testimonials.testimonials import models
 from testimonials.testimonials.new_numbers import send_new_numbers_mail
 from testimonials.testimonials.notifications import send_submissions_mail
@@ -223,7 +223,7 @@ def write_proposal(project: Project, text: str) -> None:
     proposed = {"kind": "page", "values": {"headline": text}, "reason": text, "created_at": before}
     db.session.add(Proposal(project_id=project.id, actor_kind="agent", **proposed))
     db.session.flush()
-    assert tell_of_proposals(project, project.account_id)
+    assert notify_of_proposals(project, project.account_id)
 
 
 def write_requests(project: Project, text: str) -> None:
