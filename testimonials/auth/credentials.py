@@ -34,12 +34,12 @@ MAX_BYTES = 1024
 METHOD = "scrypt:32768:8:3"
 # zxcvbn takes seconds for 72 unusual characters and a fraction of a second for 24. No common
 # password is longer.
-JUDGED_LENGTH = 24
+RATED_LENGTH = 24
 
 # Of zxcvbn's scores from 0 to 4; this means more than a hundred million guesses.
-LEAST_SCORE = 3
+MIN_SCORE = 3
 # Guessers first try characters that are added to a word to satisfy a rule, such as 2024!!.
-MOST_DECORATION = 8
+MAX_DECORATION = 8
 
 # A hash takes 32 MiB for a moment, so few are computed at once.
 _slots = threading.BoundedSemaphore(2)
@@ -78,11 +78,11 @@ def is_guessable(password: str, words: list[str]) -> bool:
     from zxcvbn import zxcvbn
 
     core = re.sub(r"\A[\W\d_]+|(?<![\W\d_])[\W\d_]++\Z", "", password)
-    is_decorated = 0 < len(core) >= len(password) - MOST_DECORATION
-    if zxcvbn(password[:JUDGED_LENGTH], words)["score"] < LEAST_SCORE:
+    is_decorated = 0 < len(core) >= len(password) - MAX_DECORATION
+    if zxcvbn(password[:RATED_LENGTH], words)["score"] < MIN_SCORE:
         return True
     # Without punctuation, to recognize names that are joined with dashes.
-    core = re.sub(r"[\W_]+", "", core)[:JUDGED_LENGTH]
+    core = re.sub(r"[\W_]+", "", core)[:RATED_LENGTH]
     rating = zxcvbn(core, words) if core and is_decorated else None
     if rating is None or rating["score"] > 1:
         return False
@@ -92,9 +92,7 @@ def is_guessable(password: str, words: list[str]) -> bool:
 def _list_words(names: Iterable[str]) -> list[str]:
     """Return the words in names and addresses, and each name as one word."""
     split = [re.findall(r"[^\W_]+", name.lower()) for name in names]
-    return [
-        word[:JUDGED_LENGTH] for words in split for word in (*words, "".join(words)) if word[2:]
-    ]
+    return [word[:RATED_LENGTH] for words in split for word in (*words, "".join(words)) if word[2:]]
 
 
 def hash_password(password: str) -> str:

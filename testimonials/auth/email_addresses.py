@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 EMAIL_LENGTH = 254
 # No valid address is longer.
-LONGEST = 1000
+MAX_LENGTH = 1000
 
 
 class EmailMalformed(ServiceError):
@@ -128,7 +128,7 @@ def _validate(text: str) -> "ValidatedEmail":
     from email_validator import EmailNotValidError, validate_email
 
     # The library checks all characters before the length.
-    text = text[:LONGEST]
+    text = text[:MAX_LENGTH]
     try:
         if ENCODED in text:
             # Mail programs would decode it to another address.

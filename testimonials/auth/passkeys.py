@@ -43,9 +43,9 @@ CHALLENGE_SECONDS = 10 * 60
 SERVICE = "Testimonials"
 DEFAULT_PORTS = {"https": 443, "http": 80}
 ES256, RS256 = -7, -257
-LONGEST_ID = 1023
+MAX_ID_LENGTH = 1023
 # The longest answer of a browser.
-LONGEST = 64 * 1024
+MAX_ANSWER_LENGTH = 64 * 1024
 MAX_PASSKEYS = 20
 
 logger = logging.getLogger("testimonials.passkeys")
@@ -188,7 +188,7 @@ def check_new_passkey(answer: dict[str, Any], challenge: Challenge) -> "Verified
         key = decode_credential_public_key(passkey.credential_public_key)
         if not is_strong(decoded_public_key_to_cryptography(key)):
             raise PasskeyInvalid("a key that is too short or too long, or of another kind")
-        if len(passkey.credential_id) > LONGEST_ID:
+        if len(passkey.credential_id) > MAX_ID_LENGTH:
             raise PasskeyInvalid("a credential id that is too long")
     return passkey
 
@@ -327,7 +327,7 @@ def _update_passkey(passkey: Passkey, answer: dict[str, Any], challenge: Challen
 
 
 def _read_answer(text: str) -> dict[str, Any]:
-    if len(text) > LONGEST:
+    if len(text) > MAX_ANSWER_LENGTH:
         raise PasskeyInvalid("too long")
     answer = json.loads(text)
     if not isinstance(answer, dict):

@@ -63,7 +63,7 @@ def find_step(secret: str, code: str, after: int = 0) -> int | None:
     return None
 
 
-def make_address(secret: str, issuer: str, email: str) -> str:
+def make_otpauth_url(secret: str, issuer: str, email: str) -> str:
     """Return the otpauth:// URL for the QR code."""
     return _totp(secret).get_provisioning_uri(email, issuer)
 
@@ -97,7 +97,7 @@ def connect_app(account: Account, secret: str, code: str) -> list[str]:
 
     A former app and its recovery codes stop working. Raises `CodeRefused`.
     """
-    step = find_step(secret, read_code(code))
+    step = find_step(secret, normalize_code(code))
     if step is None:
         raise CodeRefused
     drop_app(account.id)
@@ -136,7 +136,7 @@ def take_code(account: Account, typed: str) -> bool:
     The account must be locked, so that a code can't be used twice. Raises `CodeRefused`, which also
     records an event.
     """
-    code = read_code(typed)
+    code = normalize_code(typed)
     app = db.session.get(AuthenticatorApp, account.id, populate_existing=True)
     step = find_step(app.secret, code, after=app.last_step) if app else None
     if app and step is not None:
@@ -151,12 +151,12 @@ def take_code(account: Account, typed: str) -> bool:
     return True
 
 
-def read_code(typed: str) -> str:
+def normalize_code(typed: str) -> str:
     """Normalize a code: lower case, without spaces and hyphens."""
     return re.sub(r"[\s–-]", "", typed[:100]).lower()
 
 
-def show_code(code: str) -> str:
+def format_code(code: str) -> str:
     """Return a recovery code in two halves, for people."""
     return f"{code[:HALF]}-{code[HALF:]}"
 

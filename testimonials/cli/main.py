@@ -18,11 +18,11 @@ class _Main(LateGroup):
 
     def invoke(self, ctx: click.Context) -> Any:
         # Imported here, since --help doesn't need them.
-        from testimonials.core.db.outages import MAKE_ROOM, is_disk_full, telling_trouble
+        from testimonials.core.db.outages import MAKE_ROOM, explaining_database_errors, is_disk_full
         from testimonials.core.settings.instance import AS_ITS_OWNER
 
         try:
-            with telling_trouble():
+            with explaining_database_errors():
                 return super().invoke(ctx)
         except OSError as error:
             # click handles closed pipes.

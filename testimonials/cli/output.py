@@ -14,7 +14,7 @@ from flask.cli import with_appcontext
 
 from testimonials.auth.accounts import get_account
 from testimonials.core.db.migrate import require_head
-from testimonials.core.db.outages import telling_trouble
+from testimonials.core.db.outages import explaining_database_errors
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import ServiceError
@@ -82,7 +82,7 @@ def command(
         def run(*, as_json: bool, **options: Any) -> None:
             transaction: AbstractContextManager[object] = write() if writes else nullcontext()
             try:
-                with telling_trouble():
+                with explaining_database_errors():
                     if needs_app and needs_schema:
                         require_head(db.engine)
                     with transaction:

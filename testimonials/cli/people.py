@@ -30,7 +30,7 @@ from testimonials.collection.models import AbuseReport
 from testimonials.core import clock
 from testimonials.core.audit import Event
 from testimonials.core.audit import record as record_event
-from testimonials.core.chain import LogWrong, read_log
+from testimonials.core.chain import LogInvalid, read_log
 from testimonials.core.clock import iso
 from testimonials.core.db.identifiers import first_identifier
 from testimonials.core.db.transactions import write
@@ -235,12 +235,12 @@ def verify(file: Path, key: str | None, record: Path | None) -> Output:
     try:
         log = read_log(file.read_bytes())
         if key not in (None, log.key):
-            raise LogWrong(f"Another key signed it: {log.key}.")
+            raise LogInvalid(f"Another key signed it: {log.key}.")
         if record is not None:
             check_record(log, record.read_bytes())
     except OSError as error:
         raise click.ClickException(f"{error.filename} can’t be read: {error.strerror}.") from None
-    except LogWrong as error:
+    except LogInvalid as error:
         return Output({"isWhole": False, "problem": str(error)}, str(error), is_failure=True)
     ratings, average = add_up(log)
     facts = {"project": log.head["project"], "entries": log.head["seq"], "time": log.head["time"]}

@@ -214,7 +214,7 @@ IS_HISTORY = Event.before.is_not(null())
 
 COUNTED_WITHIN = timedelta(hours=1)
 # After events from this many networks within the hour, the same event is counted without a network.
-MOST_NETWORKS = 20
+MAX_NETWORKS = 20
 # The columns in which equal events agree.
 _SAME = ("account_id", "project_id", "type", "actor_kind", "actor_name")
 _OPTIONAL = ["testimonial_id", "action", "batch_id", "actor", "reason", "before", "undone_at"]
@@ -475,9 +475,9 @@ def _find_same(values: dict[str, Any]) -> tuple[Event | None, str | None]:
         .filter_by(**{name: values[name] for name in _SAME})
         .where(Event.id > first_identifier(since), Event.created_at > since, Event.times > 0)
         .order_by(Event.id.desc())
-        .limit(MOST_NETWORKS + 1)
+        .limit(MAX_NETWORKS + 1)
     ).all()
     by_network = {each.network: each for each in reversed(recent)}
-    if len(recent) >= MOST_NETWORKS and network not in by_network:
+    if len(recent) >= MAX_NETWORKS and network not in by_network:
         network = None
     return by_network.get(network), network

@@ -48,7 +48,7 @@ def chain(last: str | None, rows: Sequence[dict[str, Any]]) -> None:
 # Checking a log: one entry per line, with the signed head on the last line.
 
 
-class LogWrong(Exception):
+class LogInvalid(Exception):
     """The log differs from what was signed; the message says where."""
 
 
@@ -61,25 +61,25 @@ class Log(NamedTuple):
 
 
 def read_log(content: bytes) -> Log:
-    """Verify a log and return it; raise `LogWrong` if any byte differs from what was signed."""
+    """Verify a log and return it; raise `LogInvalid` if any byte differs from what was signed."""
     *lines, end = content.split(b"\n")
     if end or not lines:
-        raise LogWrong("The file doesn’t end with a whole line.")
+        raise LogInvalid("The file doesn’t end with a whole line.")
     last, previous, entries = lines.pop(), NOTHING_BEFORE, []
     for number, line in enumerate(lines, 1):
         entry = _read(line, number)
         if (entry.get("seq"), entry.get("prev")) != (number, previous):
-            raise LogWrong(f"Line {number} doesn’t follow the line before it.")
+            raise LogInvalid(f"Line {number} doesn’t follow the line before it.")
         previous = hashlib.sha256(line).hexdigest()
         entries.append(entry)
     head, key = _read_head(last, len(lines) + 1)
     if (head.get("seq"), head.get("hash")) != (len(lines), previous):
-        raise LogWrong("The head is not that of the last entry.")
+        raise LogInvalid("The head is not that of the last entry.")
     return Log(entries, head, key)
 
 
 def _read(line: bytes, number: int) -> dict[str, Any]:
-    with refusing(lambda _fault: LogWrong(f"Line {number} is not an entry.")):
+    with refusing(lambda _fault: LogInvalid(f"Line {number} is not an entry.")):
         value = json.loads(line)
         if not isinstance(value, dict):
             raise ValueError(number)
@@ -91,7 +91,7 @@ def _read_head(line: bytes, number: int) -> tuple[dict[str, Any], str]:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
     signed = _read(line, number)
-    wrong = LogWrong("The head is not what its key signed.")
+    wrong = LogInvalid("The head is not what its key signed.")
     with refusing(lambda _fault: wrong, InvalidSignature):
         head, key, signature = (signed[name] for name in ("head", "key", "signature"))
         key_bytes, signature_bytes = bytes.fromhex(key), bytes.fromhex(signature)

@@ -22,9 +22,9 @@ Settings = dict[str, Callable[[Any], Any] | None]
 # Keys in `Session.info`, and in the details of an event.
 NOTED, CHANGED = "changes_of_settings", "changed"
 # The values of these aren't recorded: a gift code for authors, and somebody's name.
-UNTOLD = {"code", "signature"}
+UNRECORDED = {"code", "signature"}
 # The longest value, and the most changes in an event: beyond that, changes of a field are merged.
-LONGEST, MOST = 600, 80
+MAX_VALUE_LENGTH, MAX_CHANGES = 600, 80
 
 
 def note_changes(state: Any) -> None:
@@ -70,14 +70,14 @@ def _flatten(name: str, value: Any) -> Iterator[tuple[str, Any]]:
 
 def _describe(name: str, before: Any, after: Any) -> Change:
     change = {"field": name, "at": iso(clock.now())}
-    if name.rpartition(".")[2] in UNTOLD:
+    if name.rpartition(".")[2] in UNRECORDED:
         return change
     return change | {"before": _cut(before), "after": _cut(after)}
 
 
 def _cut(value: Any) -> Any:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return value if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+    return value if len(text) <= MAX_VALUE_LENGTH else f"{text[:MAX_VALUE_LENGTH]}…"
 
 
 def take_changes(project_id: str | None, details: dict[str, Any]) -> dict[str, Any]:
@@ -91,9 +91,9 @@ def take_changes(project_id: str | None, details: dict[str, Any]) -> dict[str, A
 
 
 def _limit(changes: list[Change]) -> list[Change]:
-    """Return at most MOST changes: later changes of a field are merged into its earlier one."""
-    kept = [dict(each) for each in changes[:MOST]]
-    for change in changes[MOST:]:
+    """Return at most MAX_CHANGES changes, by merging later changes of a field into earlier ones."""
+    kept = [dict(each) for each in changes[:MAX_CHANGES]]
+    for change in changes[MAX_CHANGES:]:
         same = next((each for each in reversed(kept) if each["field"] == change["field"]), None)
         if same is None:
             kept[0:1] = []

@@ -13,7 +13,7 @@ csv.field_size_limit(1024**3)
 MAX_ROWS = 500_000
 SAMPLE = 20_000
 # `csv` reads a row in one go, during which no other thread runs.
-LONGEST_ROW = 1_000_000
+MAX_ROW_LENGTH = 1_000_000
 
 
 class TableUnreadable(ServiceError):
@@ -40,7 +40,7 @@ def read_rows(
     Raises `TableUnreadable` for rows that are too long and, if `is_strict`, for unclosed quotes and
     for text after a closing quote.
     """
-    room = LONGEST_ROW
+    room = MAX_ROW_LENGTH
 
     def read_lines() -> Iterator[str]:
         nonlocal room
@@ -54,7 +54,7 @@ def read_rows(
     line = first_line
     try:
         for count, row in enumerate(reader):
-            room = LONGEST_ROW
+            room = MAX_ROW_LENGTH
             if count > MAX_ROWS:
                 raise csv.Error("too many empty rows")
             if any(cell.strip() for cell in row):

@@ -34,10 +34,10 @@ SPECIAL = tuple(
     )
 )  # fmt: skip
 MAX_ADDRESSES = 4
-LONGEST_HOST = 253
+MAX_HOST_LENGTH = 253
 PORTS = {"http": 80, "https": 443}
 # The limit of headers, and of anything else around the content.
-MOST_AROUND = 128 * 1024
+MAX_OVERHEAD = 128 * 1024
 
 
 class AddressRefused(Exception):
@@ -54,8 +54,8 @@ class _Bounded(io.RawIOBase):
     Otherwise it would read any number of 1xx responses and trailers.
     """
 
-    def __init__(self, stream: socket.socket, most_bytes: int) -> None:
-        self._stream, self._left = stream, most_bytes
+    def __init__(self, stream: socket.socket, max_bytes: int) -> None:
+        self._stream, self._left = stream, max_bytes
 
     def makefile(self, _mode: str) -> io.BufferedReader:
         return io.BufferedReader(self)
@@ -146,7 +146,7 @@ def _find_addresses(host: str, port: int, seconds: float) -> list[str]:
 def ask(
     url: str,
     seconds: float,
-    most_bytes: int,
+    max_bytes: int,
     is_allowed: Check,
     *,
     method: str = "GET",
@@ -154,7 +154,7 @@ def ask(
     body: bytes | None = None,
     addresses: Sequence[str] = (),
 ) -> Answer:
-    """Send a request and read at most `most_bytes` of the response, within `seconds` in total.
+    """Send a request and read at most `max_bytes` of the response, within `seconds` in total.
 
     Follows no redirects and uses no proxy. Raises `UrlRefused`, `AddressRefused` and `OSError`.
     """
@@ -173,10 +173,10 @@ def ask(
         if isinstance(stream, ssl.SSLSocket):
             stream.do_handshake()
         connection.request(method, path, body=body, headers=dict(headers))
-        bounded: Any = _Bounded(stream, most_bytes + MOST_AROUND)
+        bounded: Any = _Bounded(stream, max_bytes + MAX_OVERHEAD)
         with http.client.HTTPResponse(bounded, method=method) as response:
             response.begin()
-            return _read(response, most_bytes)
+            return _read(response, max_bytes)
     except (OSError, http.client.HTTPException, *FAULTS) as fault:
         if time.monotonic() >= end:
             raise TimeoutError from None
@@ -202,7 +202,7 @@ def _read_url(url: str) -> tuple[str, int, bool, str]:
     host, port = parts.hostname, parts.port or PORTS.get(parts.scheme)
     if parts.scheme not in PORTS or not host or not port or parts.username is not None:
         raise UrlRefused
-    if len(host) > LONGEST_HOST:
+    if len(host) > MAX_HOST_LENGTH:
         raise UrlRefused
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     # Other characters aren't allowed in HTTP.
@@ -210,15 +210,15 @@ def _read_url(url: str) -> tuple[str, int, bool, str]:
     return host, port, parts.scheme == "https", path
 
 
-def _read(response: http.client.HTTPResponse, most_bytes: int) -> Answer:
+def _read(response: http.client.HTTPResponse, max_bytes: int) -> Answer:
     try:
-        content = response.read(most_bytes + 1)
-        is_complete = not response.length and len(content) <= most_bytes
+        content = response.read(max_bytes + 1)
+        is_complete = not response.length and len(content) <= max_bytes
     except http.client.IncompleteRead as error:
         content, is_complete = error.partial, False
     except OSError:
         content, is_complete = b"", False
-    return Answer(response.status, response.headers, content[:most_bytes], is_complete)
+    return Answer(response.status, response.headers, content[:max_bytes], is_complete)
 
 
 def _cut_after(seconds: float, connection: socket.socket) -> threading.Timer:

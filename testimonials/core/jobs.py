@@ -43,8 +43,8 @@ LEASE = timedelta(minutes=2)
 RENEWED_AFTER = LEASE / 6
 # The delay triples with each retry, so that 20 attempts outlast a weekend without a mail server.
 FIRST_DELAY = timedelta(seconds=5)
-LONGEST_DELAY = timedelta(hours=6)
-MOST_ERROR = 500
+MAX_DELAY = timedelta(hours=6)
+MAX_ERROR_LENGTH = 500
 CUT_OFF = "its process ended in the middle of it"
 
 Work = TypeVar("Work", bound=Callable[..., object])
@@ -377,7 +377,7 @@ def _select_due(thread: str) -> Select[Job]:
     kinds = {name: it for name, it in KINDS.items() if it.thread == thread and it.is_due is None}
     earlier, other = aliased(Job), aliased(Job)
     # A time beyond the longest delay was set before the clock was set back.
-    is_time = or_(Job.run_at <= now, Job.run_at > now + 2 * LONGEST_DELAY)
+    is_time = or_(Job.run_at <= now, Job.run_at > now + 2 * MAX_DELAY)
     is_first = ~exists().where(earlier.lane == Job.lane, earlier.id < Job.id)
     of_account = and_(other.account_id == Job.account_id, other.kind == Job.kind)
     running = select(func.count()).where(of_account, other.leased_until > now).scalar_subquery()
@@ -423,7 +423,7 @@ def _do(row: Job) -> bool:
             mine.leased_until = None
         elif error and mine.attempts < kind.attempts:
             delay: timedelta = FIRST_DELAY * 3 ** (mine.attempts - 1)
-            mine.run_at = clock.now() + min(delay, LONGEST_DELAY)
+            mine.run_at = clock.now() + min(delay, MAX_DELAY)
             mine.leased_until, mine.failed_at, mine.error = None, clock.now(), error
         else:
             if error:
@@ -462,7 +462,7 @@ def _attempt(work: Callable[[], object]) -> None:
 def _describe(error: Exception) -> str:
     # Later lines may contain people's data, since databases quote values there.
     first = str(error).strip().partition("\n")[0]
-    return f"{type(error).__name__}: {first}".removesuffix(": ")[:MOST_ERROR]
+    return f"{type(error).__name__}: {first}".removesuffix(": ")[:MAX_ERROR_LENGTH]
 
 
 def _name_place() -> str:

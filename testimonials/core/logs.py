@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 # first, and the patterns don't backtrack.
 
 # Longer than any path or line of our own.
-LONGEST = 300
+MAX_LENGTH = 300
 MAX_LINES = 100
 
 PATTERNS = (
@@ -49,7 +49,7 @@ PATTERNS = (
 )
 
 
-def scrub(text: str, longest: int = LONGEST) -> str:
+def scrub(text: str, longest: int = MAX_LENGTH) -> str:
     """Remove addresses, keys, tokens and passwords from the first `longest` characters of `text`.
 
     The text is cut at a word, since half a secret wouldn't be recognized.
@@ -70,7 +70,7 @@ SECRET_ARGUMENTS = frozenset({"token"})
 LONG_SEGMENT = re.compile(r"[^/]{61,}")
 FIELDS = ("request_id", "method", "path", "status", "milliseconds", "actor", "code")
 # Long enough for our own messages, which end with what to do.
-LONGEST_MESSAGE = 1000
+MAX_MESSAGE_LENGTH = 1000
 # A repeated error is logged once in this many seconds.
 REPEAT_SECONDS = 60.0
 MAX_FAULTS = 1000
@@ -153,7 +153,7 @@ def _message(record: logging.LogRecord) -> str:
     # Mail is printed when no server is set, and needs its links.
     if getattr(record, "is_mail", False):
         return text
-    return " ".join(scrub(text, LONGEST_MESSAGE).splitlines())
+    return " ".join(scrub(text, MAX_MESSAGE_LENGTH).splitlines())
 
 
 def _traceback(formatter: logging.Formatter, record: logging.LogRecord) -> str:
@@ -214,7 +214,7 @@ def _loggable_path() -> str:
     """Return the path without tokens, escaped so that it can't forge log lines."""
     if request.url_rule and SECRET_ARGUMENTS & request.url_rule.arguments:
         return request.url_rule.rule
-    path = quote(request.path[: LONGEST + 1], safe="/:@!$&'()*+,;=~")
+    path = quote(request.path[: MAX_LENGTH + 1], safe="/:@!$&'()*+,;=~")
     # A path that matches no rule (a wrong method, an extra slash) may still contain a token.
     return path if request.url_rule else LONG_SEGMENT.sub("...", path)
 

@@ -146,10 +146,10 @@ def write_json(value: object) -> str:
 SHORT = 64 * 1024
 # A long text must have this many characters for each list or object, and for each value: millions
 # of tiny ones would fill the memory and slow down the garbage collector.
-LEAST_PART, LEAST_VALUE = 16, 8
+MIN_PART, MIN_VALUE = 16, 8
 
 
-class _Patient(json.JSONDecoder):
+class _YieldingDecoder(json.JSONDecoder):
     """The parser in Python (but for strings): other threads can run between any two values."""
 
     def __init__(self, **options: Any) -> None:
@@ -164,11 +164,11 @@ def load_json(text: str, **options: Any) -> Any:
     """
     if len(text) <= SHORT:
         return json.loads(text, **options)
-    if (text.count("[") + text.count("{")) * LEAST_PART > len(text):
+    if (text.count("[") + text.count("{")) * MIN_PART > len(text):
         raise ValueError("too many lists and objects for so little text")
-    if text.count(",") * LEAST_VALUE > len(text):
+    if text.count(",") * MIN_VALUE > len(text):
         raise ValueError("too many values for so little text")
-    return json.loads(text, cls=_Patient, **options)
+    return json.loads(text, cls=_YieldingDecoder, **options)
 
 
 # Each part of a text, with whether it differs.
@@ -177,13 +177,13 @@ Parts = list[tuple[str, bool]]
 # If two texts share less than this, marking single words only confuses.
 ALIKE = 0.35
 # Longer texts are shown whole, side by side.
-MOST_WORDS = 2_000
+MAX_WORDS = 2_000
 
 
 def compare_texts(before: str, after: str) -> tuple[Parts, Parts]:
     """Return both texts in parts, each with whether the other text lacks it."""
     old, new = (re.findall(r"\w+|\s+|[^\w\s]", text) for text in (before, after))
-    if max(len(old), len(new)) > MOST_WORDS:
+    if max(len(old), len(new)) > MAX_WORDS:
         return [(before, True)], [(after, True)]
     # A common beginning needs no search.
     begin = next((n for n, (was, now) in enumerate(zip(old, new, strict=False)) if was != now), 0)

@@ -380,7 +380,7 @@ def connect_one_app(owner: SignedIn, setup: str, code: str) -> Done:
     except two_factor.CodeRefused as error:
         raise ValidationFailed.of({"code": [error.shown]}) from None
     _tell(owner, events.APP_CONNECTED, "An authenticator app was connected.")
-    shown = {"codes": list(map(two_factor.show_code, codes))}
+    shown = {"codes": list(map(two_factor.format_code, codes))}
     finish = partial(_replace_cookie, cookie)
     return Done(page=shown_codes, shown=shown, finish=finish)
 
@@ -398,7 +398,7 @@ def _describe_new_app(owner: SignedIn) -> Values:
     issuer = app_url().split("://")[1].split("/")[0]
     return {
         "key": " ".join(secret[at : at + 4] for at in range(0, len(secret), 4)),
-        "code": draw_inline(two_factor.make_address(secret, issuer, owner.email)),
+        "code": draw_inline(two_factor.make_otpauth_url(secret, issuer, owner.email)),
         "setup": setup_purpose.sign([owner.session_id, secret]),
     }
 
@@ -425,7 +425,7 @@ def make_new_codes(owner: SignedIn) -> Done:
         raise NotFound
     codes = two_factor.make_recovery_codes(account)
     _tell(owner, events.RECOVERY_CODES_MADE, "New recovery codes were made.")
-    return Done(page=shown_codes, shown={"codes": list(map(two_factor.show_code, codes))})
+    return Done(page=shown_codes, shown={"codes": list(map(two_factor.format_code, codes))})
 
 
 def _tell(owner: SignedIn, event: EventType, text: str, passkey: str = "", **details: str) -> None:

@@ -218,7 +218,9 @@ def read_colors(config: Mapping[str, Any], design: Mapping[str, Any]) -> colors.
     # Stars need less contrast than text, so the stars of a light brand needn't become muddy.
     lightness, chroma, hue = colors.from_hex(brand)
     grounds = (derived.light["card"], derived.light["soft"], derived.light["tint"])
-    star = colors.walk((min(lightness, 0.72), chroma, hue), -colors.STEP, grounds, colors.GRAPHICS)
+    star = colors.adjust(
+        (min(lightness, 0.72), chroma, hue), -colors.STEP, grounds, colors.GRAPHICS
+    )
     dark = {**derived.dark, "star": derived.dark["accent"]}
     return colors.Derived({**derived.light, "star": star}, dark)
 

@@ -11,7 +11,7 @@ from sqlalchemy import select
 
 from testimonials.core import clock
 from testimonials.core.audit import Event, find_newest_entry
-from testimonials.core.chain import Log, LogWrong, hash_entry, write_canonical
+from testimonials.core.chain import Log, LogInvalid, hash_entry, write_canonical
 from testimonials.core.db.engine import insert_into
 from testimonials.core.db.identifiers import first_identifier
 from testimonials.core.db.transactions import write
@@ -175,8 +175,8 @@ def read_entries(project_id: str, count: int) -> Iterator[str]:
 
 
 def check_record(log: Log, content: bytes) -> None:
-    """Raise `LogWrong` unless a testimonial's `record.json` matches a log."""
-    wrong = LogWrong("The record is not what the log says.")
+    """Raise `LogInvalid` unless a testimonial's `record.json` matches a log."""
+    wrong = LogInvalid("The record is not what the log says.")
     with refusing(lambda _fault: wrong):
         record = json.loads(content)
         name, entries = record["testimonial"], [each["entry"] for each in record["entries"]]

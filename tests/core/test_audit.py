@@ -59,7 +59,7 @@ def test_refused_sign_ins_of_an_hour_are_counted_by_network(app, client, owner, 
 
 
 def test_many_networks_are_counted_as_one(app, client, owner, monkeypatch):
-    monkeypatch.setattr(audit, "MOST_NETWORKS", 2)
+    monkeypatch.setattr(audit, "MAX_NETWORKS", 2)
     for third in (1, 2, 3, 4, 1):
         sign_in(client, owner.email, "wrong", ip=f"10.0.{third}.1")
     found = [(each.network, each.times) for each in read_events(app, owner.account_id)]

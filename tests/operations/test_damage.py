@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from testimonials import create_app
-from testimonials.core.db.sqlite import look_for_damage, note_damage, read_damage
+from testimonials.core.db.sqlite import check_for_damage, note_damage, read_damage
 from testimonials.core.extensions import db
 from testimonials.core.settings.table import load_settings
 from tests.operations.instances import back_up, emails, make_instance, run_here
 from tests.support.process import clean_environment, run_command
 
-PAGE = 4096
+PAGE = 2048
 
 
 def _destroy(path: Path, start: int, length: int) -> None:
@@ -125,11 +125,11 @@ def test_every_process_is_ready_and_warns_until_there_is_another_file(damaged):
     assert "--replace`" in warning
     assert str(damaged) not in warning
     with first.app_context():
-        look_for_damage()
+        check_for_damage()
         assert read_damage()
         # What is mended in its place is looked at by the next start.
         path.write_bytes(sound)
-        look_for_damage()
+        check_for_damage()
         assert read_damage() is None
         note_damage("again")
         path.rename(damaged / "aside")

@@ -21,7 +21,7 @@ from sqlalchemy import delete, select, text
 from testimonials.auth.tokens import Scope
 from testimonials.core import clock
 from testimonials.core.audit import Event, record_changes
-from testimonials.core.chain import LogWrong, read_log
+from testimonials.core.chain import LogInvalid, read_log
 from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.db.transactions import write
 from testimonials.core.event_lists import delete_old_events
@@ -157,11 +157,11 @@ def test_a_changed_byte_is_noticed(app, client, owner, project):
     for _ in range(rounds(300, 10_000)):
         at = chance.randrange(len(log))
         other = chance.choice([byte for byte in range(256) if byte != log[at]])
-        with pytest.raises(LogWrong):
+        with pytest.raises(LogInvalid):
             read_log(log[:at] + bytes([other]) + log[at + 1 :])
     lines = log.splitlines(keepends=True)
     for wrong in (lines[1:], lines[:-2] + lines[-1:], lines[:-1], [lines[1], lines[0], *lines[2:]]):
-        with pytest.raises(LogWrong):
+        with pytest.raises(LogInvalid):
             read_log(b"".join(wrong))
 
 

@@ -213,7 +213,7 @@ def _create_account(person: CompanyPerson) -> Account:
 
 CLAIM_SECONDS = 30 * 60
 # The token must fit into a cookie.
-LONGEST_TARGET = 500
+MAX_TARGET = 500
 
 claim_purpose = TokenPurpose("company-claim")
 
@@ -223,7 +223,14 @@ def make_claim_token(person: CompanyPerson, target: str) -> str:
     # There may be thousands of groups; only these have a role here.
     groups = [pair.group for pair in current_settings().oidc_groups if pair.group in person.groups]
     return claim_purpose.sign(
-        [person.issuer, person.subject, person.email, person.name, groups, target[:LONGEST_TARGET]]
+        [
+            person.issuer,
+            person.subject,
+            person.email,
+            person.name,
+            groups,
+            target[:MAX_TARGET],
+        ]
     )
 
 

@@ -30,7 +30,7 @@ T = TypeVar("T")
 # people's pages never wait for a provider that doesn't answer.
 
 SECONDS = 5
-MOST_BYTES = 512 * 1024
+MAX_BYTES = 512 * 1024
 # How many threads of a process may wait for the provider, and how long others wait for a slot.
 AT_ONCE = 2
 TURN_SECONDS = 3
@@ -85,7 +85,7 @@ class ProviderClient:
             options |= {"method": "POST", "body": urlencode(form).encode()}
         with self._slot():
             try:
-                answer = ask(url, SECONDS, MOST_BYTES, lambda *_: True, **options)
+                answer = ask(url, SECONDS, MAX_BYTES, lambda *_: True, **options)
             except (OSError, AddressRefused, UrlRefused) as error:
                 self._fail(f"{url}: {error or type(error).__name__}")
         return self._read(url, answer)
@@ -232,8 +232,8 @@ def _select_keys(keys: list[Json], kid: str | None) -> list[Json]:
 
 SCOPES = ("openid", "email", "profile")
 ADDRESS = ("email", "email_verified")
-LONGEST_CODE = 4096
-MOST_GROUPS = 2000
+MAX_CODE_LENGTH = 4096
+MAX_GROUPS = 2000
 
 
 @dataclass(frozen=True)
@@ -253,7 +253,7 @@ class CompanyPerson:
     is_fresh: bool | None
 
 
-def build_address(
+def build_authorization_url(
     metadata: Metadata, state: str, attempt: CompanyAttempt, *, is_again: bool = False
 ) -> str:
     """Return the authorization URL; with `is_again`, people have to sign in there again."""
@@ -285,7 +285,7 @@ def read_answer(attempt: CompanyAttempt, answer: Mapping[str, str]) -> CompanyPe
     provider = current_provider()
     metadata = provider.metadata()
     _check_sender(metadata, answer)
-    if "error" in answer or not 0 < len(answer.get("code", "")) <= LONGEST_CODE:
+    if "error" in answer or not 0 < len(answer.get("code", "")) <= MAX_CODE_LENGTH:
         raise ProviderRefused(answer.get("error", "no code")[:80])
     tokens = _redeem(provider, metadata, answer["code"], attempt.verifier)
     access = tokens.get("access_token")
@@ -362,7 +362,7 @@ def _describe(claims: Json, is_fresh: bool | None) -> CompanyPerson:
         email,
         _is_verified(email, claims.get("email_verified")),
         name if isinstance(name, str) else "",
-        frozenset(each for each in groups[:MOST_GROUPS] if isinstance(each, str)),
+        frozenset(each for each in groups[:MAX_GROUPS] if isinstance(each, str)),
         is_fresh,
     )
 

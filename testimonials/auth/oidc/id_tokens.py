@@ -16,12 +16,12 @@ from typing import Any
 from testimonials.core import clock
 from testimonials.core.faults import refusing
 
-LONGEST = 64 * 1024
-LONGEST_SUBJECT = 255
+MAX_LENGTH = 64 * 1024
+MAX_SUBJECT_LENGTH = 255
 # The provider's clock may differ from ours by this much.
 SKEW_SECONDS = 60
 # Tokens come straight from the provider, so an older one is a replay.
-OLDEST_SECONDS = 600
+MAX_AGE_SECONDS = 600
 KINDS = {"RS256": "RSA", "ES256": "EC"}
 # Shorter keys can be broken; longer ones take too much time.
 RSA_BITS = (2048, 8192)
@@ -51,7 +51,7 @@ def read_id_token(token: str, find_keys: FindKeys, expected: Expected) -> Json:
     from jwt.exceptions import InvalidSignatureError
 
     with refusing(lambda fault: IdTokenRefused(f"it can't be read: {fault}"), PyJWTError):
-        _require(len(token) <= LONGEST, "it is not a signed token")
+        _require(len(token) <= MAX_LENGTH, "it is not a signed token")
         header = get_unverified_header(token)
         # PyJWT supports one extension; we support none.
         _require("crit" not in header, "it requires an unknown extension")
@@ -112,9 +112,9 @@ def _check_claims(claims: Json, expected: Expected) -> None:
     _require(now < expires + SKEW_SECONDS, "it has expired, by the clock here")
     start = max(issued, begins or issued)
     _require(start <= now + SKEW_SECONDS, "it is not valid yet, by the clock here")
-    _require(issued > now - OLDEST_SECONDS - SKEW_SECONDS, "it is too old, by the clock here")
+    _require(issued > now - MAX_AGE_SECONDS - SKEW_SECONDS, "it is too old, by the clock here")
     _require(_is_same(claims.get("nonce"), expected.nonce), "it answers another request")
-    is_name = isinstance(subject, str) and 0 < len(subject) <= LONGEST_SUBJECT
+    is_name = isinstance(subject, str) and 0 < len(subject) <= MAX_SUBJECT_LENGTH
     _require(is_name and "\0" not in str(subject), "it names nobody")
     if expected.access_token and "at_hash" in claims:
         half = hashlib.sha256(expected.access_token.encode()).digest()[:16]

@@ -59,7 +59,7 @@ def leave(
             browser, purpose, account_id, target=target, draft=draft
         )
     is_again = purpose == accounts.AttemptPurpose.PROVE
-    address = client.build_address(metadata, state, attempt, is_again=is_again)
+    address = client.build_authorization_url(metadata, state, attempt, is_again=is_again)
     response = answer_privately(render_template("auth/company/leaving.html", address=address))
     cookies.set_cookie(response, cookies.VISIT, browser, int(accounts.LIFETIME.total_seconds()))
     return response

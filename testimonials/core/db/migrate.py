@@ -41,7 +41,7 @@ ADVISORY_LOCK = 7_263_540_189
 # How long a start waits for another one that makes a backup and migrates.
 WAIT_SECONDS = 600
 # SQLite needs this much space to open a file, but doesn't say so when there is less.
-LEAST_TO_OPEN = 64 * 1024
+MIN_FREE_BYTES = 64 * 1024
 READ_ONLY = "The disk is read-only: `dmesg` says why."
 FIRST = "0001"
 # The revision that `FIRST` replaces.
@@ -204,7 +204,7 @@ def open_connection(engine: Engine) -> Connection:
         if is_damage(error):
             raise
         reason = " ".join(str(error.orig).split())
-        if file is not None and shutil.disk_usage(file.parent).free < LEAST_TO_OPEN:
+        if file is not None and shutil.disk_usage(file.parent).free < MIN_FREE_BYTES:
             reason += f". The disk is full. {MAKE_ROOM}"
         elif file is not None and not os.access(file, os.R_OK | os.W_OK):
             is_read_only = os.statvfs(file).f_flag & os.ST_RDONLY

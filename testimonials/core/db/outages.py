@@ -123,7 +123,7 @@ def log_fault(
 
 
 @contextmanager
-def telling_trouble() -> Iterator[None]:
+def explaining_database_errors() -> Iterator[None]:
     """Turn errors of the database, except for those of our own SQL, into `ClickException`."""
     try:
         yield
@@ -132,10 +132,10 @@ def telling_trouble() -> Iterator[None]:
         is_plain = isinstance(error, OperationalError) or type(error) is DatabaseError
         if not is_plain and find_outage(error) is None:
             raise
-        raise click.ClickException(describe_trouble(error)) from None
+        raise click.ClickException(describe_database_error(error)) from None
 
 
-def describe_trouble(error: DatabaseError) -> str:
+def describe_database_error(error: DatabaseError) -> str:
     reason = scrub(" ".join(str(error.orig).split()))
     if is_damage(error):
         return describe_damage(reason)

@@ -27,7 +27,7 @@ UNACKNOWLEDGED_MS = 4000
 # The wait for locks is the same as with SQLite. No statement of a page takes a minute.
 SESSION_LIMITS = "SET lock_timeout = '5s'; SET statement_timeout = '60s'; COMMIT"
 # The server has ended the statement by then, unless the process that runs it is frozen.
-LONGEST_SECONDS = 65.0
+MAX_SECONDS = 65.0
 
 
 class NoAnswer(psycopg.OperationalError):
@@ -39,7 +39,7 @@ class WatchedConnection(psycopg.Connection[Any]):
     """A connection that is closed when the server no longer answers."""
 
     heartbeat: "Heartbeat | None" = None
-    longest_seconds = math.inf
+    max_seconds = math.inf
 
     def wait(self, gen: PQGen[Any], *args: Any, **options: Any) -> Any:
         return super().wait(self._watch(gen), *args, **options)
@@ -51,8 +51,8 @@ class WatchedConnection(psycopg.Connection[Any]):
             while True:
                 is_ready = yield state
                 if not is_ready and time.monotonic() - asked_at > QUIET_SECONDS:
-                    is_late = time.monotonic() - began_at > self.longest_seconds
-                    if self.heartbeat is None or is_late or not self.heartbeat.is_felt():
+                    is_late = time.monotonic() - began_at > self.max_seconds
+                    if self.heartbeat is None or is_late or not self.heartbeat.is_answering():
                         self.pgconn.finish()
                         raise NoAnswer
                     asked_at = time.monotonic()
@@ -80,7 +80,7 @@ class Heartbeat:
         connection.heartbeat = self
         return connection
 
-    def is_felt(self) -> bool:
+    def is_answering(self) -> bool:
         """Return whether the server answers, by a check of this thread or one that came first."""
         asked_at = time.monotonic()
         with self._lock:
@@ -127,6 +127,6 @@ def limit_statements(engine: Engine) -> None:
     @event.listens_for(engine, "connect")
     def limit(connection: WatchedConnection, _record: object) -> None:
         connection.execute(SESSION_LIMITS)
-        connection.longest_seconds = LONGEST_SECONDS
+        connection.max_seconds = MAX_SECONDS
 
     engine.dispose()

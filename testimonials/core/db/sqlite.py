@@ -22,7 +22,7 @@ from testimonials.core.settings.table import Settings, load_settings
 
 # How long to wait for a lock that another program holds.
 WAIT_SECONDS = 30
-MOST_PROBLEMS = 20
+MAX_PROBLEMS = 20
 # The length of a write-ahead log's header, and how it begins for either byte order.
 LOG_HEAD, LOG_BEGINNINGS = 32, (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
 
@@ -100,7 +100,7 @@ def copy_database(source: Path, target: Path) -> None:
         copy.execute("PRAGMA journal_mode=DELETE")
 
 
-def fold_log(path: Path) -> bool:
+def checkpoint_log(path: Path) -> bool:
     """Move the write-ahead log into the file; return whether the file is complete now.
 
     That fails while another program reads the file, or if the disk is full.
@@ -121,16 +121,16 @@ def find_damage(path: Path) -> list[str]:
     """
     try:
         with open_file(path) as opened:
-            query = f"PRAGMA integrity_check({MOST_PROBLEMS})"
+            query = f"PRAGMA integrity_check({MAX_PROBLEMS})"
             problems = [str(row[0]) for row in opened.execute(query) if row[0] != "ok"]
-            rows = opened.execute("PRAGMA foreign_key_check").fetchmany(MOST_PROBLEMS)
+            rows = opened.execute("PRAGMA foreign_key_check").fetchmany(MAX_PROBLEMS)
     except sqlite3.OperationalError:
         raise
     except sqlite3.Error as error:
         return [str(error)]
     for table, row, target, _ in rows:
         problems.append(f"row {row} of {table} refers to a row of {target} that is gone")
-    return problems[:MOST_PROBLEMS]
+    return problems[:MAX_PROBLEMS]
 
 
 def list_recordings(path: Path) -> list[str]:
@@ -260,7 +260,7 @@ def read_damage() -> str | None:
     return None
 
 
-def look_for_damage() -> None:
+def check_for_damage() -> None:
     """Check the whole file; note and log damage, or remove an earlier note."""
     settings = _find_settings()
     if settings.database_file is None:

@@ -26,7 +26,7 @@ from testimonials.core.text import (
 )
 
 # At most this many unknown names of a body or a query are listed in the errors.
-MOST_UNKNOWN = 20
+MAX_UNKNOWN = 20
 NULL = "null is not allowed. Leave the field out instead."
 
 
@@ -44,7 +44,7 @@ class StrictSchema(Schema):
 
     def load(self, data: Any, **options: Any) -> Any:
         """Load `data`; if very many fields are unknown, report only the first."""
-        if isinstance(data, Mapping) and len(data) > len(self.fields) + MOST_UNKNOWN:
+        if isinstance(data, Mapping) and len(data) > len(self.fields) + MAX_UNKNOWN:
             name = next(each for each in data if each not in self.fields)
             raise ValidationError({name: [self.error_messages["unknown"]]})
         return super().load(data, **options)

@@ -36,9 +36,9 @@ YEAR = re.compile(r"\{year\}年|(?: de)? \{year\}")
 DOMAIN = "messages"
 PARAMETER = "lang"
 # The links of the language switch repeat the query unless it is longer; ours never are.
-LONGEST_QUERY = 2000
+MAX_QUERY_LENGTH = 2000
 # The part of an Accept header that is read; browsers send less.
-LONGEST_ACCEPT = 1000
+MAX_ACCEPT_LENGTH = 1000
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ def choose_language() -> Language:
 
 
 def _read_language(among: tuple[Language, ...] = LANGUAGES) -> Language | None:
-    return match_language(request.headers.get("Accept-Language", "")[:LONGEST_ACCEPT], among)
+    return match_language(request.headers.get("Accept-Language", "")[:MAX_ACCEPT_LENGTH], among)
 
 
 @lru_cache(maxsize=500)
@@ -253,7 +253,7 @@ def read_date_patterns() -> dict[str, dict[str, list[str]]]:
 
 def list_switches() -> list[dict[str, object]]:
     """Return the links of the language switch: this page in each language."""
-    is_kept = len(request.query_string) <= LONGEST_QUERY
+    is_kept = len(request.query_string) <= MAX_QUERY_LENGTH
     values = request.args.items(multi=True) if is_kept else ()
     kept = [(name, value) for name, value in values if name != PARAMETER]
     current = current_language()

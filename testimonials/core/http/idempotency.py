@@ -116,7 +116,7 @@ class AnswerNotKept(ServiceError):
 
 
 @dataclass(frozen=True)
-class Once:
+class IdempotentCall:
     """The Idempotency-Key of a write, if it has one, with its owner and the call's fingerprint."""
 
     owner: str = ""
@@ -124,7 +124,7 @@ class Once:
     fingerprint: str = ""
 
     @classmethod
-    def of(cls, caller: Any, sent: Any) -> "Once":
+    def of(cls, caller: Any, sent: Any) -> "IdempotentCall":
         """Read the key of this request with the body `sent`. Raises `ValidationFailed`."""
         key = _read_key()
         if not key or is_dry_run():

@@ -27,8 +27,8 @@ from testimonials.core.http.answers import (
     link_to,
 )
 from testimonials.core.http.errors import BodyInvalid, ValidationFailed
-from testimonials.core.http.fields import MOST_UNKNOWN, StrictSchema, Text
-from testimonials.core.http.idempotency import Once, refuse_match, require_match
+from testimonials.core.http.fields import MAX_UNKNOWN, StrictSchema, Text
+from testimonials.core.http.idempotency import IdempotentCall, refuse_match, require_match
 from testimonials.core.images.decode import Use
 from testimonials.core.images.uploads import UPLOADED_TYPES, UPLOADS_PER_ACCOUNT, read_image
 from testimonials.core.late import find_late
@@ -267,13 +267,14 @@ class Operation:
             call.arguments["prepared"] = call.run(self.prepare)
 
     def _write(self, call: Call) -> Response:
-        once = Once() if self.is_public else Once.of(call["caller"], call["sent"])
+        sent = None if self.is_public else (call["caller"], call["sent"])
+        keyed = IdempotentCall.of(*sent) if sent else IdempotentCall()
 
         def lock() -> None:
-            once.take()
+            keyed.take()
             call.lock()
 
-        with write(lock, end_batch=once.end_batch):
+        with write(lock, end_batch=keyed.end_batch):
             if self.match:
                 require_match(self._describe(call))
             result = self._change(call)
@@ -281,7 +282,7 @@ class Operation:
                 return result
             if not self.match:
                 refuse_match()
-            return once.answer(result, is_secret=self.is_secret)
+            return keyed.answer(result, is_secret=self.is_secret)
 
     def _change(self, call: Call) -> Answer | Response:
         result = call.run(self.view)
@@ -325,7 +326,7 @@ def read_query(schema: StrictSchema) -> dict[str, Any]:
     errors: dict[str, list[str]] = {}
     values: dict[str, Any] = {}
     for name, (value, *more) in request.args.lists():
-        if len(errors) > MOST_UNKNOWN:
+        if len(errors) > MAX_UNKNOWN:
             break
         if name not in names:
             errors[name] = [f"Unknown parameter. {hint}"]

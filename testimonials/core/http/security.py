@@ -14,7 +14,7 @@ from werkzeug.datastructures import ImmutableMultiDict, MIMEAccept
 from werkzeug.http import parse_accept_header
 
 from testimonials.core.http.errors import CrossSiteRefused, ServiceError, wants_json
-from testimonials.core.http.i18n import LONGEST_ACCEPT
+from testimonials.core.http.i18n import MAX_ACCEPT_LENGTH
 from testimonials.core.http.urls import app_url, base_url, current_path, origin_of
 from testimonials.core.late import late
 from testimonials.core.settings.current import current_settings
@@ -82,7 +82,7 @@ class _Request(Request):
     @cached_property
     def accept_mimetypes(self) -> MIMEAccept:
         # Werkzeug takes quadratic time for spaces between two words.
-        return parse_accept_header(self.headers.get("Accept", "")[:LONGEST_ACCEPT], MIMEAccept)
+        return parse_accept_header(self.headers.get("Accept", "")[:MAX_ACCEPT_LENGTH], MIMEAccept)
 
     def _load_form_data(self) -> None:
         super()._load_form_data()

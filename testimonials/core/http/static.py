@@ -15,7 +15,7 @@ from typing import Any
 from flask import Flask, Response, request
 
 COMPRESSED = ("text/css", "text/javascript", "image/svg+xml")
-LEAST_BYTES = 1024
+MIN_BYTES = 1024
 VERSION = re.compile("^v[0-9a-f]{12}/")
 YEAR_SECONDS = 365 * 24 * 3600
 
@@ -65,7 +65,7 @@ def compress(response: Response) -> Response:
     # Ranges refer to the uncompressed file, and a small file would hardly shrink.
     is_whole = response.status_code == 200 and request.method == "GET"
     length = response.content_length or 0
-    if not is_whole or length < LEAST_BYTES or request.accept_encodings["gzip"] <= 0:
+    if not is_whole or length < MIN_BYTES or request.accept_encodings["gzip"] <= 0:
         return response
     response.direct_passthrough = False
     response.set_data(_pack(response.get_data()))

@@ -280,7 +280,7 @@ logger = logging.getLogger("testimonials")
 
 EXTENSION = "testimonials_own_hosts"
 SECONDS = 2.0
-LONGEST = 253
+MAX_HOST_LENGTH = 253
 # The first segments of paths that are the same on every host.
 SHARED = frozenset(
     {
@@ -335,7 +335,7 @@ class OwnHosts:
         name = host.rpartition(":")[0] if host[-1:].isdigit() and ":" in host else host
         name = name.lower().rstrip(".")
         # IP addresses, and names that no customer could have.
-        if "." not in name or len(name) > LONGEST or name[-1:].isdigit():
+        if "." not in name or len(name) > MAX_HOST_LENGTH or name[-1:].isdigit():
             return None
         if time.monotonic() - self._read_at >= SECONDS:
             self._read()

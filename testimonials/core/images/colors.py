@@ -142,8 +142,8 @@ def _derive_light(brand: str) -> Colors:
     }
     card, soft, tint = (colors[name] for name in ("card", "soft", "tint"))
     accent = (min(lightness, 0.56), chroma, hue)
-    colors["accent"] = walk(accent, -STEP, (card, soft, tint), TEXT)
-    colors["star"] = walk((0.72, 0.18, 54), -STEP, (card, soft), GRAPHICS)
+    colors["accent"] = adjust(accent, -STEP, (card, soft, tint), TEXT)
+    colors["star"] = adjust((0.72, 0.18, 54), -STEP, (card, soft), GRAPHICS)
     colors |= _fill(brand)
     return colors | _initials(chroma, leaning, back=(0.92, 0.05), fore=(0.38, 0.1))
 
@@ -165,9 +165,9 @@ def _derive_dark(brand: str) -> Colors:
     }
     card, soft, tint = (colors[name] for name in ("card", "soft", "tint"))
     accent = (max(lightness, 0.76), min(chroma, 0.15), hue)
-    colors["accent"] = walk(accent, STEP, (card, soft, tint), TEXT)
+    colors["accent"] = adjust(accent, STEP, (card, soft, tint), TEXT)
     is_visible = contrast(brand, card) >= GRAPHICS
-    solid = brand if is_visible else walk((lightness, chroma, hue), STEP, (card,), GRAPHICS)
+    solid = brand if is_visible else adjust((lightness, chroma, hue), STEP, (card,), GRAPHICS)
     colors |= _fill(solid)
     return colors | _initials(chroma, _lean(hue), back=(0.36, 0.07), fore=(0.92, 0.05))
 
@@ -183,7 +183,7 @@ def _fill(solid: str) -> Colors:
     if contrast(WHITE, solid) < TEXT:
         on = to_hex(0.2, min(chroma, 0.04), hue)
         if contrast(on, solid) < TEXT:
-            on, solid = WHITE, walk((lightness, chroma, hue), -STEP, (WHITE,), TEXT)
+            on, solid = WHITE, adjust((lightness, chroma, hue), -STEP, (WHITE,), TEXT)
     lightness, chroma, hue = from_hex(solid)
     shift = -0.1 if on == WHITE else 0.07
     return {"solid": solid, "on": on, "solidmark": to_hex(lightness + shift, chroma, hue)}
@@ -200,7 +200,7 @@ def _initials(
     return colors
 
 
-def walk(start: Components, step: float, grounds: Sequence[str], ratio: float) -> str:
+def adjust(start: Components, step: float, grounds: Sequence[str], ratio: float) -> str:
     """Lighten or darken a color in steps until it has the contrast `ratio` to all `grounds`."""
     lightness, chroma, hue = start
     while True:

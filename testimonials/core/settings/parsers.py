@@ -20,7 +20,7 @@ from sqlalchemy.exc import ArgumentError
 
 Parser = Callable[[object], Any]
 
-MOST_PROJECTS = 1_000_000
+MAX_PROJECTS = 1_000_000
 HOST = r"\[[0-9a-f:.]+\]|[^\s\"'/<>?@\\^`{|}\[\]:#]+"
 
 
@@ -278,14 +278,14 @@ def _parse_plan(text: str) -> Plan:
         )
     if match[1].lower() == "none":
         raise ValueError("can't have a plan named none, which means no plan")
-    if int(match[2]) > MOST_PROJECTS:
-        raise ValueError(f"gives the plan {match[1]} more than {MOST_PROJECTS} projects")
+    if int(match[2]) > MAX_PROJECTS:
+        raise ValueError(f"gives the plan {match[1]} more than {MAX_PROJECTS} projects")
     prices = tuple(re.findall(r"[\w.-]+", match[4] or ""))
     return Plan(match[1], int(match[2]), prices, is_unbranded=match[3] is not None)
 
 
-LONGEST_ISSUER = 500
-LONGEST_LABEL = 40
+MAX_ISSUER = 500
+MAX_LABEL = 40
 # A group can't be the owner.
 GROUP_ROLES = ("admin", "moderator", "reader")
 
@@ -306,7 +306,7 @@ def parse_issuer(value: object) -> str:
     text = parse_text(value)
     match = re.fullmatch(rf"(https?)://({HOST})(?::[0-9]{{1,5}})?(/[^\s?#]*)?", text)
     is_local = match and match[2] in ("localhost", "127.0.0.1", "[::1]")
-    if text and (not match or (match[1] == "http" and not is_local) or len(text) > LONGEST_ISSUER):
+    if text and (not match or (match[1] == "http" and not is_local) or len(text) > MAX_ISSUER):
         raise ValueError(
             "must be the issuer as the provider names it: https://, a host and perhaps a path, "
             f"such as https://id.example.com/realms/staff, not {text!r}"
@@ -316,8 +316,8 @@ def parse_issuer(value: object) -> str:
 
 def parse_label(value: object) -> str:
     text = parse_text(value)
-    if len(text) > LONGEST_LABEL or not text.isprintable():
-        raise ValueError(f"must be one line of at most {LONGEST_LABEL} characters")
+    if len(text) > MAX_LABEL or not text.isprintable():
+        raise ValueError(f"must be one line of at most {MAX_LABEL} characters")
     return text
 
 

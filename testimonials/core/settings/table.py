@@ -115,7 +115,7 @@ class Settings:
     hsts: str = setting("max-age=31536000", parsers.parse_hsts)
     """The `Strict-Transport-Security` header of responses over https, such as `max-age=63072000;
     includeSubDomains; preload`. Empty: none is sent."""
-    project_limit: int = setting(10, parsers.whole(0, parsers.MOST_PROJECTS))
+    project_limit: int = setting(10, parsers.whole(0, parsers.MAX_PROJECTS))
     """How many projects an account may have, unless its plan or an operator allows another
     number."""
     plans: tuple[parsers.Plan, ...] = setting((), parsers.parse_plans)

@@ -14,8 +14,8 @@ from flask import Flask
 from sqlalchemy.exc import DatabaseError
 
 from testimonials.core.db import migrate
-from testimonials.core.db.outages import log_fault, telling_trouble
-from testimonials.core.db.sqlite import describe_damage, fold_log, is_damage, look_for_damage
+from testimonials.core.db.outages import explaining_database_errors, log_fault
+from testimonials.core.db.sqlite import check_for_damage, checkpoint_log, describe_damage, is_damage
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import ServiceError
 from testimonials.core.images.worker import decoder
@@ -170,7 +170,7 @@ def _tidy_up(settings: Settings, host: str) -> None:
     if host.startswith(UNIX):
         Path(host.removeprefix(UNIX)).unlink(missing_ok=True)
     # The workers exit without closing the database; with its log folded in, a copy is complete.
-    if settings.database_file is not None and not fold_log(settings.database_file):
+    if settings.database_file is not None and not checkpoint_log(settings.database_file):
         logger.warning(
             "the newest changes are in %s-wal, because the disk is full, the database damaged, or "
             "another program using it: copy both files, or neither",
@@ -184,7 +184,7 @@ def _answer(app: Flask, seat: supervisor.Seat, listener: socket.socket, *, sampl
     app.extensions[supervisor.RESTARTS] = lambda: supervisor.restarts[0]
     addresses = None
     if seat.is_first:
-        with app.app_context(), telling_trouble():
+        with app.app_context(), explaining_database_errors():
             upgrade_database()
             require_known_secret()
             addresses = _prepare_sample() if sample else None
@@ -216,7 +216,7 @@ def _finish_start(app: Flask) -> None:
             keep_script()
         except Exception as error:
             log_fault(logger, "the widget's script was not kept; the next start does it", error)
-        look_for_damage()
+        check_for_damage()
 
 
 def _prepare_sample() -> Any:

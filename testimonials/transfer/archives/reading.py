@@ -13,7 +13,7 @@ from marshmallow import ValidationError
 from sqlalchemy import PrimaryKeyConstraint, UniqueConstraint, delete, select
 from sqlalchemy.orm import undefer
 
-from testimonials.core.chain import Log, LogWrong, read_log
+from testimonials.core.chain import Log, LogInvalid, read_log
 from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.extensions import db
 from testimonials.core.faults import refusing
@@ -168,7 +168,7 @@ def _refuse_record(_fault: Exception) -> ValidationError:
 def _read_record(lines: Any, project_id: str) -> Log | None:
     if not lines:
         return None
-    with refusing(_refuse_record, LogWrong):
+    with refusing(_refuse_record, LogInvalid):
         log = read_log("".join(f"{line}\n" for line in lines).encode())
         if log.head["project"] != project_id:
             raise ValidationError("Its public record is another project’s.")

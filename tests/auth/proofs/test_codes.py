@@ -10,7 +10,7 @@ from flask.testing import FlaskClient
 from sqlalchemy import select
 
 from testimonials.auth.models import AuthenticatorApp, RecoveryCode, Session
-from testimonials.auth.two_factor import make_address, make_code
+from testimonials.auth.two_factor import make_code, make_otpauth_url
 from testimonials.core.extensions import db
 from tests.auth.browsers import is_signed_in, mailed_path, open_browser, purposes, sign_in
 from tests.auth.links import ask_for_link, mails
@@ -60,7 +60,7 @@ def test_codes_are_those_of_the_standard_and_addresses_those_that_apps_read():
     secret = b32encode(b"12345678901234567890").decode()
     for time, code in ((59, "287082"), (1111111109, "081804"), (20000000000, "353130")):
         assert make_code(secret, time // 30) == code
-    parts = urlsplit(make_address(secret, "example.com:8080", "a+b@example.com"))
+    parts = urlsplit(make_otpauth_url(secret, "example.com:8080", "a+b@example.com"))
     assert (parts.scheme, parts.netloc) == ("otpauth", "totp")
     assert unquote(parts.path) == "/example.com:8080:a+b@example.com"
     said = parse_qs(parts.query)

@@ -9,7 +9,7 @@ from sqlalchemy import update
 
 from testimonials.core import clock
 from testimonials.core.extensions import db
-from testimonials.core.jobs import KINDS, LONGEST_DELAY, OWN_WORK, BackgroundWorker, Job, _take_next
+from testimonials.core.jobs import KINDS, MAX_DELAY, OWN_WORK, BackgroundWorker, Job, _take_next
 from testimonials.core.mail.outbox import SEND, MailState, OutboxMail, write_message
 from testimonials.core.mail.smtp import SmtpTransport
 from tests.auth.links import credentials, init, mailed_links, mails
@@ -202,7 +202,7 @@ def test_mail_of_a_clock_that_was_ahead_leaves_when_it_is_put_back(app, smtp, mo
     # A mail with the longest delay keeps its time.
     put_mail(app)
     with app.app_context():
-        values = {"run_at": clock.now() + LONGEST_DELAY}
+        values = {"run_at": clock.now() + MAX_DELAY}
         db.session.execute(update(Job).where(Job.kind == SEND).values(values))
         db.session.commit()
     assert deliver(app, smtp.url) == 0

@@ -70,7 +70,7 @@ def test_only_a_server_that_answers_nobody_is_given_up(empty_postgres, monkeypat
         assert connection.scalar(text("SELECT 7 FROM pg_sleep(0.5)")) == 7
         assert connection.scalar(text("SHOW lock_timeout")) == "5s"
         # Now nobody is there who could say that the server lives.
-        monkeypatch.setattr(postgres_watch.Heartbeat, "is_felt", lambda _: False)
+        monkeypatch.setattr(postgres_watch.Heartbeat, "is_answering", lambda _: False)
         with pytest.raises(OperationalError) as caught:
             connection.scalar(text("SELECT pg_sleep(60)"))
     outage = find_outage(caught.value)
