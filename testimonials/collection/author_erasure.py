@@ -93,7 +93,7 @@ def record_erased(own: OwnTestimonial) -> None:
 def disown(own: OwnTestimonial) -> None:
     """Remove the address of somebody who denies having written the testimonial.
 
-    It is held as spam, and the account sends no more mail to the address. The project is locked.
+    It is changes as spam, and the account sends no more mail to the address. The project is locked.
     Raises `AuthorRefused` for a link that wasn't mailed.
     """
     row, email = own.row, own.row.author_email
@@ -104,16 +104,16 @@ def disown(own: OwnTestimonial) -> None:
     forget_answers(db.session(), own.project.account_id)
     row.author_email, row.email_verified_at, row.shows_earlier = None, None, False
     reasons = f"{row.held_for},{DISOWNED}" if row.status == "spam" else DISOWNED
-    held = {}
+    changes = {}
     if row.status != "withdrawn":
-        held = {"status": "spam", "held_for": reasons, "set_aside": "spam"}
+        changes = {"status": "spam", "held_for": reasons, "set_aside": "spam"}
     address = UnsubscribedAddress(
         account_id=own.project.account_id, email_hash=hash_email(own.project.account_id, email)
     )
     db.session.merge(address)
     note_erased(db.session(), ERASED_ADDRESS, [row.id])
     by = Actor(ActorKind.VISITOR, ADDRESS)
-    change_all(own.project, [(row, held)], ADDRESS, "disown", by=by)
+    change_all(own.project, [(row, changes)], ADDRESS, "disown", by=by)
 
 
 def forget_email(condition: ColumnElement[bool]) -> None:
@@ -259,7 +259,6 @@ def _count(column: InstrumentedAttribute[str], condition: ColumnElement[bool]) -
 # What is stored about an author, as JSON for themselves. It doesn't reveal that spam was detected.
 
 FORMAT, VERSION = "testimonials-person", 1
-CHANGE_COLUMNS = ["action", "before", "created_at", "undone_at"]
 HIDDEN = ("held_for", "text_fingerprint", "submission_key", "is_visible", "rank")
 SHOWN_STATUS = {"spam": "pending"}
 
@@ -298,4 +297,5 @@ def _describe_change(change: Event) -> dict[str, Any]:
         before["status"] = SHOWN_STATUS.get(before["status"], before["status"])
     # The names of other people are their own data.
     by = "author" if change.actor in (AUTHOR, ADDRESS) else "business"
-    return write_columns(change, CHANGE_COLUMNS) | {"before": before, "by": by}
+    columns = ["action", "before", "created_at", "undone_at"]
+    return write_columns(change, columns) | {"before": before, "by": by}

@@ -119,9 +119,9 @@ def _adapt(question: Question, was: Answer | None) -> Question:
     if was is None or was["kind"] != question["kind"]:
         return question | {"isRequired": False}
     chosen: Sequence[Any] = was["answer"] if question["kind"] == "choice" else ()
-    gone = [each for each in chosen if each not in question["choices"]]
+    removed = [each for each in chosen if each not in question["choices"]]
     return question | {
-        "choices": [*question["choices"], *gone],
+        "choices": [*question["choices"], *removed],
         "several": question["several"] or len(chosen) > 1,
         "isPublic": question["isPublic"] and was["isPublic"],
     }
@@ -132,8 +132,7 @@ def _adapt(question: Question, was: Answer | None) -> Question:
 # What the previous request did.
 DONE = ("corrected", "withdrawn", "consented", "verified", "unrecorded", CONFIRM, OBJECT, "saved")
 
-CHANGES_PER_ADDRESS = Limit("author-ip", 60, "from one IP address", for_load=True)
-limit_changes = limiter.per_address(CHANGES_PER_ADDRESS)
+limit_changes = limiter.per_address(Limit("author-ip", 60, "from one IP address", for_load=True))
 
 
 @authors.get("/yours/<token>")

@@ -230,12 +230,6 @@ def _settle_questions(
 
 ANSWER_LENGTH = 500
 
-TICK = gettext_noop("Tick this to continue.")
-CHOOSE = gettext_noop("Choose an answer.")
-CHOOSE_ONE = gettext_noop("Choose one answer.")
-NOT_OFFERED = gettext_noop("This answer is no longer offered. Choose another.")
-RATE = gettext_noop("Choose a number from %(low)s to %(high)s.")
-
 
 class AnswerRefused(Exception):
     """The answer is invalid; the messages are in the visitor's language."""
@@ -277,8 +271,8 @@ def show_question(question: Question) -> Question:
 
 
 def speak_lines(lines: Sequence[str], translated: Sequence[str] | None) -> list[str]:
-    other = [*(translated or ()), *[""] * len(lines)]
-    return [other[place] or line for place, line in enumerate(lines)]
+    padded = [*(translated or ()), *[""] * len(lines)]
+    return [padded[place] or line for place, line in enumerate(lines)]
 
 
 def read_answers(
@@ -330,9 +324,9 @@ def _read_answer(form: MultiDict[str, str], question: Question) -> Any:
         answer = _read_text(form, name)
     elif kind == "choice":
         if set(sent) - set(question["choices"]):
-            raise AnswerRefused(translate(NOT_OFFERED))
+            raise AnswerRefused(gettext("This answer is no longer offered. Choose another."))
         if len(set(sent)) > 1 and not question["several"]:
-            raise AnswerRefused(translate(CHOOSE_ONE))
+            raise AnswerRefused(gettext("Choose one answer."))
         answer = [each for each in question["choices"] if each in sent] or None
     elif kind == "scale":
         answer = _read_number(sent)
@@ -344,9 +338,14 @@ def _read_answer(form: MultiDict[str, str], question: Question) -> Any:
 
 
 def _ask(kind: str) -> str:
+    low, high = SCALE_RANGE
     if kind == "scale":
-        return gettext(RATE, low=SCALE_RANGE[0], high=SCALE_RANGE[1])
-    return translate({"choice": CHOOSE, "consent": TICK}.get(kind, "Fill in this field."))
+        return gettext("Choose a number from %(low)s to %(high)s.", low=low, high=high)
+    if kind == "choice":
+        return gettext("Choose an answer.")
+    return (
+        gettext("Tick this to continue.") if kind == "consent" else translate("Fill in this field.")
+    )
 
 
 def _read_text(form: MultiDict[str, str], name: str) -> str | None:

@@ -185,9 +185,9 @@ def _find_pictures(project: Project) -> dict[str, Any]:
         "cover": project.cover_id,
         "portrait": project.portrait_id,
     }
-    wanted = [image_id for image_id in ids.values() if image_id]
-    query = select(Image.id, Image.width, Image.height).where(Image.id.in_(wanted))
-    sizes = {row.id: row for row in db.session.execute(query)} if wanted else {}
+    image_ids = [image_id for image_id in ids.values() if image_id]
+    query = select(Image.id, Image.width, Image.height).where(Image.id.in_(image_ids))
+    sizes = {row.id: row for row in db.session.execute(query)} if image_ids else {}
     return {
         name: {
             "url": image_url(image_id),

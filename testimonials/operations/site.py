@@ -99,9 +99,13 @@ def check_health() -> Response:
     instance answers, and what the proxies in front add to a request.
     """
     forwarded = request.headers.get("X-Forwarded-For", "")
-    body = {"status": "ok", "version": __version__, "instance": instance_mark()}
-    seen = {"proxies": len([each for each in forwarded.split(",") if each.strip()])}
-    return jsonify(body | seen | {"scheme": request.scheme})
+    return jsonify(
+        status="ok",
+        version=__version__,
+        instance=instance_mark(),
+        proxies=len([each for each in forwarded.split(",") if each.strip()]),
+        scheme=request.scheme,
+    )
 
 
 @site.get("/robots.txt")

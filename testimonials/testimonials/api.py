@@ -55,8 +55,6 @@ from testimonials.testimonials.tags import delete_tag, list_project_tags
 from testimonials.testimonials.tags import rename_tag as change_name
 from testimonials.testimonials.undo import make_undo_token, undo_batch
 
-MAX_BULK_BYTES = 512 * 1024
-
 _BULK = BulkResultsSchema()
 _DECISIONS = DecisionsSchema()
 _TESTIMONIAL_LIST = TestimonialListSchema()
@@ -104,7 +102,7 @@ def create_testimonial(body: Values) -> Values:
     by_key=True,
     drafts=True,
     body=BulkSchema,
-    max_bytes=MAX_BULK_BYTES,
+    max_bytes=512 * 1024,
     example={
         "testimonials": [
             {"externalId": "review-1", "authorName": "Maya", "text": "Lovely.", "rating": 5},

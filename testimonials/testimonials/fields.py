@@ -26,14 +26,11 @@ from testimonials.testimonials.tags import TagRefused, read_tags
 
 LINE_LENGTH = 120
 TEXT_LENGTH = 2000
-AVATAR_LENGTH = 500
 REPLY_LENGTH = 2000
 EXTERNAL_ID_LENGTH = 120
 MAX_HIGHLIGHTS = 10
 RATING_RANGE = (1, 5)
-HANDLE_LENGTH = 15
 EARLIEST_DAY = date(1990, 1, 1)
-DAY_LENGTH = len("2024-12-31")
 _LANGUAGE = "[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8}){0,3}"
 # A day, optionally with a time and its zone. What else `fromisoformat` reads depends on Python.
 _MOMENT = re.compile(
@@ -46,7 +43,7 @@ AuthorName = partial(OneLine, LINE_LENGTH, blank=False, required=True)
 Transcript = partial(Text, TEXT_LENGTH)
 # A role or a company.
 AuthorLine = partial(OneLine, LINE_LENGTH)
-AuthorAvatar = partial(WebUrl, AVATAR_LENGTH)
+AuthorAvatar = partial(WebUrl, 500)
 Reply = partial(Text, REPLY_LENGTH)
 ExternalId = partial(OneLine, EXTERNAL_ID_LENGTH, blank=False, attribute="external_id")
 Words = partial(Text, TEXT_LENGTH, blank=False, required=True)
@@ -124,7 +121,7 @@ class LanguageTag(RuleField, fields.String):
 
 
 class Rating(Amount):
-    """From 1 to 5 stars, with `is_whole` without fractions."""
+    """A rating from 1 to 5, in whole stars if `is_whole`."""
 
     form_messages: ClassVar[dict[str, str]] = {
         "invalid": gettext_noop("Choose from 1 to 5 stars, or none.")
@@ -196,7 +193,7 @@ class SubmittedAt(RuleField):
             raise self.make_error("invalid")
         try:
             moment = datetime.fromisoformat(value)
-            if len(value) == DAY_LENGTH:
+            if "T" not in value:
                 noon = moment.replace(hour=12, tzinfo=UTC)
                 moment = min(noon, clock.now()) if noon.date() == clock.now().date() else noon
             if moment.tzinfo is None or moment.year < EARLIEST_DAY.year or moment > clock.now():
@@ -224,7 +221,7 @@ class Handle(OneLine):
         name = super()._deserialize(value, attr, data, **kwargs).lstrip("@")
         if not name:
             return None
-        if not (name.isascii() and name.replace("_", "").isalnum() and len(name) <= HANDLE_LENGTH):
+        if not (name.isascii() and name.replace("_", "").isalnum() and len(name) <= 15):
             raise self.make_error("handle")
         return {"id": "", "handle": name, "displayName": name, "avatarUrl": "", "verified": False}
 

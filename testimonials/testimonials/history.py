@@ -96,9 +96,9 @@ MOST_TOLD = 200
 
 def list_history(testimonial_id: str, *actions: str, most: int | None = None) -> Sequence[Event]:
     """Return the changes of a testimonial, or those of the `actions`, newest first."""
-    wanted = [Event.testimonial_id == testimonial_id, IS_HISTORY]
-    wanted += [Event.action.in_(actions)] if actions else []
-    query = select(Event).where(*wanted).order_by(Event.created_at.desc(), Event.id.desc())
+    conditions = [Event.testimonial_id == testimonial_id, IS_HISTORY]
+    conditions += [Event.action.in_(actions)] if actions else []
+    query = select(Event).where(*conditions).order_by(Event.created_at.desc(), Event.id.desc())
     return db.session.scalars(query.limit(most)).all()
 
 
@@ -255,8 +255,8 @@ def in_parts(ids: Sequence[str], work: Callable[[Sequence[str], Part], int]) -> 
     and how many rows changed.
     """
     batch, count = new_identifier(), 0
-    for number, some in enumerate(in_batches(ids, ROWS)):
-        count += work(some, Part(name_part(batch, number), len(ids) > ROWS))
+    for number, chunk in enumerate(in_batches(ids, ROWS)):
+        count += work(chunk, Part(name_part(batch, number), len(ids) > ROWS))
     return batch, count
 
 

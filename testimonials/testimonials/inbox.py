@@ -89,19 +89,19 @@ class Total(NamedTuple):
 
 
 def list_inbox(
-    project_id: str, wanted: InboxFilter, page: int, counts: dict[str, int]
+    project_id: str, filters: InboxFilter, page: int, counts: dict[str, int]
 ) -> tuple[Sequence[Testimonial], int, Total]:
     """Return a page (from 1) of testimonials, its number, and the total.
 
     The newest come first, or in a search the best matches, at most some hundred. A page past the
     end gives the last one, since decisions shorten the list. `counts` comes from `count_tabs`.
     """
-    if wanted.q:
-        return _list_matches(project_id, wanted, page)
-    condition = match_filter(project_id, wanted)
+    if filters.q:
+        return _list_matches(project_id, filters, page)
+    condition = match_filter(project_id, filters)
     most = max(MOST_COUNTED, page * PAGE_SIZE)
-    is_counted = wanted == InboxFilter(wanted.tab) and wanted.tab in counts
-    total = Total(counts[wanted.tab]) if is_counted else _count(project_id, wanted, most)
+    is_counted = filters == InboxFilter(filters.tab) and filters.tab in counts
+    total = Total(counts[filters.tab]) if is_counted else _count(project_id, filters, most)
     if not total.number:
         return [], 1, total
     page = min(page, -(-total.number // PAGE_SIZE))
@@ -116,17 +116,17 @@ def list_inbox(
     return rows, page, total
 
 
-def find_words(project_id: str, wanted: InboxFilter) -> Found:
+def find_words(project_id: str, filters: InboxFilter) -> Found:
     """Return the testimonials that have the filter's words and match the rest of the filter."""
-    plain = replace(wanted, q="")
+    plain = replace(filters, q="")
     of_ids = match_filter(project_id, plain, is_by_id=True)
-    return search(project_id, wanted.q, match_filter(project_id, plain), of_ids=of_ids)
+    return search(project_id, filters.q, match_filter(project_id, plain), of_ids=of_ids)
 
 
 def _list_matches(
-    project_id: str, wanted: InboxFilter, page: int
+    project_id: str, filters: InboxFilter, page: int
 ) -> tuple[Sequence[Testimonial], int, Total]:
-    found = find_words(project_id, wanted)
+    found = find_words(project_id, filters)
     total = Total(len(found.ids), found.is_all)
     page = min(page, max(1, -(-total.number // PAGE_SIZE)))
     ids = found.ids[(page - 1) * PAGE_SIZE : page * PAGE_SIZE]
@@ -142,10 +142,10 @@ def find_rows(project_id: str, ids: Sequence[str]) -> Sequence[Testimonial]:
 
 
 def find_ids(
-    project_id: str, wanted: InboxFilter, ids: Sequence[str], *, is_all: bool
+    project_id: str, filters: InboxFilter, ids: Sequence[str], *, is_all: bool
 ) -> Sequence[str]:
     """Return the ids of all that a filter finds, or of `ids` those that are the project's."""
-    is_chosen = match_filter(project_id, wanted) if is_all else Testimonial.id.in_(ids)
+    is_chosen = match_filter(project_id, filters) if is_all else Testimonial.id.in_(ids)
     query = select(Testimonial.id, Testimonial.project_id).where(is_chosen)
     return [row.id for row in db.session.execute(query) if row.project_id == project_id]
 
@@ -190,39 +190,39 @@ def find_next_pending(project_id: str, after: Testimonial | None = None) -> Test
     return later or db.session.scalars(query.where(Testimonial.id != after.id)).one_or_none()
 
 
-def _count(project_id: str, wanted: InboxFilter, most: int) -> Total:
+def _count(project_id: str, filters: InboxFilter, most: int) -> Total:
     """Return how many a filter finds; for a tag combined with others, `most` at most."""
-    if wanted == InboxFilter(wanted.tab, tag=wanted.tag) and wanted.tab in TAG_TABS:
-        return Total(_count_tagged(project_id, wanted))
-    if wanted.tag:
-        rows = select(Testimonial.id).where(match_filter(project_id, wanted)).limit(most + 1)
+    if filters == InboxFilter(filters.tab, tag=filters.tag) and filters.tab in TAG_TABS:
+        return Total(_count_tagged(project_id, filters))
+    if filters.tag:
+        rows = select(Testimonial.id).where(match_filter(project_id, filters)).limit(most + 1)
         count = int(db.session.scalar(select(func.count()).select_from(rows.subquery())) or 0)
         return Total(min(count, most), count <= most)
     row = TestimonialCount
-    conditions = _match_tab(row, row.is_deleted.is_(True), wanted.tab)
-    if wanted.rating is not None:
+    conditions = _match_tab(row, row.is_deleted.is_(True), filters.tab)
+    if filters.rating is not None:
         # Four stars are eight or nine halves.
-        conditions.append(row.halves.in_((2 * wanted.rating, 2 * wanted.rating + 1)))
-    conditions += [row.halves >= 2 * wanted.min_rating] if wanted.min_rating else []
-    return Total(count_where(project_id, *conditions, *_match_origin(row, wanted)))
+        conditions.append(row.halves.in_((2 * filters.rating, 2 * filters.rating + 1)))
+    conditions += [row.halves >= 2 * filters.min_rating] if filters.min_rating else []
+    return Total(count_where(project_id, *conditions, *_match_origin(row, filters)))
 
 
-def _count_tagged(project_id: str, wanted: InboxFilter) -> int:
+def _count_tagged(project_id: str, filters: InboxFilter) -> int:
     """Return the tag's count without the few testimonials that the tab leaves out."""
     row = TagCount
     number, kept, visible = db.session.execute(
         select(func.sum(row.number), func.sum(row.kept), func.sum(row.visible)).where(
-            row.project_id == project_id, row.name == wanted.tag
+            row.project_id == project_id, row.name == filters.tag
         )
     ).one()
-    if not number or wanted.tab == "trash":
+    if not number or filters.tab == "trash":
         return int((number or 0) - (kept or 0))
     left_out = and_(
-        match_filter(project_id, InboxFilter("any", tag=wanted.tag)),
-        Testimonial.status == TAG_TABS[wanted.tab],
+        match_filter(project_id, InboxFilter("any", tag=filters.tag)),
+        Testimonial.status == TAG_TABS[filters.tab],
     )
     others = db.session.scalar(select(func.count(Testimonial.id)).where(left_out))
-    return int((kept if wanted.tab == "all" else visible) - (others or 0))
+    return int((kept if filters.tab == "all" else visible) - (others or 0))
 
 
 def find_samples(project_id: str) -> Sequence[Testimonial]:
@@ -236,33 +236,33 @@ def count_samples(project_id: str) -> int:
 
 
 def match_filter(
-    project_id: str, wanted: InboxFilter, *, is_by_id: bool = False
+    project_id: str, filters: InboxFilter, *, is_by_id: bool = False
 ) -> ColumnElement[bool]:
     """Return the condition for the testimonials that a filter finds.
 
     `is_by_id` is for queries that also name ids: it keeps SQLite from using an index of the
     project, with which it would scan all of the project's rows.
     """
-    is_by_id = is_by_id or bool(wanted.q)
+    is_by_id = is_by_id or bool(filters.q)
     row = Testimonial
     conditions = (
-        [*match_tags(project_id, [wanted.tag])]
-        if wanted.tag
+        [*match_tags(project_id, [filters.tag])]
+        if filters.tag
         else [(row.project_id.concat("") if is_by_id else row.project_id) == project_id]
     )
-    conditions += _match_tab(row, row.deleted_at.is_not(None), wanted.tab)
-    if wanted.q:
-        conditions.append(row.id.in_(find_words(project_id, wanted).ids))
-    if wanted.rating is not None:
-        conditions += [row.rating >= wanted.rating, row.rating < wanted.rating + 1]
-    if wanted.min_rating is not None:
-        conditions.append(row.rating >= wanted.min_rating)
-    return and_(*conditions, *_match_origin(row, wanted))
+    conditions += _match_tab(row, row.deleted_at.is_not(None), filters.tab)
+    if filters.q:
+        conditions.append(row.id.in_(find_words(project_id, filters).ids))
+    if filters.rating is not None:
+        conditions += [row.rating >= filters.rating, row.rating < filters.rating + 1]
+    if filters.min_rating is not None:
+        conditions.append(row.rating >= filters.min_rating)
+    return and_(*conditions, *_match_origin(row, filters))
 
 
-def _match_origin(row: type[Testimonial | TestimonialCount], wanted: InboxFilter) -> list[Any]:
+def _match_origin(row: type[Testimonial | TestimonialCount], filters: InboxFilter) -> list[Any]:
     """Return the conditions for source, kind and form, of testimonials or their counts."""
-    origin = {row.source: wanted.source, row.kind: wanted.kind, row.form_name: wanted.form}
+    origin = {row.source: filters.source, row.kind: filters.kind, row.form_name: filters.form}
     return [column == value for column, value in origin.items() if value]
 
 

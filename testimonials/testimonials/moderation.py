@@ -201,8 +201,8 @@ def edit_testimonial(
     _require_editable(row)
     if row.source == "public_page" and values.get("rating", row.rating) != row.rating:
         raise ActionRefused(gettext_noop("Only its author can change the stars of a testimonial."))
-    wanted = values | _spell_tags(project, values) | _follow_transcript(row, values)
-    changes = {name: value for name, value in wanted.items() if getattr(row, name) != value}
+    new = values | _spell_tags(project, values) | _follow_transcript(row, values)
+    changes = {name: value for name, value in new.items() if getattr(row, name) != value}
     if not changes:
         return None
     if "text" in changes and row.original_text is None:
@@ -268,18 +268,18 @@ def empty_trash(limit: int) -> int:
     ]
     row = Testimonial
     query = select(row.id).where(or_(row.deleted_at <= until(settings.trash_days), *old))
-    gone = db.session.scalars(query.limit(limit)).all()
+    ids = db.session.scalars(query.limit(limit)).all()
     # These leave the numbers, which changes what is shown and the public record.
     stays = and_(row.source == "public_page", row.rating.is_not(None))
-    leaving = select(row).where(row.id.in_(gone), row.standing == "genuine", ~stays)
+    leaving = select(row).where(row.id.in_(ids), row.standing == "genuine", ~stays)
     rows = db.session.scalars(leaving).all()
     projects = select(Project).where(Project.id.in_({each.project_id for each in rows}))
     for project in db.session.scalars(projects.order_by(Project.id).with_for_update()):
         mark_changed(project)
         own = [each for each in rows if each.project_id == project.id and not each.deleted_at]
         change_all(project, [(each, {"deleted_at": clock.now()}) for each in own], "", "delete")
-    db.session.execute(delete(row).where(row.id.in_(gone)))
-    return len(gone)
+    db.session.execute(delete(row).where(row.id.in_(ids)))
+    return len(ids)
 
 
 def _require_editable(row: Testimonial) -> None:

@@ -68,7 +68,7 @@ from testimonials.projects.notifications import (
 )
 from testimonials.testimonials.models import UNTOLD, Testimonial
 
-LINK_LIFETIME = timedelta(days=7)
+LINK_SECONDS = 7 * 24 * 60 * 60
 
 decision_purpose = TokenPurpose("decide")
 
@@ -101,9 +101,8 @@ def find_decision(token: str, *, for_update: bool = False) -> tuple[Access, Test
     """
     named, _, signed = token.partition(".")
     try:
-        (project_id, testimonial_id, account_id, seen), _ = decision_purpose.read(
-            signed, int(LINK_LIFETIME.total_seconds())
-        )
+        values, _ = decision_purpose.read(signed, LINK_SECONDS)
+        project_id, testimonial_id, account_id, seen = values
     except TokenExpired:
         raise DecisionLinkExpired from None
     except (TokenInvalid, TypeError, ValueError):

@@ -232,16 +232,16 @@ def begin_record(project_id: str, asked: Sequence[str] = ()) -> None:
     fill_digests(project_id)
     row = Testimonial
     is_noted = exists().where(Event.testimonial_id == row.id, Event.entry.is_not(None))
-    wanted = row.project_id == project_id, row.status != "demo", ~is_noted
+    conditions = row.project_id == project_id, row.status != "demo", ~is_noted
     in_order = row.created_at, row.id
-    ids = db.session.scalars(select(row.id).where(*wanted).order_by(*in_order)).all()
+    ids = db.session.scalars(select(row.id).where(*conditions).order_by(*in_order)).all()
     if not ids:
         return
     with write(partial(db.session.get, Project, project_id, with_for_update=True)) as project:
-        for some in in_batches(ids):
+        for chunk in in_batches(ids):
             if project is None:
                 return
-            query = select(row).where(*wanted, row.id.in_(some)).order_by(*in_order)
+            query = select(row).where(*conditions, row.id.in_(chunk)).order_by(*in_order)
             add_entries(project, db.session.scalars(query).all(), set(asked))
 
 

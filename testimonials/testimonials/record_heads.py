@@ -84,15 +84,12 @@ def _unseal(key: SigningKey) -> bytes:
 
 # Heads.
 
-SIGNED_EACH = timedelta(seconds=10)
-# Long enough for a late run; heads that are older are signed when somebody asks for them.
-LOOKED_BACK = timedelta(minutes=2)
 
-
-@every("record.sign", "webhooks", lambda row: has_passed(row.started_at, SIGNED_EACH))
+@every("record.sign", "webhooks", lambda row: has_passed(row.started_at, timedelta(seconds=10)))
 def sign_heads() -> None:
     """Sign the heads of the records that have new entries."""
-    since = first_identifier(clock.now() - LOOKED_BACK)
+    # Long enough for a late run; older heads are signed when somebody asks for them.
+    since = first_identifier(clock.now() - timedelta(minutes=2))
     query = select(Event.project_id).where(Event.id >= since, Event.entry.is_not(None)).distinct()
     for project_id in db.session.scalars(query).all():
         find_head(str(project_id))

@@ -35,8 +35,6 @@ from testimonials.testimonials.record_heads import (
 MISSING = gettext_noop("There is no page at this address.")
 # A log may have hundreds of thousands of lines.
 LOGS_PER_ADDRESS = Limit("record-logs-ip", 60, "from one IP address", for_load=True)
-GZIP = zlib.MAX_WBITS + 16
-JSON_LINES = "application/x-ndjson"
 
 
 @wall.get("/<slug>/<string(length=24):testimonial_id>/record")
@@ -96,7 +94,7 @@ def _stream_log(head: RecordHead) -> Response:
     lines = (f"{line}\n" for line in write_log(head))
     content = (part.encode() for part in iter(lambda: "".join(islice(lines, LINES)), ""))
     response = Response(stream_with_context(_pack(content) if is_packed else content))
-    response.content_type = JSON_LINES
+    response.content_type = "application/x-ndjson"
     response.headers["Content-Disposition"] = f"attachment; filename={head.project_id}.jsonl"
     if is_packed:
         response.headers["Content-Encoding"] = "gzip"
@@ -105,7 +103,7 @@ def _stream_log(head: RecordHead) -> Response:
 
 def _pack(content: Iterable[bytes]) -> Iterator[bytes]:
     """Yield the content as gzip, at the fastest level: hashes hardly compress."""
-    packer = zlib.compressobj(1, wbits=GZIP)
+    packer = zlib.compressobj(1, wbits=zlib.MAX_WBITS + 16)
     yield from filter(None, map(packer.compress, content))
     yield packer.flush()
 
@@ -147,8 +145,8 @@ def _find_shown(slug: str, testimonial_id: str) -> tuple[Project, Testimonial]:
     """Return a public testimonial and its project; raise `NotFound`."""
     project, row = find_public_project(slug=slug), Testimonial
     is_shown = (row.project_id == project.id, row.is_visible, row.status != "demo")
-    found = find_row(row, testimonial_id, *is_shown) if project.is_active else None
-    return project, require_found(found, MISSING)
+    testimonial = find_row(row, testimonial_id, *is_shown) if project.is_active else None
+    return project, require_found(testimonial, MISSING)
 
 
 def _require_head(project_id: str) -> RecordHead:

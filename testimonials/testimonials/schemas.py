@@ -235,8 +235,6 @@ class DeletedCountSchema(WholeSchema):
 
 # Submissions, and decisions about them.
 
-SEARCH_LENGTH = 200
-UNDO_LENGTH = 500
 STATUSES = ("pending", "approved", "rejected", "withdrawn", "spam", "demo")
 TRASH, EVERYTHING = "trash", "all"
 
@@ -293,7 +291,7 @@ class SubmissionQuerySchema(CursorQuerySchema):
         description="Only with at least this many stars.",
     )
     q = OneLine(
-        SEARCH_LENGTH,
+        200,
         load_default="",
         description="Beginnings of words to find in text, name, role, company, email address, "
         "answers and tags. If more than 500 match, some of the newest are returned.",
@@ -350,7 +348,7 @@ class UndoSchema(StrictSchema):
     """What to undo."""
 
     undo = OneLine(
-        UNDO_LENGTH,
+        500,
         blank=False,
         required=True,
         description="The value of `undo` in an earlier answer.",

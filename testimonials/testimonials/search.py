@@ -253,18 +253,18 @@ def search(
     Matches in the name come first, then in company, role and address, then in the text; among
     equals the newest. `of_ids` says the same as the conditions, for queries that name ids.
     """
-    wanted = read_words(words)
-    tagged = _find_tagged(project_id, wanted)
+    terms = read_words(words)
+    tagged = _find_tagged(project_id, terms)
     of_project = (Testimonial.project_id == project_id, *conditions)
     listed = select(*_COLUMNS).where(*of_project).order_by(*_NEWEST).limit(MOST + 1)
     newest = db.session.execute(listed).all()
-    ranked = _rank(newest[:MOST], wanted, tagged)
+    ranked = _rank(newest[:MOST], terms, tagged)
     if len(ranked) >= ENOUGH and _is_long(*of_project):
         return _sort(ranked, is_all=False)
-    sure, others, is_all = _ask_index(project_id, wanted, tagged)
+    sure, others, is_all = _ask_index(project_id, terms, tagged)
     if not is_all and len(newest) <= MOST:
         return _sort(ranked, is_all=True)
-    by_index = _rank(_load({*sure, *others}, of_ids), wanted, tagged, sure)
+    by_index = _rank(_load({*sure, *others}, of_ids), terms, tagged, sure)
     return _sort(by_index if is_all else ranked | by_index, is_all=is_all)
 
 

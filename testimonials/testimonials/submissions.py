@@ -63,7 +63,7 @@ def describe_testimonial(caller: Caller, row: Testimonial) -> dict[str, Any]:
 def list_submissions(project: Project, query: dict[str, Any]) -> Page:
     """Return a page of testimonials by a query that `SubmissionQuerySchema` loaded."""
     status, tag, rating = query["status"], query["tag"], query["minRating"]
-    wanted = InboxFilter(
+    filters = InboxFilter(
         tab=status if status in OWN_TABS else EVERYTHING,
         q=query["q"],
         min_rating=None if rating is None else int(rating),
@@ -71,7 +71,7 @@ def list_submissions(project: Project, query: dict[str, Any]) -> Page:
         form=query["form"],
         tag=spell(find_spellings(project.id), [tag])[0] if tag else "",
     )
-    rows = select(Testimonial).where(match_filter(project.id, wanted))
+    rows = select(Testimonial).where(match_filter(project.id, filters))
     if status not in OWN_TABS:
         rows = rows.where(Testimonial.status == status)
     rows = rows.options(selectinload(Testimonial.tag_rows))

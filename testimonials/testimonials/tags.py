@@ -122,8 +122,8 @@ def rename_tag(project: Project, name: str, new: str, actor: str) -> tuple[str, 
     """
     known = find_spellings(project.id)
     old = _find_tag(known, name)
-    wanted = _read_one(new)
-    (tag,) = [wanted] if fold(wanted) == fold(old) else spell(known, [wanted])
+    new_name = _read_one(new)
+    (tag,) = [new_name] if fold(new_name) == fold(old) else spell(known, [new_name])
 
     def work(some: Sequence[str], part: Part) -> int:
         changes = [

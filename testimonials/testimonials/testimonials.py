@@ -29,9 +29,6 @@ from testimonials.testimonials.history import record_additions
 from testimonials.testimonials.models import Recording, Testimonial, TestimonialTag
 from testimonials.testimonials.samples import write_samples
 
-# The largest offset that both databases accept.
-LARGEST_OFFSET = 2**62
-
 
 def add_approved_testimonial(
     project: Project | LockedProject, columns: dict[str, Any]
@@ -111,7 +108,8 @@ def delete_demos(project: Project) -> int:
 def list_visible(project_id: str, limit: int, offset: int = 0, after: Cursor | None = None) -> Page:
     """Return approved and demo testimonials, newest first (spec, "GET .../testimonials")."""
     query = select(Testimonial).where(Testimonial.project_id == project_id, Testimonial.is_visible)
-    return read_page(query.offset(min(offset, LARGEST_OFFSET)), Testimonial, limit, after)
+    # Databases accept no larger offset than this.
+    return read_page(query.offset(min(offset, 2**62)), Testimonial, limit, after)
 
 
 def list_all_of_project(project_id: str, status: str | None, limit: int) -> Sequence[Testimonial]:
@@ -192,10 +190,10 @@ def delete_unused_images(proposed: Set[str]) -> int:
             ~select(Recording.id).where(Recording.poster_id == Image.id).exists(),
         )
     ).all()
-    gone = [image_id for image_id in unused if image_id not in kept]
-    for start in range(0, len(gone), 500):
-        db.session.execute(delete(Image).where(Image.id.in_(gone[start : start + 500])))
-    return len(gone)
+    ids = [image_id for image_id in unused if image_id not in kept]
+    for start in range(0, len(ids), 500):
+        db.session.execute(delete(Image).where(Image.id.in_(ids[start : start + 500])))
+    return len(ids)
 
 
 # What a person who claims an account is shown about its keys, and about what was added after the

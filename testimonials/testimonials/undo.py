@@ -32,7 +32,7 @@ from testimonials.testimonials.moderation import ActionRefused
 from testimonials.testimonials.tags import find_spellings, spell
 
 UNDO_SECONDS = 24 * 60 * 60
-# These can't be undone, or in another way.
+# Actions that can't be undone, or not here.
 NO_STEPS = ("add", "import", "thank", "remove_recording", CONFIRM, OBJECT, TELL_AUTHOR)
 # `undone_at` of a change that can't be undone because of a later one.
 PASSED_OVER = clock.EPOCH

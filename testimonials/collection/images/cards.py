@@ -37,10 +37,6 @@ MARGIN = 84
 # The card's distance from the edge, its radius, and the height of its bar.
 EDGE, RADIUS, BAR = 36, 32, 14
 TILE = 104
-NAME_SIZES = range(42, 26, -2)
-HEADLINE_SIZES = range(76, 38, -2)
-INITIAL = range(54, 53, -1)
-LINES = 3
 STAR_SIZE, STAR_STEP = 60, 70
 STARS = 4 * STAR_STEP + STAR_SIZE
 
@@ -77,8 +73,8 @@ def _draw_page(shown: dict[str, Any]) -> bytes:
     logo = _read_logo(shown["logo"])
     width = logo.width if logo else TILE
     start = MARGIN + width + 28
-    name = _set(shown["name"], NAME_SIZES, 1, WIDTH - MARGIN - start)
-    headline = _set(shown["headline"], HEADLINE_SIZES, LINES, WIDTH - 2 * MARGIN)
+    name = _set(shown["name"], range(42, 26, -2), 1, WIDTH - MARGIN - start)
+    headline = _set(shown["headline"], range(76, 38, -2), 3, WIDTH - 2 * MARGIN)
     leading = headline or name
     is_mirrored = leading is not None and leading.is_right_to_left
     # Centered without a headline.
@@ -127,7 +123,7 @@ def _draw_tile(
     """Draw the initial of the name, or a star, instead of a logo."""
     draw_box(picture, box, 26, colors["line"])
     draw_box(picture, _shrink(box, 2), 24, shown["button"])
-    initial = _set(initials_of(shown["name"])[:1], INITIAL, 1, TILE)
+    initial = _set(initials_of(shown["name"])[:1], range(54, 53, -1), 1, TILE)
     if initial:
         left, top = box[0] + (TILE - initial.width) // 2, box[1] + (TILE - initial.height) // 2
         _write(picture, initial, left, top, shown["button_text"])

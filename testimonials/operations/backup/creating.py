@@ -178,7 +178,6 @@ BACKUP_JOB = "backup"
 COPY_JOB = "backup-copy"
 VERIFY_JOB = "backup-verify"
 LIST_JOB = "backup-erased-list"
-LONGEST_BACKUP = timedelta(hours=2)
 RETRIED_AFTER = timedelta(hours=1)
 
 
@@ -199,7 +198,7 @@ def is_backup_due(row: Job) -> bool:
     return has_passed(row.started_at, length)
 
 
-@every(BACKUP_JOB, "backups", longest=LONGEST_BACKUP, is_due=is_backup_due)
+@every(BACKUP_JOB, "backups", longest=timedelta(hours=2), is_due=is_backup_due)
 def make_scheduled_backup() -> Path:
     """Make a backup, remove old ones, and mail the operator about failures.
 

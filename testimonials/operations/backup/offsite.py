@@ -32,7 +32,6 @@ from testimonials.transfer.erasure import NAME, read_known, write_list
 
 logger = logging.getLogger("testimonials")
 
-FILE_VARIABLE = "TESTIMONIALS_BACKUP_FILE"
 # For a command to stop after SIGTERM, and for its output to be read.
 PATIENCE_SECONDS = 10.0
 MINUTE = 60.0
@@ -86,7 +85,7 @@ def run_command(file: Path) -> None:
 
 
 def _make_environment(file: Path) -> dict[str, str]:
-    environment = os.environ | {FILE_VARIABLE: str(file)}
+    environment = os.environ | {"TESTIMONIALS_BACKUP_FILE": str(file)}
     if getattr(sys, "frozen", False):
         # The command must not use the libraries of the frozen binary.
         own = environment.pop("LD_LIBRARY_PATH_ORIG", "")

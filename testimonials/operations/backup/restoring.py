@@ -358,10 +358,6 @@ def drop_old(*, is_trial: bool = False) -> list[KeptBackup]:
 
 logger = logging.getLogger("testimonials")
 
-LONGEST_VERIFY = timedelta(days=1)
-RETRIED_AFTER = timedelta(days=1)
-VERIFY_WORK = ".unfinished-verify-"
-
 
 class VerifyFailed(creating.BackupFailed):
     """A backup can't be restored."""
@@ -387,11 +383,11 @@ def is_verify_due(row: Job) -> bool:
         return False
     length = timedelta(days=settings.backup_verify_days)
     if row.error is not None or row.leased_until is not None:
-        length = min(length, RETRIED_AFTER)
+        length = min(length, timedelta(days=1))
     return has_passed(row.started_at, length)
 
 
-@every(creating.VERIFY_JOB, "backups", longest=LONGEST_VERIFY, is_due=is_verify_due)
+@every(creating.VERIFY_JOB, "backups", longest=timedelta(days=1), is_due=is_verify_due)
 def verify_newest() -> Verified:
     """Verify the newest backup in BACKUP_TO, or in BACKUP_PATH; raise `VerifyFailed`."""
     settings = current_settings()
@@ -415,7 +411,7 @@ def verify(settings: Settings, source: Path) -> Verified:
     their checksums. Raises `VerifyFailed`.
     """
     try:
-        with working_folder(settings.instance_path, VERIFY_WORK) as work:
+        with working_folder(settings.instance_path, ".unfinished-verify-") as work:
             with source.open("rb") as stream:
                 manifest = read_archive(stream, work, keeps_recordings=False)
             check_backup(manifest, work)

@@ -329,13 +329,13 @@ def allow_connections(threads: int) -> int:
 
     Out of descriptors, waitress would retry at once and log a traceback each time.
     """
-    beside = OTHER_FILES + FILES_OF_A_THREAD * threads
+    others = OTHER_FILES + FILES_OF_A_THREAD * threads
     limit, highest = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = MOST_CONNECTIONS * FILES_OF_A_CONNECTION + beside
-    if limit != resource.RLIM_INFINITY and limit < wanted:
-        limit = wanted if highest == resource.RLIM_INFINITY else min(wanted, highest)
+    needed = MOST_CONNECTIONS * FILES_OF_A_CONNECTION + others
+    if limit != resource.RLIM_INFINITY and limit < needed:
+        limit = needed if highest == resource.RLIM_INFINITY else min(needed, highest)
         resource.setrlimit(resource.RLIMIT_NOFILE, (limit, highest))
-        possible = (limit - beside) // FILES_OF_A_CONNECTION
+        possible = (limit - others) // FILES_OF_A_CONNECTION
         return min(MOST_CONNECTIONS, max(FEWEST_CONNECTIONS, possible))
     return MOST_CONNECTIONS
 

@@ -70,11 +70,11 @@ def delete_unsent_recordings(limit: int) -> int:
     unsent = select(Recording.id).where(
         Recording.testimonial_id.is_(None), Recording.created_at <= clock.now() - KEPT
     )
-    gone = db.session.scalars(
+    ids = db.session.scalars(
         delete(Recording).where(Recording.id.in_(unsent.limit(limit))).returning(Recording.id)
     ).all()
-    remove_after_commit(gone)
-    return len(gone)
+    remove_after_commit(ids)
+    return len(ids)
 
 
 def delete_slow_uploads() -> int:
