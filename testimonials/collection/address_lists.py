@@ -46,11 +46,7 @@ class _PersonSchema(FormSchema):
 
     email = Email(
         required=True,
-        error_messages={
-            "required": NO_ADDRESS,
-            "malformed": NO_ADDRESS,
-            "disposable": DISPOSABLE,
-        },
+        error_messages={"required": NO_ADDRESS, "malformed": NO_ADDRESS, "disposable": DISPOSABLE},
     )
     name = AuthorLine(load_default="")
     company = AuthorLine(load_default="")

@@ -5,10 +5,7 @@ from testimonials.projects.events import PROJECT_UPDATED
 
 FORM_ADDED = EventType("form.added", "added the form %(form)s", webhook=PROJECT_UPDATED)
 FORM_CHANGED = EventType(
-    "form.changed",
-    "changed the form %(form)s",
-    webhook=PROJECT_UPDATED,
-    is_counted=True,
+    "form.changed", "changed the form %(form)s", webhook=PROJECT_UPDATED, is_counted=True
 )
 FORM_DELETED = EventType("form.deleted", "deleted the form %(form)s", webhook=PROJECT_UPDATED)
 REQUESTS_SENT = EventType("requests.sent", "requested testimonials by mail: %(count)s")

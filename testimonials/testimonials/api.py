@@ -358,10 +358,7 @@ def undo_changes(caller: Caller, project: Project, body: Values) -> Values:
 
 
 @testimonials.resource(
-    "GET /v1/projects/<project_id>/tags",
-    scope=Scope.READ,
-    data=TagSchema,
-    many=True,
+    "GET /v1/projects/<project_id>/tags", scope=Scope.READ, data=TagSchema, many=True
 )
 def list_tags(project: Project) -> Any:
     """List tags.

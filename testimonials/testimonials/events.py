@@ -27,18 +27,12 @@ BECAME = {
         gettext_noop("marked a testimonial as spam"),
         gettext_noop("marked testimonials as spam: %(count)s"),
     ),
-    "edit": (
-        gettext_noop("edited a testimonial"),
-        gettext_noop("edited testimonials: %(count)s"),
-    ),
+    "edit": (gettext_noop("edited a testimonial"), gettext_noop("edited testimonials: %(count)s")),
     "correct": (
         gettext_noop("corrected a testimonial"),
         gettext_noop("corrected testimonials: %(count)s"),
     ),
-    "pin": (
-        gettext_noop("pinned a testimonial"),
-        gettext_noop("pinned testimonials: %(count)s"),
-    ),
+    "pin": (gettext_noop("pinned a testimonial"), gettext_noop("pinned testimonials: %(count)s")),
     "unpin": (
         gettext_noop("unpinned a testimonial"),
         gettext_noop("unpinned testimonials: %(count)s"),
@@ -80,10 +74,7 @@ BECAME = {
         gettext_noop("denied having written testimonials: %(count)s"),
     ),
 }
-CHANGED = (
-    gettext_noop("changed a testimonial"),
-    gettext_noop("changed testimonials: %(count)s"),
-)
+CHANGED = (gettext_noop("changed a testimonial"), gettext_noop("changed testimonials: %(count)s"))
 SET_ASIDE = (
     gettext_noop("set a testimonial aside: %(reason)s"),
     gettext_noop("set testimonials aside: %(count)s (%(reason)s)"),
@@ -100,10 +91,7 @@ def _name_action(details: Mapping[str, Any], usual: tuple[str, str] = CHANGED) -
 
 TESTIMONIAL_CREATED = EventType(
     "testimonial.created",
-    _by_number(
-        gettext_noop("added a testimonial"),
-        gettext_noop("added testimonials: %(count)s"),
-    ),
+    _by_number(gettext_noop("added a testimonial"), gettext_noop("added testimonials: %(count)s")),
     webhook="testimonial.approved",
 )
 TESTIMONIAL_SUBMITTED = EventType(
@@ -112,16 +100,14 @@ TESTIMONIAL_SUBMITTED = EventType(
 TESTIMONIAL_APPROVED = EventType(
     "testimonial.approved",
     _by_number(
-        gettext_noop("approved a testimonial"),
-        gettext_noop("approved testimonials: %(count)s"),
+        gettext_noop("approved a testimonial"), gettext_noop("approved testimonials: %(count)s")
     ),
     webhook="testimonial.approved",
 )
 TESTIMONIAL_REJECTED = EventType(
     "testimonial.rejected",
     _by_number(
-        gettext_noop("rejected a testimonial"),
-        gettext_noop("rejected testimonials: %(count)s"),
+        gettext_noop("rejected a testimonial"), gettext_noop("rejected testimonials: %(count)s")
     ),
     webhook="testimonial.rejected",
 )
@@ -135,24 +121,20 @@ TESTIMONIAL_UPDATED = EventType("testimonial.updated", _name_action, webhook="te
 TESTIMONIAL_DELETED = EventType(
     "testimonial.deleted",
     _by_number(
-        gettext_noop("deleted a testimonial"),
-        gettext_noop("deleted testimonials: %(count)s"),
+        gettext_noop("deleted a testimonial"), gettext_noop("deleted testimonials: %(count)s")
     ),
     webhook="testimonial.deleted",
 )
 TESTIMONIAL_WITHDRAWN = EventType(
     "testimonial.withdrawn",
     _by_number(
-        gettext_noop("withdrew a testimonial"),
-        gettext_noop("withdrew testimonials: %(count)s"),
+        gettext_noop("withdrew a testimonial"), gettext_noop("withdrew testimonials: %(count)s")
     ),
     webhook="testimonial.withdrawn",
 )
 AUTHOR_THANKED = EventType("author.thanked", "thanked an author by mail")
 REPLY_CHANGED = EventType(
-    "reply.changed",
-    "changed the public reply to a testimonial",
-    webhook="testimonial.updated",
+    "reply.changed", "changed the public reply to a testimonial", webhook="testimonial.updated"
 )
 TESTIMONIALS_IMPORTED = EventType(
     "testimonials.imported",

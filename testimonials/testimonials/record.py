@@ -27,12 +27,7 @@ from testimonials.testimonials.models import REASONS, Recording, Testimonial
 # Entries hold no words or names, only a salted hash; the salt is deleted with the testimonial.
 
 # The names in entries of the columns with words.
-WORDS = {
-    "text": "text",
-    "author_name": "name",
-    "author_role": "role",
-    "author_company": "company",
-}
+WORDS = {"text": "text", "author_name": "name", "author_role": "role", "author_company": "company"}
 # Recorded as a hash; for media, of their digests.
 HASHED = {*WORDS, "avatar_id", "kind"}
 RECORDED = {*HASHED, "rating", "status", "set_aside", "deleted_at", "submitted_at"}

@@ -348,10 +348,7 @@ class UndoSchema(StrictSchema):
     """What to undo."""
 
     undo = OneLine(
-        500,
-        blank=False,
-        required=True,
-        description="The value of `undo` in an earlier answer.",
+        500, blank=False, required=True, description="The value of `undo` in an earlier answer."
     )
 
 
