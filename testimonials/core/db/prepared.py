@@ -1,9 +1,9 @@
-"""Statements that are made once, and run on the driver's own cursor.
+"""Statements that are compiled once, and run on the driver's own cursor.
 
-SQLAlchemy needs several times as long for a short statement as SQLite: it looks up the text that it
-compiled, prepares for every kind of value, and wraps the cursor and its rows. Adding a testimonial
-waited longer for that than for the database. So what almost every call asks is a `Prepared`; the
-rest goes the usual way, which can do more.
+For a short statement SQLAlchemy takes several times as long as SQLite: it looks up the compiled
+text, prepares for any kind of value, and wraps the cursor and its rows. Adding a testimonial waited
+longer for that than for the database. So the statements of almost every call are `Prepared`; all
+others go through SQLAlchemy, which can do more.
 """
 
 import sqlite3
@@ -19,12 +19,12 @@ Process = Callable[[Any], Any] | None
 
 
 class _Plan(NamedTuple):
-    """A statement for one database: its text, and how values are written and read."""
+    """A statement compiled for one dialect, with the processors of its values and columns."""
 
     text: str
-    # A value that isn't given is the parameter's own.
+    # A missing value defaults to that of the parameter.
     binds: Sequence[tuple[str, Process, BindParameter[Any]]]
-    # Their names in the order of the text, if it doesn't have the names.
+    # The names in order, if the text has positional parameters.
     order: Sequence[str]
     columns: Sequence[Process]
 
@@ -43,10 +43,9 @@ class _Plan(NamedTuple):
 
 
 class Prepared:
-    """A statement whose text never changes: no lists of values, no columns that come and go.
+    """A statement whose text never changes: no lists of values, no optional columns.
 
-    It runs in the transaction that the connection has begun. Errors are SQLAlchemy's, and so are
-    the events by which a statement is watched.
+    It runs in the connection's transaction, and has SQLAlchemy's errors and events.
     """
 
     def __init__(self, statement: ClauseElement) -> None:
@@ -65,7 +64,7 @@ class Prepared:
     def one_by(
         self, driver: sqlite3.Connection, engine: Engine, given: Values
     ) -> tuple[Any, ...] | None:
-        """Return the row as `one` does, by SQLite's driver alone, whose errors are raised."""
+        """Return the row like `one`, but with SQLite's driver alone, whose errors are raised."""
         plan = self._plan(engine)
         values = plan.bind(given)
         for listen in engine.dispatch.before_cursor_execute if engine._has_events else ():
@@ -74,7 +73,7 @@ class Prepared:
         return None if row is None else plan.read(row)
 
     def run(self, connection: Connection, *rows: Values) -> None:
-        """Run it for each of the rows; there is nothing to read."""
+        """Run the statement for each of the rows, without reading a result."""
         plan = self._plan(connection)
         for row in rows:
             _execute(connection, plan.text, plan.bind(row)).close()
@@ -89,10 +88,10 @@ class Prepared:
 
 @contextmanager
 def in_one_trip(connection: Connection) -> Iterator[None]:
-    """Send PostgreSQL the prepared statements of the block without waiting for each one's answer.
+    """Send the block's prepared statements to PostgreSQL without waiting for each result.
 
-    Only where a row is read are those before it waited for, and at the end. Nothing but prepared
-    statements may run in the block. SQLite is no trip away.
+    It waits only where a row is read, and at the end. Only prepared statements may run in the
+    block. It does nothing on SQLite.
     """
     driver: Any = connection.connection.driver_connection
     if connection.dialect.name == "sqlite":
@@ -102,7 +101,7 @@ def in_one_trip(connection: Connection) -> Iterator[None]:
         with driver.pipeline():
             yield
     except connection.dialect.loaded_dbapi.Error as error:
-        # Of a statement whose answer nobody had waited for.
+        # From a statement whose result wasn't awaited.
         inner: Any = connection
         inner._handle_dbapi_exception(error, None, None, None, None)
 
@@ -127,6 +126,6 @@ def _execute(connection: Connection, text: str, values: Any) -> Any:
                 listen(inner, cursor, text, values, None, False)
         cursor.execute(text, values)
     except Exception as error:
-        # Which says what it means, tells those who listen, and lets go of a lost connection.
+        # Wraps the error, notifies listeners, and invalidates a lost connection.
         inner._handle_dbapi_exception(error, text, values, cursor, None)
     return cursor
