@@ -80,7 +80,7 @@ from testimonials.testimonials.undo import make_undo_token
 def add_testimonial(
     project: Project | LockedProject, _target: str | None, values: Values, actor: str
 ) -> Outcome:
-    """Add a testimonial; one that is there under its writer's own id is returned as it is."""
+    """Add a testimonial, or return the existing one with the same id of the caller's own."""
     name = values.get("external_id")
     if name and isinstance(project, Project):
         for row in find_by_external_ids(project, [name]).values():

@@ -33,7 +33,7 @@ from testimonials.testimonials.samples import write_samples
 def add_approved_testimonial(
     project: Project | LockedProject, columns: dict[str, Any]
 ) -> Testimonial:
-    """Add a testimonial that shows at once; `project` is locked. It is not in the session.
+    """Add a public testimonial to the locked project; the returned row isn't in the session.
 
     See spec, "POST /v1/projects/:id/testimonials".
     """
@@ -49,15 +49,12 @@ def add_approved_testimonial(
 
 
 def prepare_approved(project: Project, columns: dict[str, Any]) -> Testimonial:
-    """Return a testimonial of the locked project as `add_approved_testimonial` adds it.
-
-    For adding many at once, by `write_added`.
-    """
+    """Return a public testimonial of the locked project, for adding many with `write_added`."""
     return Testimonial(id=new_identifier(), **_approve(project, columns, project.next_time()))
 
 
 def write_added(project: Project, rows: Sequence[Testimonial], actor: str) -> None:
-    """Write what `prepare_approved` made in a few statements, and record it as one event."""
+    """Add rows of `prepare_approved` in a few statements, and record them as one event."""
     if rows:
         db.session.add_all(rows)
         mark_changed(project)
