@@ -343,9 +343,9 @@ def _ask(kind: str) -> str:
         return gettext("Choose a number from %(low)s to %(high)s.", low=low, high=high)
     if kind == "choice":
         return gettext("Choose an answer.")
-    return (
-        gettext("Tick this to continue.") if kind == "consent" else translate("Fill in this field.")
-    )
+    if kind == "consent":
+        return gettext("Tick this to continue.")
+    return translate("Fill in this field.")
 
 
 def _read_text(form: MultiDict[str, str], name: str) -> str | None:
