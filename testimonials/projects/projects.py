@@ -261,7 +261,7 @@ def list_projects(account_id: str) -> Sequence[Project]:
 
 
 def read_projects(account_id: str, only_id: str | None = None, after: Cursor | None = None) -> Page:
-    """Return a page of the account's projects, most recent first; at most the one of `only_id`."""
+    """Return a page of the account's projects, most recent first, or only that of `only_id`."""
     matches = true() if only_id is None else Project.id == only_id
     query = select(Project).where(
         Project.account_id == account_id, Project.deleted_at.is_(None), matches
@@ -270,7 +270,7 @@ def read_projects(account_id: str, only_id: str | None = None, after: Cursor | N
 
 
 def list_choosable(account_id: str, also: str | None) -> Sequence[Project]:
-    """Return the projects that a form offers: the account's newest 50, and the one `also` named."""
+    """Return the projects that a form offers: the newest 50, and the one with the id `also`."""
     newest = list_projects(account_id)
     if not is_identifier(also or "") or also in {each.id for each in newest}:
         return newest

@@ -203,7 +203,7 @@ def _is_waiting(project_id: str, kinds: Collection[str] | None = None) -> list[C
     return conditions if kinds is None else [*conditions, Proposal.kind.in_(kinds)]
 
 
-def summarise(project_id: str) -> list[str]:
+def summarize(project_id: str) -> list[str]:
     """Return a line for each of three agents: how many testimonials and changes it proposes."""
     drafts = case((Proposal.kind == "testimonial.add", 1), else_=0)
     rows = db.session.execute(
@@ -455,7 +455,7 @@ def notify_of_proposals(project: Project, account_id: str) -> bool:
     url = make_unsubscribe_url(project.id, account_id)
     values = {
         "project_name": name,
-        "lines": summarise(project.id),
+        "lines": summarize(project.id),
         "is_daily": find_choice(account_id, project.id).mode == "daily",
         "url": project_url(project.id, "inbox#proposals"),
         "choose_url": project_url(project.id, "settings/mail"),

@@ -48,8 +48,8 @@ MOST_REDIRECTS, MOST_SHEETS, MOST_LOGOS, MOST_COLORS = 3, 4, 2, 4
 # Pictures to try as logos; some may be SVG, which we can't draw.
 MOST_TRIED = 4
 REDIRECTS = {301, 302, 303, 307, 308}
-# A color with less chroma (in OKLCH) is a grey, and nearer to black or white it is no brand's.
-GREY, DARKEST, LIGHTEST = 0.04, 0.2, 0.95
+# A color with less chroma (in OKLCH) is a gray; one nearer to black or white isn't a brand's.
+GRAY, DARKEST, LIGHTEST = 0.04, 0.2, 0.95
 # The weight of a color by where it was found.
 IN_HEAD, IN_NAME, IN_LOGO, IN_BUTTON = 3, 3, 2, 1
 
@@ -281,11 +281,11 @@ def _add_colors(weights: Counter[str], texts: list[str], weight: int) -> None:
 
 
 def _to_hex(text: str) -> str | None:
-    """Return a color as `#RRGGBB`; None for greys and anything else."""
+    """Return a color as `#RRGGBB`; None for grays and anything else."""
     if not (color := _read_color(text)):
         return None
     lightness, chroma, _ = from_hex(color)
-    return color if chroma >= GREY and DARKEST <= lightness <= LIGHTEST else None
+    return color if chroma >= GRAY and DARKEST <= lightness <= LIGHTEST else None
 
 
 def _read_color(text: str) -> str:

@@ -237,7 +237,7 @@ def erase_again(work: Path, database: Path, erased: ErasedList) -> int:
 
 
 def _erase_recordings(opened: sqlite3.Connection, erased: ErasedList) -> int:
-    """Delete recordings, and testimonials that had no words besides."""
+    """Delete recordings, and testimonials that have no text."""
     rows = [(id, at) for (kind, id), at in erased.items() if kind == RECORDING]
     own = "(SELECT testimonial_id FROM recording WHERE testimonial_id = ? AND created_at <= ?)"
     wordless = f"DELETE FROM testimonial WHERE text = '' AND id IN {own}"  # noqa: S608 - our own names
@@ -249,7 +249,7 @@ def _erase_recordings(opened: sqlite3.Connection, erased: ErasedList) -> int:
 
 
 def _erase_addresses(opened: sqlite3.Connection, erased: ErasedList) -> int:
-    """Repeat what people asked who hadn't written the testimonial with their address (`disown`)."""
+    """Disown testimonials again for people whose address somebody else used; see `disown`."""
     rows = [(id, at) for (kind, id), at in erased.items() if kind == ADDRESS]
     query = (
         "SELECT author_email, account_id FROM testimonial JOIN project "
@@ -388,7 +388,7 @@ def _remove_recordings(lists: dict[str, list[Row]], ids: set[str]) -> None:
 
 
 def _disown(archive: Archive, erased: dict[str, datetime]) -> None:
-    """Repeat what people asked who hadn't written the testimonial with their address."""
+    """Disown testimonials again for people whose address somebody else used."""
     for row in archive.lists["testimonials"]:
         erased_at = erased.get(row["id"])
         if erased_at is None:

@@ -394,7 +394,7 @@ def _read_styles(kind: str, has_extras: bool) -> str:
 
 @cache
 def _read_scoped_styles(kind: str, has_extras: bool) -> str:
-    """Return the same with `PAGE` before each selector, without rules for a shadow host."""
+    """Return these styles with `PAGE` before each selector, without rules for a shadow host."""
 
     def scope(rule: re.Match[str]) -> str:
         selectors = [each.strip() for each in _COMMA.split(rule[1])]

@@ -20,7 +20,7 @@ from testimonials.testimonials.fields import COLUMNS, CardFields
 from testimonials.testimonials.models import Testimonial
 from testimonials.transfer.archives.format import StoredAnswerSchema
 
-# The headings by which columns are recognised: those of known services, and words for the fields in
+# The headings by which columns are recognized: those of known services, and words for the fields in
 # the languages of the collection page. They are compared without case, accents, spaces and
 # punctuation, and earlier ones win. So a column “Bewertung”, which may be the rating, is the text
 # only if no other column is.

@@ -45,7 +45,7 @@ _SECONDS = re.compile(r"\d{10}(?:\d{3})?")
 
 
 class DateWrong(Exception):
-    """The text is no readable date; the message says what to do."""
+    """The text isn't a readable date; the message says what to do."""
 
 
 def find_order(texts: Iterable[str]) -> str | None:
