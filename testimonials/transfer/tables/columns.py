@@ -26,23 +26,8 @@ from testimonials.transfer.archives.format import StoredAnswerSchema
 # only if no other column is.
 
 _FILE = Path(__file__).with_name("headings.json")
-_WORDS: dict[str, list[str]] = json.loads(_FILE.read_text(encoding="utf-8"))
-
-# Headings that only one service uses.
-OWN, SENJA, TESTIMONIAL_TO, GOOGLE = "Testimonials", "Senja", "Testimonial.to", "Google"
-_MARKS = {
-    OWN: "author name, submitted at, consent text",
-    SENJA: "customer name, customer tagline",
-    TESTIMONIAL_TO: "testimonial, avatar url",
-    GOOGLE: "star rating, reviewer display name",
-    "Judge.me": "body, reviewer name, picture urls",
-    "Loox": "nickname, review, verified purchase",
-    "Yotpo": "review content, review score",
-    "Stamped": "review message, review rating",
-    "Okendo": "body, date created, sku",
-    "Trustpilot": "review username, review stars",
-    "Facebook": "recommendation type, review text",
-}
+_HEADINGS: dict[str, dict[str, Any]] = json.loads(_FILE.read_text(encoding="utf-8"))
+OWN, TESTIMONIAL_TO, GOOGLE = "Testimonials", "Testimonial.to", "Google"
 
 
 def fold(heading: str) -> str:
@@ -53,28 +38,15 @@ def _split(*lists: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(fold(each) for part in lists for each in part.split(", ")))
 
 
+_FIELDS = _HEADINGS["fields"]
 MEANINGS = {
-    field: _split(*_WORDS.get(field, (field,))) for field in (*_WORDS, *CardFields().fields)
+    field: _split(*_FIELDS.get(field, (field,))) for field in (*_FIELDS, *CardFields().fields)
 }
-FIRST_NAMES = _split(
-    "first name, given name, Vorname, prénom, primer nombre, nombre de pila, voornaam, imię",
-    "nome proprio, förnamn, ad, 名",
-)
-LAST_NAMES = _split(
-    "last name, surname, family name, Nachname, nom de famille, apellido, apellidos, cognome",
-    "sobrenome, achternaam, nazwisko, efternamn, soyad, soyadı, 姓",
-)
-# First names, if there is a column of last names.
-BARE_NAMES = frozenset(_split("name, nom, nombre, nome, naam, namn, isim"))
-# Columns of a shop's reviews, whose pictures are of products.
-PRODUCTS = frozenset(_split("product handle, product id, handle, sku, product title"))
-PICTURES = _split("photo, photo url, picture, picture url, image, image url")
-# The title of a review, or of a person if the text has one of these headings.
-TITLES = _split("title, headline")
-TESTIMONIALS = frozenset(
-    _split("testimonial, testimonial text, quote, Kundenstimme, témoignage, testimonio, depoimento")
-)
-MARKS = {service: frozenset(_split(marks)) for service, marks in _MARKS.items()}
+# Headings that only one service uses.
+MARKS = {service: frozenset(_split(marks)) for service, marks in _HEADINGS["services"].items()}
+# "names" are first names beside last names, "products" are columns of a shop's reviews, whose
+# "pictures" are of products, and "titles" are of persons beside one of "testimonials".
+OTHERS = {name: _split(words) for name, words in _HEADINGS["others"].items()}
 
 # The fields and their labels.
 FIELDS = {name: COLUMNS[name].label for name in MEANINGS}
@@ -112,8 +84,10 @@ def guess_mapping(headings: Sequence[str]) -> ColumnMapping:
         by_meaning.setdefault(fold(heading), heading)
     service = next((name for name, marks in MARKS.items() if marks <= by_meaning.keys()), None)
     text = next((each for each in MEANINGS["text"] if each in by_meaning), None)
-    if PRODUCTS & by_meaning.keys():
-        by_meaning = {name: each for name, each in by_meaning.items() if name not in PICTURES}
+    if by_meaning.keys() & OTHERS["products"]:
+        by_meaning = {
+            name: each for name, each in by_meaning.items() if name not in OTHERS["pictures"]
+        }
 
     def take(meanings: Iterable[str]) -> tuple[str, ...]:
         """Return the first heading with one of these meanings, and don't return it again."""
@@ -121,10 +95,10 @@ def guess_mapping(headings: Sequence[str]) -> ColumnMapping:
 
     columns = {field: take(meanings) for field, meanings in MEANINGS.items()}
     name = columns["authorName"]
-    if not name or fold(name[0]) in BARE_NAMES:
-        columns["authorName"] = (name or take(FIRST_NAMES)) + take(LAST_NAMES)
-    if text in TESTIMONIALS or service == TESTIMONIAL_TO:
-        columns["authorRole"] = columns["authorRole"] or take(TITLES)
+    if not name or fold(name[0]) in OTHERS["names"]:
+        columns["authorName"] = (name or take(OTHERS["first names"])) + take(OTHERS["last names"])
+    if text in OTHERS["testimonials"] or service == TESTIMONIAL_TO:
+        columns["authorRole"] = columns["authorRole"] or take(OTHERS["titles"])
     return ColumnMapping({field: names for field, names in columns.items() if names}, service)
 
 
