@@ -101,7 +101,7 @@ def _here() -> str:
 
 
 def describe_sighting(project: Project) -> dict[str, Any] | None:
-    """Return where and when the widget was last seen, or None."""
+    """Return the website where the widget was last seen, and the time in words, or None."""
     if (sighting := find_newest_sighting(project.id)) is None:
         return None
     origin, time = sighting
@@ -109,8 +109,7 @@ def describe_sighting(project: Project) -> dict[str, Any] | None:
     is_date = label[0].isdigit() and not label.endswith("ago")
     label = _("on %(day)s", day=label) if is_date else label.lower()
     host = origin.partition("://")[2]
-    said = _("Seen %(time)s on %(host)s", time=label, host=host)
-    return {"url": origin, "host": host, "label": label, "time": time, "said": said}
+    return {"url": origin, "text": _("Seen %(time)s on %(host)s", time=label, host=host)}
 
 
 def _write_steps(steps: dict[str, Any]) -> dict[str, Any]:

@@ -130,53 +130,53 @@ def read_filter(values: Any) -> inbox.InboxFilter:
 
 def read_spelled_filter(project: Project) -> inbox.InboxFilter:
     """Return the filter in the query string, with its tag as the project spells it."""
-    wanted = read_filter(request.args)
-    if not wanted.tag:
-        return wanted
-    return replace(wanted, tag=spell(find_spellings(project.id), [wanted.tag])[0])
+    filters = read_filter(request.args)
+    if not filters.tag:
+        return filters
+    return replace(filters, tag=spell(find_spellings(project.id), [filters.tag])[0])
 
 
 def describe_inbox(
-    project: Project, wanted: inbox.InboxFilter, page: int, counts: dict[str, int]
+    project: Project, filters: inbox.InboxFilter, page: int, counts: dict[str, int]
 ) -> dict[str, Any]:
     """Return what a page of the inbox shows, with the `counts` of the tabs (`count_tabs`)."""
-    rows, page, total = inbox.list_inbox(project.id, wanted, page, counts)
+    rows, page, total = inbox.list_inbox(project.id, filters, page, counts)
     # A search with too many matches lists only these.
-    is_all = total.is_whole or not wanted.q
-    total = total._replace(is_whole=True) if wanted.q else total
+    is_all = total.is_whole or not filters.q
+    total = total._replace(is_whole=True) if filters.q else total
     forms = {form.name: form.title for form in list_forms(project)}
-    is_done = wanted == inbox.InboxFilter() and not rows and counts["approved"] > 0
+    is_done = filters == inbox.InboxFilter() and not rows and counts["approved"] > 0
     return {
         "tabs": [(tab, translate(TAB_NAMES[tab])) for tab in MAIN_TABS],
         "tab_names": {tab: translate(name) for tab, name in TAB_NAMES.items()},
-        "filters": wanted,
+        "filters": filters,
         "project_is_active": project.is_active,
-        "query": read_query(wanted, page),
-        "choices": _list_choices(project, wanted, forms),
-        "chips": _list_chips(wanted, forms),
-        "items": _describe_rows(project, rows, wanted),
+        "query": read_query(filters, page),
+        "choices": _list_choices(project, filters, forms),
+        "chips": _list_chips(filters, forms),
+        "items": _describe_rows(project, rows, filters),
         "forms": forms,
         "total": total,
         "is_all": is_all,
-        "split_found": partial(mark_words, read_words(wanted.q)),
+        "split_found": partial(mark_words, read_words(filters.q)),
         "flood_count": count_flood(project) if counts["spam"] else 0,
         "flood_limit": current_settings().flood_per_hour,
-        "pager": _describe_pager(wanted, page, total),
-        "return_to": describe_address(wanted, page),
+        "pager": _describe_pager(filters, page, total),
+        "return_to": describe_address(filters, page),
         "decided": _describe_decided(project, counts["approved"]) if is_done else None,
-        "empty": None if rows or is_done else _describe_empty(project, wanted, counts),
+        "empty": None if rows or is_done else _describe_empty(project, filters, counts),
     }
 
 
 def _describe_rows(
-    project: Project, rows: Sequence[Testimonial], wanted: inbox.InboxFilter
+    project: Project, rows: Sequence[Testimonial], filters: inbox.InboxFilter
 ) -> list[dict[str, Any]]:
     load_recordings(rows)
     emails = find_asked_emails(row.id for row in rows)
     return [
         describe_testimonial(row)
         | {
-            "tags": [(name, describe_address(replace(wanted, tag=name))) for name in row.tags],
+            "tags": [(name, describe_address(replace(filters, tag=name))) for name in row.tags],
             "asked_email": emails.get(row.id),
             "public_url": testimonial_url(project.slug, row.id, project.own_host)
             if row.is_visible and project.is_active
@@ -186,74 +186,74 @@ def _describe_rows(
     ]
 
 
-def read_query(wanted: inbox.InboxFilter, page: int = 1) -> dict[str, Any]:
+def read_query(filters: inbox.InboxFilter, page: int = 1) -> dict[str, Any]:
     """Return a filter and page as query parameters."""
     values = {
-        "status": wanted.tab,
-        "q": wanted.q,
-        "rating": str(wanted.rating or ""),
-        "source": wanted.source,
-        "tag": wanted.tag,
-        "kind": wanted.kind,
-        "form": wanted.form,
+        "status": filters.tab,
+        "q": filters.q,
+        "rating": str(filters.rating or ""),
+        "source": filters.source,
+        "tag": filters.tag,
+        "kind": filters.kind,
+        "form": filters.form,
         "page": str(page) if page > 1 else "",
     }
     return {name: text for name, text in values.items() if text}
 
 
-def describe_address(wanted: inbox.InboxFilter, page: int = 1) -> str:
-    return url_for("dashboard.inbox.show_inbox", **read_query(wanted, page))
+def describe_address(filters: inbox.InboxFilter, page: int = 1) -> str:
+    return url_for("dashboard.inbox.show_inbox", **read_query(filters, page))
 
 
 def _list_choices(
-    project: Project, wanted: inbox.InboxFilter, forms: dict[str, str]
+    project: Project, filters: inbox.InboxFilter, forms: dict[str, str]
 ) -> list[tuple[str, str, str, list[tuple[str, str]]]]:
     """Return the selects of the filter: name, label, chosen value and options."""
     # A bookmarked URL may name a tag that is no longer used.
-    tags = offer_tags(project.id, wanted.tag)
-    in_tabs = "" if wanted.tab in MAIN_TABS else wanted.tab
-    places = [(wanted.tab if not in_tabs else "pending", _("Inbox"))]
+    tags = offer_tags(project.id, filters.tag)
+    in_tabs = "" if filters.tab in MAIN_TABS else filters.tab
+    places = [(filters.tab if not in_tabs else "pending", _("Inbox"))]
     places += [(tab, translate(TAB_NAMES[tab])) for tab in ("spam", "trash", inbox.ASIDE)]
     stars = [(str(n), ngettext("%(num)s star", "%(num)s stars", n)) for n in (5, 4, 3, 2, 1)]
     sources = [(source, translate(SOURCE_NAMES[source])) for source in inbox.SOURCES]
     kinds = [(kind, translate(KIND_NAMES[kind])) for kind in inbox.KINDS]
     named = [(name, name) for name in tags if name]
     choices = [
-        ("status", _("Folder"), wanted.tab, places),
-        ("rating", _("Rating"), str(wanted.rating or ""), [("", _("Any rating")), *stars]),
-        ("kind", _("Kind"), wanted.kind, [("", _("Any kind")), *kinds]),
-        ("source", _("Source"), wanted.source, [("", _("Any source")), *sources]),
-        ("form", _("Form"), wanted.form, [("", _("Any form")), *forms.items()]),
-        ("tag", _("Tag"), wanted.tag, [("", _("Any tag")), *named]),
+        ("status", _("Folder"), filters.tab, places),
+        ("rating", _("Rating"), str(filters.rating or ""), [("", _("Any rating")), *stars]),
+        ("kind", _("Kind"), filters.kind, [("", _("Any kind")), *kinds]),
+        ("source", _("Source"), filters.source, [("", _("Any source")), *sources]),
+        ("form", _("Form"), filters.form, [("", _("Any form")), *forms.items()]),
+        ("tag", _("Tag"), filters.tag, [("", _("Any tag")), *named]),
     ]
     return [choice for choice in choices if len(choice[3]) > 1]
 
 
-def _list_chips(wanted: inbox.InboxFilter, forms: dict[str, str]) -> list[tuple[str, str]]:
+def _list_chips(filters: inbox.InboxFilter, forms: dict[str, str]) -> list[tuple[str, str]]:
     """Return the active filters in words, each with the URL without it."""
-    stars = wanted.rating or 0
+    stars = filters.rating or 0
     active: tuple[tuple[str, Any, Any], ...] = (
-        ("tab", "pending", wanted.tab not in MAIN_TABS and translate(TAB_NAMES[wanted.tab])),
-        ("q", "", wanted.q and f"“{wanted.q}”"),
+        ("tab", "pending", filters.tab not in MAIN_TABS and translate(TAB_NAMES[filters.tab])),
+        ("q", "", filters.q and f"“{filters.q}”"),
         ("rating", None, stars and ngettext("%(num)s star", "%(num)s stars", stars)),
-        ("kind", "", wanted.kind and translate(KIND_NAMES[wanted.kind])),
-        ("source", "", wanted.source and translate(SOURCE_NAMES[wanted.source])),
-        ("form", "", forms.get(wanted.form, wanted.form)),
-        ("tag", "", wanted.tag),
+        ("kind", "", filters.kind and translate(KIND_NAMES[filters.kind])),
+        ("source", "", filters.source and translate(SOURCE_NAMES[filters.source])),
+        ("form", "", forms.get(filters.form, filters.form)),
+        ("tag", "", filters.tag),
     )
     return [
-        (str(words), describe_address(replace(wanted, **{name: default})))
+        (str(words), describe_address(replace(filters, **{name: default})))
         for name, default, words in active
         if words
     ]
 
 
-def _describe_pager(wanted: inbox.InboxFilter, page: int, total: inbox.Total) -> dict[str, Any]:
+def _describe_pager(filters: inbox.InboxFilter, page: int, total: inbox.Total) -> dict[str, Any]:
     first, last = (page - 1) * inbox.PAGE_SIZE + 1, min(page * inbox.PAGE_SIZE, total.number)
     has_next = last < total.number or not total.is_whole
     return {
-        "prev_url": describe_address(wanted, page - 1) if page > 1 else None,
-        "next_url": describe_address(wanted, page + 1) if has_next else None,
+        "prev_url": describe_address(filters, page - 1) if page > 1 else None,
+        "next_url": describe_address(filters, page + 1) if has_next else None,
         "label": _("%(first)s to %(last)s of %(total)s", first=first, last=last, total=total)
         if last >= first
         else "",
@@ -276,29 +276,29 @@ def _describe_decided(project: Project, count: int) -> dict[str, Any]:
 
 
 def _describe_empty(
-    project: Project, wanted: inbox.InboxFilter, counts: dict[str, int]
+    project: Project, filters: inbox.InboxFilter, counts: dict[str, int]
 ) -> dict[str, Any]:
     """Return the title, text and actions of an empty page."""
-    if wanted.is_narrowed:
-        return _describe_nothing_found(project, wanted)
-    title, text = EMPTY[wanted.tab]
+    if filters.is_narrowed:
+        return _describe_nothing_found(project, filters)
+    title, text = EMPTY[filters.tab]
     ask = [(url_for("dashboard.collect.show_collect"), _("Ask three customers"))]
-    is_over = wanted.tab == "pending" and (counts["rejected"] or counts["trash"])
+    is_over = filters.tab == "pending" and (counts["rejected"] or counts["trash"])
     return {
         "title": _("Nothing waiting") if is_over else translate(title),
-        "text": _describe_retention(wanted.tab) or translate(text),
-        "actions": ask if wanted.tab in ("all", "pending") else [],
+        "text": _describe_retention(filters.tab) or translate(text),
+        "actions": ask if filters.tab in ("all", "pending") else [],
         "drawing": "cards",
     }
 
 
-def _describe_nothing_found(project: Project, wanted: inbox.InboxFilter) -> dict[str, Any]:
-    clear = (url_for("dashboard.inbox.show_inbox", status=wanted.tab), _("Clear"))
-    title = _("No results for “%(words)s”", words=wanted.q) if wanted.q else _("No results")
+def _describe_nothing_found(project: Project, filters: inbox.InboxFilter) -> dict[str, Any]:
+    clear = (url_for("dashboard.inbox.show_inbox", status=filters.tab), _("Clear"))
+    title = _("No results for “%(words)s”", words=filters.q) if filters.q else _("No results")
     elsewhere = []
     for tab, label in (("all", _("Search all")), ("trash", _("Look in the trash"))):
-        other = replace(wanted, tab=tab)
-        if wanted.q and tab != wanted.tab and inbox.find_words(project.id, other).ids:
+        other = replace(filters, tab=tab)
+        if filters.q and tab != filters.tab and inbox.find_words(project.id, other).ids:
             elsewhere.append((describe_address(other), label))
     return {
         "title": title,

@@ -127,8 +127,8 @@ def _is_counted(project: Project, figures: Mapping[str, Any]) -> bool:
 
 
 def _has_any(figures: Mapping[str, Any]) -> bool:
-    views, told = figures["views"], figures["testimonials"] or figures["quiet"]
-    return bool(views["total"] or views["previous"] or any(figures["funnel"].values()) or told)
+    views, is_seen = figures["views"], bool(figures["testimonials"] or figures["quiet"])
+    return is_seen or bool(views["total"] or views["previous"] or any(figures["funnel"].values()))
 
 
 def compare_views(views: Mapping[str, int], days: int) -> str:

@@ -48,12 +48,12 @@ def show_invitation(token: str) -> ResponseReturnValue:
 @limiter.per_address(invitations.INVITATION_PER_ADDRESS)
 def accept_invitation_here(token: str) -> ResponseReturnValue:
     """Join as the signed-in account, or as a new one with a password."""
-    signed_in, found = find_session(read_session_cookie()), invitations.find_invitation(token)
-    if signed_in is not None or find_claimed_account(found.invitation.email) is not None:
+    signed_in, opened = find_session(read_session_cookie()), invitations.find_invitation(token)
+    if signed_in is not None or find_claimed_account(opened.invitation.email) is not None:
         return _join(token, signed_in)
     sent = JoinForm().read()
-    if errors := _find_problems(found, sent.values):
-        return answer_privately(_invitation_page(found, None, sent.typed, errors), 422)
+    if errors := _find_problems(opened, sent.values):
+        return answer_privately(_invitation_page(opened, None, sent.typed, errors), 422)
     return _join_with_password(token, sent.values, hash_password(sent.values["password"]))
 
 
@@ -67,10 +67,10 @@ def show_decline(token: str) -> ResponseReturnValue:
 @limiter.per_address(invitations.INVITATION_PER_ADDRESS)
 def decline_invitation_here(token: str) -> ResponseReturnValue:
     with write():
-        found = invitations.find_invitation(token, for_update=True)
-        email = found.invitation.email
-        invitations.decline_invitation(found)
-        _record(INVITATION_DECLINED, found, email)
+        opened = invitations.find_invitation(token, for_update=True)
+        email = opened.invitation.email
+        invitations.decline_invitation(opened)
+        _record(INVITATION_DECLINED, opened, email)
     if DeclineForm().read().values[BY_PROGRAM]:
         return answer_privately("")
     return redirect(url_for(".show_declined"), 303)
@@ -91,54 +91,54 @@ def _join(token: str, signed_in: SignedIn | None) -> ResponseReturnValue:
     """Join as the signed-in account, or show why it can't."""
     with write():
         # Again under the lock: another request may have used the link.
-        found = invitations.find_invitation(token, for_update=True)
+        opened = invitations.find_invitation(token, for_update=True)
         account = accounts.get_account(signed_in.account_id) if signed_in else None
-        if account is None or account.email != found.invitation.email:
+        if account is None or account.email != opened.invitation.email:
             return redirect(url_for(".show_invitation", token=token), 303)
-        invitations.accept_invitation(found, account)
-        _record_joining(found, account)
-    return _go_in(found)
+        invitations.accept_invitation(opened, account)
+        _record_joining(opened, account)
+    return _go_in(opened)
 
 
 def _join_with_password(token: str, values: Values, password_hash: str) -> ResponseReturnValue:
     """Claim or create the account of the invited address, sign in, and join."""
     with write():
-        found = invitations.find_invitation(token, for_update=True)
-        started = accounts.start_signup(found.invitation.email)
+        opened = invitations.find_invitation(token, for_update=True)
+        started = accounts.start_signup(opened.invitation.email)
         if started is None or claim.find_key_errors(started[0], "drop", values):
             # Claimed meanwhile, or created by an agent; the page says so.
             db.session.rollback()
             return redirect(url_for(".show_invitation", token=token), 303)
         account, _ = started
         accounts.claim_account(account, password_hash)
-        invitations.accept_invitation(found, account)
-        _record_joining(found, account)
+        invitations.accept_invitation(opened, account)
+        _record_joining(opened, account)
         claim.drop_what_is_unwanted(account, values)
         record(ACCOUNT_CLAIMED, account.id)
         cookie = sign_browser_in(account, SignInMethod.LINK, "invitation")
-    response = make_response(_go_in(found))
+    response = make_response(_go_in(opened))
     set_session_cookie(response, account, cookie)
     return response
 
 
-def _record_joining(found: invitations.OpenInvitation, account: Account) -> None:
+def _record_joining(opened: invitations.OpenInvitation, account: Account) -> None:
     act_as(ActorKind.PERSON, account.id)
-    _record(INVITATION_ACCEPTED, found, account.email)
+    _record(INVITATION_ACCEPTED, opened, account.email)
 
 
-def _record(type: EventType, found: invitations.OpenInvitation, email: str) -> None:
-    record(type, found.project or found.place.id, email=email)
+def _record(type: EventType, opened: invitations.OpenInvitation, email: str) -> None:
+    record(type, opened.project or opened.place.id, email=email)
 
 
-def _go_in(found: invitations.OpenInvitation) -> ResponseReturnValue:
+def _go_in(opened: invitations.OpenInvitation) -> ResponseReturnValue:
     """Redirect to the inbox of the project, or to the first page."""
-    if found.project is None:
+    if opened.project is None:
         return redirect(url_for("dashboard.home.show_start"), 303)
-    return redirect(url_for("dashboard.inbox.show_inbox", project_id=found.project.id), 303)
+    return redirect(url_for("dashboard.inbox.show_inbox", project_id=opened.project.id), 303)
 
 
-def _find_problems(found: invitations.OpenInvitation, values: Values) -> claim.Errors:
-    email = found.invitation.email
+def _find_problems(opened: invitations.OpenInvitation, values: Values) -> claim.Errors:
+    email = opened.invitation.email
     waiting = accounts.find_claimable_account(email)
     errors = claim.find_key_errors(waiting, "drop", values) if waiting is not None else {}
     if problem := judge_password(values["password"], email):
@@ -146,24 +146,24 @@ def _find_problems(found: invitations.OpenInvitation, values: Values) -> claim.E
     return errors
 
 
-def _describe(found: invitations.OpenInvitation) -> dict[str, object]:
+def _describe(opened: invitations.OpenInvitation) -> dict[str, object]:
     return {
-        "email": found.invitation.email,
-        "project_name": found.project.name if found.project else "",
-        "projects_named": [each.name for each in found.projects],
-        "invited_by": found.invited_by,
-        "role_may": ROLE_MAY[found.invitation.role],
-        "expires_at": found.invitation.expires_at,
+        "email": opened.invitation.email,
+        "project_name": opened.project.name if opened.project else "",
+        "projects_named": [project.name for project in opened.projects],
+        "invited_by": opened.invited_by,
+        "role_may": ROLE_MAY[opened.invitation.role],
+        "expires_at": opened.invitation.expires_at,
     }
 
 
 def _invitation_page(
-    found: invitations.OpenInvitation,
+    opened: invitations.OpenInvitation,
     signed_in: SignedIn | None,
     typed: Values | None = None,
     errors: claim.Errors | None = None,
 ) -> str:
-    email = found.invitation.email
+    email = opened.invitation.email
     waiting = accounts.find_claimable_account(email)
     if signed_in is not None:
         state = "ready" if signed_in.email == email else "other"
@@ -176,5 +176,5 @@ def _invitation_page(
         errors=errors or {},
         typed=typed or {},
         **claim.describe_begun(waiting),
-        **_describe(found),
+        **_describe(opened),
     )

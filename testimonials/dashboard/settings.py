@@ -68,8 +68,8 @@ def _describe_rows(access: Access) -> dict[str, Any]:
         "domain": domain.host if domain else _("None yet"),
         "is_domain_late": bool(domain and not domain.serving_since),
         "stars": rated["name"] if rated else _("Off"),
-        "faces": [(each.name[:1].upper(), colour_of(each.email)) for each in members[:FACES]],
-        "people": _name_people([each.name for each in members if each.email != access.user.email]),
+        "faces": [(one.name[:1].upper(), colour_of(one.email)) for one in members[:FACES]],
+        "people": _name_people([one.name for one in members if one.email != access.user.email]),
         "is_active": project.is_active,
     }
 
@@ -130,11 +130,11 @@ class HostForm(FormSchema):
 
 @domain.show
 def show_domain(access: Access) -> Values:
-    project, found = access.project, domains.find_domain(access.project)
+    project, domain = access.project, domains.find_domain(access.project)
     own = project.own_host
     return {
-        "domain": found,
-        "typed": {"host": found.host if found else ""},
+        "domain": domain,
+        "typed": {"host": domain.host if domain else ""},
         "page_url": collection_page_url(project.slug),
         "own_url": collection_page_url(project.slug, own) if own else None,
     }
@@ -342,7 +342,7 @@ def decline_offer(access: Access) -> Done:
 def _record_taken(access: Access, former: Account) -> None:
     """Mail the former owner, and record it for both accounts."""
     project, user = access.project, access.user
-    is_in = any(each.account_id == former.id for each in list_members(project))
+    is_in = any(member.account_id == former.id for member in list_members(project))
     send_handed_over_mail(project, former.email, user.name, is_in=is_in)
     details = {"name": project.name, "old": former.email, "email": user.email}
     record(events.OWNERSHIP_TAKEN, former.id, **details)

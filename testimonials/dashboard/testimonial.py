@@ -367,17 +367,17 @@ _QUERY = PictureQuerySchema()
 @picture.show
 def show_picture(access: Access, testimonial_id: str) -> Values:
     """Show the picture in a look and size, or why it can't be drawn."""
-    wanted, problem = _read_wanted(access, testimonial_id), ""
+    spec, problem = _read_wanted(access, testimonial_id), ""
     try:
-        pictures.fetch_picture(wanted)
+        pictures.fetch_picture(spec)
     except pictures.PictureRefused as error:
         answer_as(error)
         problem = error.shown
     return {
-        "id": wanted.testimonial_id,
-        "author": wanted.shown["name"],
+        "id": spec.testimonial_id,
+        "author": spec.shown["name"],
         "sizes": SIZES,
-        "chosen": {"look": wanted.look, "size": wanted.size},
+        "chosen": {"look": spec.look, "size": spec.size},
         "problem": problem,
         "link": testimonial_url(access.project.slug, testimonial_id, access.project.own_host),
     }
@@ -387,10 +387,10 @@ def show_picture(access: Access, testimonial_id: str) -> Values:
 @require_role(Right.LOOK)
 def get_picture(access: Access, testimonial_id: str) -> Response:
     """Send the picture, with ``?download`` as an attachment."""
-    wanted = _read_wanted(access, testimonial_id)
-    response = pictures.send_picture(wanted.fingerprint, pictures.fetch_picture(wanted))
+    spec = _read_wanted(access, testimonial_id)
+    response = pictures.send_picture(spec.fingerprint, pictures.fetch_picture(spec))
     if "download" in request.args:
-        name = f"testimonial-{wanted.look}-{wanted.size}.png"
+        name = f"testimonial-{spec.look}-{spec.size}.png"
         response.headers["Content-Disposition"] = f"attachment; filename={name}"
     return response
 

@@ -155,7 +155,7 @@ def test_the_owner_is_told_where(app, browser, client, project, moved_clock):
 
     def seen() -> str:
         path = f"/dashboard/projects/{project}/widget/add-to-site/seen"
-        return str((browser.get(path).json or {}).get("said"))
+        return str((browser.get(path).json or {}).get("text"))
 
     assert seen() == "None"
     see(client, project, "https://fern.example:8443")

@@ -114,7 +114,7 @@ def test_the_first_visit_is_told(app, inbox):
     with app.app_context():
         note_sighting(inbox.project, "https://fern.example")
     seen = inbox.get(f"{HERE}/seen").json
-    assert (seen["said"], seen["url"]) == ("Seen just now on fern.example", "https://fern.example")  # type: ignore[index]
+    assert (seen["text"], seen["url"]) == ("Seen just now on fern.example", "https://fern.example")  # type: ignore[index]
     page = open_steps(inbox)
     assert "hidden" in page.css_first("[data-watching]").attributes
     assert page.css_first("[data-look]").attributes["href"] == "https://fern.example"

@@ -8,7 +8,7 @@ async function look(place) {
   const seen = answer.ok && await answer.json();
   if (!seen || !place.isConnected) return Boolean(seen);
   place.querySelector('[data-watching]').hidden = true;
-  place.querySelector('[data-said]').textContent = seen.said;
+  place.querySelector('[data-seen-text]').textContent = seen.text;
   place.querySelector('[data-look]').href = seen.url;
   place.querySelector('.seen').hidden = false;
   return true;
