@@ -18,6 +18,7 @@ from tests.browser.axe import find_violations
 from tests.browser.conftest import OpenPage, Site
 from tests.browser.looks import find_dead_links, look, look_on_a_phone, open_all
 from tests.browser.rich_world import RichSite, path_at, serve_rich_site
+from tests.browser.test_counted import DESK, visible_controls
 from tests.support import sampling
 
 Known = dict[str, set[str]]
@@ -110,6 +111,11 @@ def remove_preview(page: Page) -> None:
 
 
 PREPARE: dict[str, Callable[[Page], object]] = {"/docs": keep_some_calls}
+# What a page of the owner may have at most, so that it has one thing to do.
+MOST_CONTROLS = 15
+SOLID = """() => [...document.querySelectorAll('main :is(.solid, .danger-solid)')]
+  .filter((each) => each.checkVisibility({ visibilityProperty: true }) && each.offsetWidth > 1)
+  .map((each) => each.textContent.trim())"""
 DRAWN = """() => [...document.querySelectorAll('[data-testimonials-project]')].every((each) =>
   ['ready', 'empty'].includes(each.dataset.testimonialsState))"""
 
@@ -170,6 +176,8 @@ def visit(page: Page, url: str, rule: str, known: set[str]) -> Iterator[str]:
         yield f"{url} answers {answer.status}"
     page.wait_for_function(DRAWN)
     yield from find_dead_links(page, known)
+    if rule.startswith("/dashboard"):
+        yield from find_noise(page)
     PREPARE.get(rule, remove_preview)(page)
     if not page.title().strip():
         yield f"{page.url} has no title"
@@ -177,6 +185,15 @@ def visit(page: Page, url: str, rule: str, known: set[str]) -> Iterator[str]:
     yield from look(page, allowed)
     if open_all(page):
         yield from (f"unfolded: {each}" for each in look_on_a_phone(page, allowed))
+
+
+def find_noise(page: Page) -> Iterator[str]:
+    """Tell of more controls than one looks through, and of a second main button."""
+    page.set_viewport_size(DESK)  # type: ignore[arg-type]
+    if (count := visible_controls(page)) > MOST_CONTROLS:
+        yield f"{page.url} shows {count} controls"
+    if len(solid := page.evaluate(SOLID)) > 1:
+        yield f"{page.url} has more than one main button: {solid}"
 
 
 def test_keyboard_reaches_the_list_of_calls(site, open_page):
