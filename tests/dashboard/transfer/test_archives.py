@@ -241,7 +241,7 @@ def _zip(*files: tuple[str, bytes]) -> bytes:
 
 def test_hostile_archives_are_refused_as_by_the_command(app, browser):
     hostile = (
-        (b"", "The file isn't an archive, or is damaged"),
+        (b"", "The file isn’t an archive, or is damaged"),
         (_zip(("../evil", b"")), "It has a file that doesn’t belong there"),
         # 80 MB of pictures, in a few hundred kB.
         (
@@ -363,7 +363,7 @@ def test_what_was_edited_is_told_before_and_after(app, owner, browser, tmp_path)
         described["testimonials"] = rows[:2]
 
     page = html.unescape(upload(browser, change_json(path, change, edited).read_bytes()).text)
-    said = "1 testimonial isn’t as the project’s public record says. It counts as imported"
+    said = "1 testimonial differs from the public record. It counts as imported"
     assert said in page
     assert "<bdi>Ada</bdi>" in page
     assert "1 rating of the record isn’t in the archive. It still counts." in page

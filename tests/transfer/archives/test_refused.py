@@ -157,7 +157,7 @@ def test_what_is_no_zip_damaged_or_encrypted_gets_a_sentence(tmp_path):
         encrypted[encrypted.index(mark) + place] |= 1
     for wrong in (b"", b"PK", content[:2000], damaged, b"\0" * 1000, bytes(encrypted)):
         (tmp_path / "wrong.zip").write_bytes(wrong)
-        refuse(tmp_path / "wrong.zip", "The file isn't an archive, or is damaged")
+        refuse(tmp_path / "wrong.zip", "The file isn’t an archive, or is damaged")
 
 
 @pytest.mark.parametrize("packing", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
