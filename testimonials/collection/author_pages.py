@@ -44,7 +44,7 @@ from testimonials.testimonials.history import (
     are_own_words,
     find_word_actions,
 )
-from testimonials.testimonials.media.playback import describe_of
+from testimonials.testimonials.media.playback import describe_recording_of
 
 # Correcting answers to the owner's questions.
 
@@ -321,7 +321,7 @@ def _frame(own: OwnTestimonial, token: str) -> dict[str, Any]:
     """Return the common context of the author's pages."""
     page = describe_with_owner(own.project) | {"own": own, "row": own.row, "token": token}
     # A withdrawn recording is never played.
-    page["recording"] = None if own.row.status == "withdrawn" else describe_of(own.row)
+    page["recording"] = None if own.row.status == "withdrawn" else describe_recording_of(own.row)
     if own.project.deleted_at is not None:
         # A deleted project serves no public files.
         page["theme_css_url"] = None

@@ -30,7 +30,7 @@ from testimonials.projects.projects import count_projects, more_projects_url, pr
 from testimonials.testimonials.events import DISOWNED
 from testimonials.testimonials.fields import COLUMNS, write_answer
 from testimonials.testimonials.media.containers import describe_support
-from testimonials.testimonials.media.playback import describe_of
+from testimonials.testimonials.media.playback import describe_recording_of
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.moderation import ACTIONS, DELETE, SET_ASIDE, keeps_rating
 
@@ -124,7 +124,7 @@ def describe_testimonial(row: Testimonial) -> dict[str, Any]:
 
 def _describe_recording(row: Testimonial) -> dict[str, Any] | None:
     """Return a recording as the inbox shows it; None while it is being uploaded."""
-    if (described := describe_of(row)) is None or row.recording is None:
+    if (described := describe_recording_of(row)) is None or row.recording is None:
         return None
     minutes, seconds = divmod(round(row.recording.seconds or 0), 60)
     return described | {

@@ -1,6 +1,6 @@
 """Mail about new testimonials, and its links that decide about one without signing in."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
@@ -374,7 +374,12 @@ def _is_between(
 @job("mail.link", "mail")
 def answer_link_request(purpose: str, email: str) -> None:
     with write(finish_job):
-        ANSWERS[LinkPurpose(purpose)](email)
+        if purpose == LinkPurpose.SIGN_UP:
+            _answer_sign_up(email)
+        elif purpose == LinkPurpose.CLAIM:
+            _answer_claim(email)
+        elif (account := find_claimed_account(email)) is not None:
+            send_reset_mail(email, make_reset_link(account))
 
 
 def _answer_sign_up(email: str) -> None:
@@ -393,15 +398,3 @@ def _answer_claim(email: str) -> None:
         send_claim_mail(account, link, is_resend=True)
     else:
         send_signup_mail(account, link)
-
-
-def _answer_reset(email: str) -> None:
-    if (account := find_claimed_account(email)) is not None:
-        send_reset_mail(email, make_reset_link(account))
-
-
-ANSWERS: dict[LinkPurpose, Callable[[str], None]] = {
-    LinkPurpose.SIGN_UP: _answer_sign_up,
-    LinkPurpose.CLAIM: _answer_claim,
-    LinkPurpose.RESET: _answer_reset,
-}

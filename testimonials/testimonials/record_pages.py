@@ -21,7 +21,7 @@ from testimonials.core.http.urls import image_url, log_url, record_url
 from testimonials.projects.brand import page_logo_id
 from testimonials.projects.models import Project
 from testimonials.projects.projects import find_public_project
-from testimonials.testimonials.media.playback import describe_of
+from testimonials.testimonials.media.playback import describe_recording_of
 from testimonials.testimonials.models import RecordHead, SigningKey, Testimonial
 from testimonials.testimonials.record import describe_words, find_digests, list_entries
 from testimonials.testimonials.record_heads import (
@@ -59,7 +59,10 @@ def show_record(slug: str, testimonial_id: str) -> str:
 def get_record(slug: str, testimonial_id: str) -> Response:
     """Return the same as JSON, with the words that are shown and the salt of their hash."""
     project, row = _find_shown(slug, testimonial_id)
-    urls = {"photo": image_url(row.avatar_id), "recording": (describe_of(row) or {}).get("url")}
+    urls = {
+        "photo": image_url(row.avatar_id),
+        "recording": (describe_recording_of(row) or {}).get("url"),
+    }
     digests = find_digests([row])[row.id]
     record = {
         "project": project.id,

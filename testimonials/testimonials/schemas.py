@@ -32,7 +32,7 @@ from testimonials.testimonials.fields import (
     SubmittedAt,
 )
 from testimonials.testimonials.inbox import ASIDE, SOURCES
-from testimonials.testimonials.media.playback import describe_of, load_recordings
+from testimonials.testimonials.media.playback import describe_recording_of, load_recordings
 from testimonials.testimonials.models import REASONS
 from testimonials.testimonials.moderation import ACTIONS, SET_ASIDE, WITH_REASON
 
@@ -127,7 +127,7 @@ class RecordingSchema(SparseSchema):
 
 class RecordingField(fields.Nested):
     def get_value(self, obj: Any, *_: Any, **__: Any) -> Any:
-        return describe_of(obj)
+        return describe_recording_of(obj)
 
 
 class TestimonialSchema(Schema):

@@ -31,7 +31,7 @@ class TagRefused(ServiceError):
 
 
 @dataclass(frozen=True)
-class TagCount:
+class Tag:
     """A tag of a project, and how many testimonials outside the trash have it."""
 
     name: str
@@ -77,9 +77,9 @@ def spell(known: dict[str, str], names: Iterable[str]) -> list[str]:
     return list({fold(name): known.get(fold(name), name) for name in names}.values())
 
 
-def list_project_tags(project_id: str) -> Sequence[TagCount]:
+def list_project_tags(project_id: str) -> Sequence[Tag]:
     """Return the tags of testimonials outside the trash, in alphabetical order."""
-    tags = [TagCount(name, kept) for name, (kept, _) in count_tags(project_id).items() if kept]
+    tags = [Tag(name, kept) for name, (kept, _) in count_tags(project_id).items() if kept]
     return sorted(tags, key=lambda tag: fold(tag.name))
 
 

@@ -19,7 +19,7 @@ from testimonials.testimonials.counts import count_ratings, count_tags
 from testimonials.testimonials.fields import Answer, public_answers
 from testimonials.testimonials.history import are_own_words, find_word_actions
 from testimonials.testimonials.inbox import match_tags
-from testimonials.testimonials.media.playback import describe_of
+from testimonials.testimonials.media.playback import describe_recording_of
 from testimonials.testimonials.models import Recording, Testimonial
 from testimonials.testimonials.tags import find_spellings, fold
 from testimonials.widget.container import Selection
@@ -140,7 +140,7 @@ def _describe_recording(
     recording: Recording, testimonial: Testimonial, project: Project
 ) -> dict[str, Any]:
     # The URLs have a key if it isn't public yet, such as for its author.
-    source, width = describe_of(testimonial) or {}, float(WIDEST)
+    source, width = describe_recording_of(testimonial) or {}, float(WIDEST)
     if source["posterUrl"] and recording.width and recording.height:
         width = POSTER_HEIGHT * recording.width / recording.height
     described = {

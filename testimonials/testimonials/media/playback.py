@@ -166,7 +166,7 @@ def describe_recording(recording: Recording, key: str = "") -> dict[str, Any]:
     }
 
 
-def describe_of(row: Testimonial) -> dict[str, Any] | None:
+def describe_recording_of(row: Testimonial) -> dict[str, Any] | None:
     """Return a testimonial's recording, if there is one, with a key unless it is public."""
     recording = row.recording if row.kind != "written" else None
     if recording is None:
