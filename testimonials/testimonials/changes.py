@@ -327,7 +327,10 @@ def add_each(caller: Caller, project: Project, sent: Sequence[Any], reason: str 
     """
     checked = [_check(each) for each in sent]
     names = [each["external_id"] for each, _ in checked if each and "external_id" in each]
-    known: dict[str, Any] = dict(find_by_external_ids(project, names)) if names else {}
+    rows = find_by_external_ids(project, names) if names else {}
+    known: dict[str, dict[str, Any]] = {
+        name: {"status": "exists", "testimonial": row} for name, row in rows.items()
+    }
     if caller.drafts_only:
         known = _find_waiting(project, names) | known
     results: Results = []
@@ -336,21 +339,13 @@ def add_each(caller: Caller, project: Project, sent: Sequence[Any], reason: str 
         if values is None:
             result: dict[str, Any] = {"status": "refused", "errors": errors}
         elif name in known:
-            row = known[name]
-            is_proposal = isinstance(row, Proposal)
-            result = (
-                {"status": "proposed", "proposal": row}
-                if is_proposal
-                else {"status": "exists", "testimonial": row}
-            )
+            result = known[name]
+        elif caller.drafts_only:
+            result = _propose(caller, project, values, reason)
+            known |= {name: result} if name and "errors" not in result else {}
         else:
-            result = (
-                _propose(caller, project, values, reason)
-                if caller.drafts_only
-                else {"status": "created", "testimonial": prepare_approved(project, values)}
-            )
-            if name and "errors" not in result:
-                known[name] = result.get("testimonial") or result.get("proposal")
+            result = {"status": "created", "testimonial": prepare_approved(project, values)}
+            known |= {name: result | {"status": "exists"}} if name else {}
         results.append({"index": index} | result)
     added = [each["testimonial"] for each in results if each["status"] == "created"]
     write_added(project, added, caller.label)
@@ -383,13 +378,12 @@ def _propose(
         return {"status": "refused", "errors": {"testimonial": [error.message]}}
 
 
-def _find_waiting(project: Project, names: Sequence[str]) -> dict[str, Proposal]:
-    """Return the waiting proposals to add testimonials with these external ids."""
-    name = Proposal.values["externalId"].as_string()
-    query = select(Proposal).where(
-        Proposal.project_id == project.id,
-        Proposal.status == "waiting",
-        Proposal.kind == KIND,
-        name.in_(names),
-    )
-    return {each.values["externalId"]: each for each in db.session.scalars(query)} if names else {}
+def _find_waiting(project: Project, names: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Return the results for external ids with a waiting proposal to add a testimonial."""
+    row = Proposal
+    is_waiting = (row.project_id == project.id, row.status == "waiting", row.kind == KIND)
+    query = select(row).where(*is_waiting, row.values["externalId"].as_string().in_(names))
+    return {
+        each.values["externalId"]: {"status": "proposed", "proposal": each}
+        for each in (db.session.scalars(query) if names else ())
+    }

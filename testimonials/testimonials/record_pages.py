@@ -59,10 +59,8 @@ def show_record(slug: str, testimonial_id: str) -> str:
 def get_record(slug: str, testimonial_id: str) -> Response:
     """Return the same as JSON, with the words that are shown and the salt of their hash."""
     project, row = _find_shown(slug, testimonial_id)
-    urls = {
-        "photo": image_url(row.avatar_id),
-        "recording": (describe_recording_of(row) or {}).get("url"),
-    }
+    recording = describe_recording_of(row) or {}
+    urls = {"photo": image_url(row.avatar_id), "recording": recording.get("url")}
     digests = find_digests([row])[row.id]
     record = {
         "project": project.id,
