@@ -24,7 +24,7 @@ SLOWER = 4
 CARDS = 9
 TEXT = "We switched on a Tuesday, and by Friday we had five new bookings. "
 TRACED = ["devtools.timeline", "disabled-by-default-devtools.timeline", "v8"]
-LAYOUT = frozenset({"Layout", "UpdateLayoutTree"})
+LAYOUT = frozenset({"Arrangement", "UpdateLayoutTree"})
 DRAWING = LAYOUT | {"ParseHTML", "PrePaint", "Paint", "Layerize", "UpdateLayer", "Commit"}
 
 # The page tells by itself that the widget stands: scripts of the driver would be counted too.

@@ -11,8 +11,8 @@ SESSION_REFUSED = EventType(
 )
 SESSION_ENDED = EventType("session.ended", "signed out %(which)s")
 PASSWORD_CHANGED = EventType("password.changed", "changed the password")
-PASSWORD_RESET = EventType("password.reset", "chose a new password through a mailed link")
-PASSWORD_REMOVED = EventType("password.removed", "did without a password")
+PASSWORD_RESET = EventType("password.reset", "reset the password by email")
+PASSWORD_REMOVED = EventType("password.removed", "removed the password")
 PASSWORD_REFUSED = EventType(
     "password.refused",
     "entered a wrong password while signed in",
@@ -36,13 +36,13 @@ PASSKEY_REFUSED = EventType(
     "passkey.refused", "tried a passkey that was not accepted", is_guess=True
 )
 APP_CONNECTED = EventType("app.connected", "connected an authenticator app")
-APP_REMOVED = EventType("app.removed", "turned the authenticator app off")
+APP_REMOVED = EventType("app.removed", "turned off the authenticator app")
 CODE_REFUSED = EventType("code.refused", "entered a wrong code", is_guess=True)
 RECOVERY_CODES_MADE = EventType("codes.made", "made new recovery codes")
 RECOVERY_CODE_USED = EventType("codes.used", "used a recovery code, %(left)s left")
 SIGN_IN_RESET = EventType("sign_in.reset", "removed passkeys and the authenticator app")
-STRONG_REQUIRED = EventType("sign_in.required", "asked everybody for more than a password")
-STRONG_NOT_REQUIRED = EventType("sign_in.relaxed", "let everybody sign in with a password alone")
+STRONG_REQUIRED = EventType("sign_in.required", "required more than a password")
+STRONG_NOT_REQUIRED = EventType("sign_in.relaxed", "allowed passwords alone")
 ADDRESS_REQUESTED = EventType("address.requested", "asked to change the email address to %(email)s")
 ADDRESS_CHANGED = EventType(
     "address.changed", "changed the email address from %(old)s to %(email)s"

@@ -224,7 +224,7 @@ class RequestSchema(StrictSchema):
 
 @change(
     "request",
-    title=gettext_noop("ask customers by mail"),
+    title=gettext_noop("ask customers by email"),
     schema=RequestSchema,
     scope=Scope.CONFIGURE,
     done="Requests accepted",

@@ -8,10 +8,10 @@ FORM_CHANGED = EventType(
     "form.changed", "changed the form %(form)s", webhook=PROJECT_UPDATED, is_counted=True
 )
 FORM_DELETED = EventType("form.deleted", "deleted the form %(form)s", webhook=PROJECT_UPDATED)
-REQUESTS_SENT = EventType("requests.sent", "requested testimonials by mail: %(count)s")
+REQUESTS_SENT = EventType("requests.sent", "requested testimonials by email: %(count)s")
 REQUESTS_CANCELLED = EventType("requests.cancelled", "cancelled waiting requests: %(count)s")
 REQUEST_ANSWERED = EventType(
-    "request.answered", "answered a request by mail", webhook="request.answered"
+    "request.answered", "answered a request by email", webhook="request.answered"
 )
 PURCHASES_CHANGED = EventType(
     "purchases.changed", "changed the secret of links that prove a purchase"

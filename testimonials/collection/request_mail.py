@@ -42,14 +42,14 @@ SUBJECT_LENGTH = 160
 DEFAULT_SUBJECT = gettext_noop("A few words about %(name)s?")
 DEFAULT_MESSAGE = gettext_noop(
     "Hi {first_name},\n\nthank you for choosing %(name)s. Would you write two honest sentences "
-    "about how it was? They help us, and everybody who is still deciding."
+    "about how it was? They help us, and everyone who is still deciding."
 )
 
 # For projects without the name of a business.
 NAMELESS_SUBJECT = gettext_noop("Would you write a few words?")
 NAMELESS_MESSAGE = gettext_noop(
-    "Hi {first_name},\n\nthank you for choosing us. Would you write two honest sentences about how "
-    "it was? They help us, and everybody who is still deciding."
+    "Hi {first_name},\n\nthank you for choosing us. Would you write two honest sentences about "
+    "how it was? They help us, and everyone who is still deciding."
 )
 
 FIELDS = ("first_name", "name", "company", "business")

@@ -150,7 +150,7 @@ def ask_for_email_change(owner: SignedIn, email: str, **rest: Any) -> Done:
         raise ValidationFailed.of({"email": [_("This is already your address.")]})
     send_email_change_mail(email, owner.email, make_change_link(lock_owner(owner), email))
     record(events.ADDRESS_REQUESTED, owner.account_id, email=email)
-    text = _("Open the link in the mail to %(email)s to use it.", email=email)
+    text = _("Open the link in the email to %(email)s.", email=email)
     return Done(text, url_for(".show_account"))
 
 

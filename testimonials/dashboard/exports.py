@@ -295,7 +295,7 @@ def _describe(archive: reading.Archive) -> dict[str, Any]:
             _("Testimonials"): len(lists["testimonials"]),
             _("Pictures"): len(lists["images"]),
             _("Saved widgets"): len(lists["savedWidgets"]),
-            _("People asked by mail"): len(lists["invitations"]),
+            _("People asked by email"): len(lists["invitations"]),
         },
         "differing": [row["author_name"] for row in archive.differences.rows],
         "missing": archive.differences.missing,

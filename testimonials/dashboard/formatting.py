@@ -49,7 +49,7 @@ ACTIONS_DONE = {name: action.done for name, action in ACTIONS.items()} | {
     "highlight": gettext_noop("Highlights changed"),
     "reply": gettext_noop("Reply changed"),
     "undo": gettext_noop("Undone"),
-    "thank": gettext_noop("Thanked by mail"),
+    "thank": gettext_noop("Thanked by email"),
     "correct": gettext_noop("Corrected by its author"),
     "withdraw": gettext_noop("Withdrawn by its author"),
     "remove_recording": gettext_noop("Recording removed"),

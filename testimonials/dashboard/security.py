@@ -195,7 +195,7 @@ def add_password(owner: SignedIn, prepared: str, replace_key: str | None, **rest
     return _set_password(owner, prepared, text, with_key=replace_key is not None)
 
 
-@security.save(at="/password/remove", step_up="do without a password", changes_ways_in=True)
+@security.save(at="/password/remove", step_up="remove your password", changes_ways_in=True)
 def drop_password(owner: SignedIn) -> Done:
     account = lock_owner(owner)
     step_up.remove_password(account, but=owner.session_id)
@@ -204,7 +204,7 @@ def drop_password(owner: SignedIn) -> Done:
     return Done(_("Password removed"), finish=partial(know_browser, account=account))
 
 
-@sessions.save(at="/<session_id>/end", step_up="sign a browser out")
+@sessions.save(at="/<session_id>/end", step_up="sign out a browser")
 def end_one_session(owner: SignedIn, session_id: str) -> Done:
     if browser := end_session(owner.account_id, session_id):
         record(events.SESSION_ENDED, owner.account_id, which=browser)
@@ -238,7 +238,7 @@ def unlink_company_here(owner: SignedIn) -> Done:
 @security.save(
     {"strong": Choice("on", "off", load_default="off")},
     at="/team",
-    step_up="change what everybody signs in with",
+    step_up="change how everyone signs in",
     changes_ways_in=True,
 )
 def require_strong(owner: SignedIn, strong: str) -> Done:
@@ -406,7 +406,7 @@ def _describe_new_app(owner: SignedIn) -> Values:
 new_app.describe = _describe_new_app
 
 
-@security.save(at="/app/remove", step_up="turn the app off", changes_ways_in=True)
+@security.save(at="/app/remove", step_up="turn off the authenticator app", changes_ways_in=True)
 def remove_the_app(owner: SignedIn) -> Done:
     remove_app(lock_owner(owner))
     _tell(owner, events.APP_REMOVED, "The authenticator app was turned off.")

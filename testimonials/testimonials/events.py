@@ -132,7 +132,7 @@ TESTIMONIAL_WITHDRAWN = EventType(
     ),
     webhook="testimonial.withdrawn",
 )
-AUTHOR_THANKED = EventType("author.thanked", "thanked an author by mail")
+AUTHOR_THANKED = EventType("author.thanked", "thanked an author by email")
 REPLY_CHANGED = EventType(
     "reply.changed", "changed the public reply to a testimonial", webhook="testimonial.updated"
 )
@@ -144,9 +144,7 @@ TESTIMONIALS_IMPORTED = EventType(
 )
 TESTIMONIALS_DELETED = EventType("testimonials.deleted", "deleted testimonials: %(count)s")
 SAMPLES_DELETED = EventType("samples.deleted", "deleted samples: %(count)s")
-NUMBERS_CHANGED = EventType(
-    "testimonials.numbers_changed", "let every genuine rating count from now on"
-)
+NUMBERS_CHANGED = EventType("testimonials.numbers_changed", "let every genuine rating count")
 TEXTS_READ = EventType("texts.read", "read a testimonial: %(reason)s")
 AUTHOR_EXPORTED = EventType(
     "author.exported", "exported the data of a person with testimonials: %(count)s"

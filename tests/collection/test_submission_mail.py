@@ -302,7 +302,7 @@ def test_the_mail_says_how_to_end_it_in_one_click(app, site, smtp):
 
 def test_opening_the_link_ends_nothing_its_button_does(site, client):
     site.send("Noor")
-    path = link_in(site.mails()[0], "Stop these mails:")
+    path = link_in(site.mails()[0], "Stop these emails:")
     answer = client.get(path)
     assert "Kiln &amp; Clay" in answer.text
     assert '<form method="post"><button' in answer.text
@@ -312,7 +312,7 @@ def test_opening_the_link_ends_nothing_its_button_does(site, client):
     assert len(site.told()) == 2
     site.clock.move(days=400)
     for _ in range(2):
-        assert "You won't get more email" in client.post(path).text
+        assert "You won’t get more email" in client.post(path).text
     site.send("Cy")
     assert len(site.told()) == 2
 

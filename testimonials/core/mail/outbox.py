@@ -76,8 +76,8 @@ def own_look() -> Look:
 # (`core.mail.smtp`), and the row stays as a record. If a worker dies meanwhile, the mail is sent
 # again with the same Message-ID, so it is delivered at least once.
 
-MAIL_RETRIED = EventType("mail.retried", "tried waiting mail again: %(count)s")
-MAIL_DROPPED = EventType("mail.dropped", "dropped mail that had not left: %(count)s")
+MAIL_RETRIED = EventType("mail.retried", "retried waiting email: %(count)s")
+MAIL_DROPPED = EventType("mail.dropped", "dropped unsent email: %(count)s")
 
 SEND = "mail.send"
 # Most servers accept a mail within a second.

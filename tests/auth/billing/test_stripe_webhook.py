@@ -336,7 +336,7 @@ def show(app: Flask, caller: Caller, path: str) -> str:
 def test_an_owner_sees_plan_usage_and_link(make_app, owner):
     # Without a link it says who sets it; without its secret Stripe has no address here.
     page = show(make_app(), owner, "/dashboard/account/projects")
-    assert "Set by the operator of this server." in page
+    assert "Set by the operator of this service." in page
     assert "More projects" not in page
     answer = make_app().test_client().post("/webhooks/stripe", data=b"{}")
     assert (answer.status_code, answer.json["code"]) == (404, "NOT_FOUND")
@@ -347,7 +347,7 @@ def test_an_owner_sees_plan_usage_and_link(make_app, owner):
     assert ">Starter</h2>" in page
     assert "<strong>1 of 5</strong> projects" in page
     assert f'href="{URL.format(account=owner.account_id)}"' in page
-    assert "Set by the operator of this server." not in page
+    assert "Set by the operator of this service." not in page
     owner.client = make_app(project_limit=0, more_projects_url=URL).test_client()
     answer = owner.post("/v1/projects")
     assert (answer.status_code, answer.json["code"]) == (402, "PROJECT_LIMIT_REACHED")

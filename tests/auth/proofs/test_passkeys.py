@@ -255,7 +255,7 @@ def test_a_password_alone_does_not_switch_it(app, browser, owner, outsider):
     page = browser.get(SECURITY).text
     assert page.count("Add a passkey") == 1
     # Who has nobody beside them isn't asked what others need.
-    words = "Everybody may sign in with a password alone."
+    words = "Everyone can sign in with just a password."
     assert words not in page
     add_workspace_member(app, owner, outsider, "reader")
     assert words in browser.get(SECURITY).text
@@ -322,8 +322,8 @@ def test_the_last_strong_way_of_the_owner_stays(app, owner):
     assert browser.post(f"{SECURITY}/passkeys/{passkey.id}/remove").status_code == 303
     assert use_passkey(app.test_client(), device).status_code == 422
     record = browser.get("/dashboard/account/activity").text
-    assert "asked everybody for more than a password" in record
-    assert "let everybody sign in with a password alone" in record
+    assert "required more than a password" in record
+    assert "allowed passwords alone" in record
 
 
 def test_the_operator_lets_somebody_in_again(app, owner, agent):

@@ -181,7 +181,7 @@ def test_that_a_mailed_list_named_the_order_is_told_elsewhere_too(
     test_a_mailed_request_with_an_order_proves_it_too(app, client, browser, project)
     (row,) = read_testimonials(app, project)
     decide(give_token(app, owner), project, row.id, decision="approve")
-    told = "✓ The business mailed its request to this author about their order."
+    told = "✓ The business emailed its request to this author about their order."
     assert told in client.get(f"/kiln/{row.id}/record").text
     # The address is forgotten; that it was asked stands in the record.
     (asked,) = read_requests(app).values()

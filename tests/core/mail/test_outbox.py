@@ -133,8 +133,8 @@ def test_mail_that_waits_is_dropped_by_hand_and_the_record_says_so(app):
     assert run(app, "mail", "drop", mail.id).exit_code == 1
     assert run_well(app, "mail", "list") == "The outbox is empty.\n"
     told = run_well(app, "activity", "list")
-    assert "The operator (mail retry) tried waiting mail again: 1" in told
-    assert "The operator (mail drop) dropped mail that had not left: 1" in told
+    assert "The operator (mail retry) retried waiting email: 1" in told
+    assert "The operator (mail drop) dropped unsent email: 1" in told
 
 
 def test_a_server_that_is_away_is_given_up_at_last(app, moved_clock):

@@ -95,7 +95,7 @@ def test_an_author_with_a_proven_address_is_thanked_once(inbox):
     assert "<b>" not in mail.html
     page = inbox.client.get(path).text
     assert "<bdi>Maya</bdi> by mail" not in page
-    assert "Thanked by mail" in page
+    assert "Thanked by email" in page
     # It is in nobody's way of undoing.
     answer = inbox.client.post(f"{inbox.base}/inbox/undo", headers=JSON)
     assert answer.json["notice"]["text"] == "Undone: Approved Maya. That was the last"

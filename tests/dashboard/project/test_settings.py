@@ -140,7 +140,7 @@ def test_deleting_says_nothing_of_what_is_not_there(browser, owner):
     assert "This deletes 1 testimonial, 6 samples, the widget and" in read(first)
     empty = read(owner.create_project(slug="empty")["_id"])
     assert "This deletes" not in empty
-    assert "The widget on your site becomes empty" in empty
+    assert "The widget becomes empty" in empty
 
 
 def test_a_deleted_project_is_gone_everywhere_at_once(client, browser, owner, project):
@@ -212,7 +212,7 @@ def test_what_is_rated_is_named(client, browser, project):
     page = browser.get(f"/dashboard/projects/{project}/settings/stars").text
     for words in (
         'value="Product"',
-        "Search engines may show stars",
+        "Search engines can show stars",
         "for a business or organisation",
     ):
         assert words in page

@@ -188,7 +188,7 @@ def test_an_invitation_is_declined_or_withdrawn(team, client, link):
             client.get(link), accept(client, link, password=PASSWORD),
             client.get(f"{link}/decline"), client.post(f"{link}/decline"),
         ):  # fmt: skip
-            assert (gone.status_code, "This invitation is gone" in gone.text) == (410, True)
+            assert (gone.status_code, "This invitation no longer works" in gone.text) == (410, True)
             assert "Fern" not in gone.text
     assert count_rows(team.app, Account) == 1
 
