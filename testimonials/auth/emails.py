@@ -48,32 +48,32 @@ def send_signup_mail(account: Account, link: str) -> None:
         "added, and you decide whether to keep that and the key."
     )
     left, text = describe_days_left(account), agent if account.has_key else ""
-    _send(account.email, "signup", link, agent=text, left=left)
+    _send_written(account.email, "signup", link, agent=text, left=left)
 
 
 def send_account_exists_mail(email: str) -> None:
-    _send(email, "account-exists", login_url())
+    _send_written(email, "account-exists", login_url())
 
 
 def send_reset_mail(email: str, link: str) -> None:
-    _send(email, "reset", link)
+    _send_written(email, "reset", link)
 
 
 def send_proof_mail(email: str, link: str, minutes: int) -> None:
-    _send(email, "proof", link, minutes=minutes)
+    _send_written(email, "proof", link, minutes=minutes)
 
 
 def send_email_change_mail(new_email: str, old_email: str, link: str) -> None:
-    _send(new_email, "email-change", link, old=old_email)
+    _send_written(new_email, "email-change", link, old=old_email)
 
 
 def send_address_changed_mail(old_email: str, new_email: str) -> None:
     values = {"service": app_url(), "operator": operator_address(), "day": clock.day(clock.now())}
-    _send(old_email, "address-changed", email=new_email, **values)
+    _send_written(old_email, "address-changed", email=new_email, **values)
 
 
 def send_security_mail(email: str, what: str) -> None:
-    _send(email, "security", forgot_url(), what=what)
+    _send_written(email, "security", forgot_url(), what=what)
 
 
 def send_password_changed_mail(email: str, *, with_key: bool) -> None:
@@ -126,14 +126,14 @@ def send_suspended_mail(account: Account) -> None:
         else "What your widgets and walls show stays there."
     )
     values = {"reason": account.suspended_reason or "", "operator": operator_address()}
-    _send(account.email, "suspended", widgets=widgets, **values)
+    _send_written(account.email, "suspended", widgets=widgets, **values)
 
 
 def send_restored_mail(account: Account) -> None:
-    _send(account.email, "restored", login_url())
+    _send_written(account.email, "restored", login_url())
 
 
-def _send(recipient: str, purpose: str, link: str = "", /, **values: object) -> None:
+def _send_written(recipient: str, purpose: str, link: str = "", /, **values: object) -> None:
     """Queue a mail of MAILS, with `values` in its %(name)s placeholders."""
     mail = MAILS[purpose]
     lines = [text for line in mail["lines"] if (text := line % values)]
