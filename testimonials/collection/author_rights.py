@@ -195,7 +195,11 @@ def send_author_mail(
         }
         sender = None if is_ours and not thanks else project.name
         send_mail(
-            *(email, AUTHOR_MAIL, title, "author", values),
+            email,
+            AUTHOR_MAIL,
+            title,
+            "author",
+            values,
             look=project_look(project),
             language=language.code,
             sender_name=sender,
