@@ -179,18 +179,20 @@ def _find_former(account_id: str, project_id: str, known: Names) -> dict[str, st
     """Return the addresses of former members in the newest 5,000 events."""
     of_account = Event.account_id == account_id
     newest = select(Event.id).where(of_account).order_by(Event.id.desc()).limit(5_000)
-    query = select(Event.actor_name, Event.details).where(
-        of_account,
-        Event.id >= select(func.min(newest.subquery().c.id)).scalar_subquery(),
-        Event.type.in_(OF_ROLES),
+    who = func.coalesce(Event.details["member"].as_string(), Event.actor_name)
+    query = (
+        select(who, Event.details["email"].as_string())
+        .join(Account, Account.id == who)
+        .where(
+            of_account,
+            Event.id >= select(func.min(newest.subquery().c.id)).scalar_subquery(),
+            Event.type.in_(OF_ROLES),
+        )
     )
     if project_id:
         query = query.where(or_(Event.project_id == project_id, Event.project_id.is_(None)))
     rows = db.session.execute(query.order_by(Event.id))
-    emails = {facts.get("member", actor): facts.get("email", "") for actor, facts in rows}
-    ids = [id for id in emails if id and id not in known]
-    existing = db.session.scalars(select(Account.id).where(Account.id.in_(ids))) if ids else ()
-    return {id: emails[id] for id in existing if emails[id]}
+    return {id: email for id, email in rows if email and id not in known}
 
 
 def _name_people(people: Sequence[Row[str, str, str | None]]) -> dict[str, str]:
