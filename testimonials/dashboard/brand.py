@@ -53,7 +53,7 @@ HUES = {
     272: gettext_noop("Blue"), 325: gettext_noop("Violet"), 360: gettext_noop("Pink"),
 }  # fmt: skip
 FONT_NAMES = {
-    "site": gettext_noop("Same as your site"),
+    "site": gettext_noop("As your site"),
     "plain": gettext_noop("Plain"),
     "classic": gettext_noop("Classic"),
 }

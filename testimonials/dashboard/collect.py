@@ -336,7 +336,7 @@ def tell_sent(count: int, wait_days: int) -> str:
         )
     if not wait_days:
         return ngettext(
-            "%(num)s email goes out in 30 seconds", "%(num)s emails go out in 30 seconds", count
+            "%(num)s mail goes out in 30 seconds", "%(num)s mails go out in 30 seconds", count
         )
     if wait_days == 1:
         return ngettext(

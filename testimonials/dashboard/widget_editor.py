@@ -140,7 +140,7 @@ def _describe_state(project: Project, widget: drafts.Widget) -> Values:
     nearest = drafts.find_nearest_look(draft["config"], draft["design"])
     return {
         "changed": ngettext(
-            "%(num)s change not published yet", "%(num)s changes not published yet", count
+            "%(num)s change, not on your site yet", "%(num)s changes, not on your site yet", count
         )
         if count
         else "",

@@ -79,7 +79,7 @@ def claiming(site: Site, open_page: OpenPage) -> Iterator[Page]:
     newest = site.claim_link(project.email, other_than=newest)
     page.goto(newest)
     page.get_by_label("Password", exact=True).fill(PASSWORD)
-    page.get_by_role("radio", name="Keep its key").check()
+    page.get_by_role("radio", name="It may go on").check()
     follow(page.get_by_role("button", name="Claim my account"))
     yield page
     page.goto(newest)
@@ -431,7 +431,7 @@ def designing(site: Site, open_page: OpenPage) -> Iterator[Page]:
     page.goto(f"{project.dashboard}/widget")
     page.get_by_text("Your brand", exact=True).first.click()
     page.get_by_role("radio", name="Airy").check()
-    expect(page.get_by_text("1 change not published yet")).to_be_attached()
+    expect(page.get_by_text("1 change, not on your site yet")).to_be_attached()
     page.locator("[data-frame]").evaluate("frame => frame.remove()")
     yield page
     page.get_by_text("width, wording, lengths").click()

@@ -44,8 +44,8 @@ def test_one_asks_in_ones_own_words(client, q, first):
 
 
 def test_rows_of_settings_are_found_by_whom_they_are_for(client, browser, project):
-    assert "Settings: Your own domain" in titles(browser, "domain")
-    assert titles(client, "domain") == ["Your own domain"]
+    assert "Settings: Domain of your own" in titles(browser, "domain")
+    assert titles(client, "domain") == ["A domain of your own"]
     assert titles(browser, "zzzz \0 <b>") == []
     assert "No results" in browser.get("/help?q=zzzz").text
     answer = browser.get("/help/domain").text

@@ -101,7 +101,7 @@ def test_testimonials_are_ordered(open_page, project):
     page.keyboard.press("Escape")
     expect(page.get_by_role("link", name="Order")).to_be_focused()
     expect(page.get_by_role("link", name="Order By hand")).to_be_visible()
-    expect(page.get_by_text("1 change not published yet")).to_be_visible()
+    expect(page.get_by_text("1 change, not on your site yet")).to_be_visible()
     assert shown(project, page)[0]["authorName"] == "Aiko"
     with saving(page):
         page.get_by_role("button", name="Publish").click()

@@ -74,7 +74,7 @@ def test_each_change_shows_is_kept_and_is_taken_back(project, page):
     expect(root).to_have_css("--tm-radius", "24px")
     changes = {"cardStyle": "stripe", "density": "airy", "showStars": False, "radius": 24}
     wait_until_drafted(project, **changes, initialCount=8)
-    expect(page.get_by_text("5 changes not published yet")).to_be_visible()
+    expect(page.get_by_text("5 changes, not on your site yet")).to_be_visible()
     page.get_by_role("button", name="Undo", exact=True).click()
     expect(root).to_have_css("--tm-radius", "16px")
     page.get_by_role("heading", level=1).focus()
@@ -84,7 +84,7 @@ def test_each_change_shows_is_kept_and_is_taken_back(project, page):
     assert published(project)["config"]["cardStyle"] == "default"
     page.get_by_role("button", name="Publish").click()
     expect(page.get_by_text("Published")).to_be_visible()
-    expect(page.get_by_text("not published yet")).to_have_count(0)
+    expect(page.get_by_text("not on your site yet")).to_have_count(0)
     feed = published(project)
     assert (feed["config"]["cardStyle"], feed["design"]["density"]) == ("stripe", "airy")
     assert drafted(project) == {}
@@ -108,7 +108,7 @@ def test_a_look_and_a_colour_and_what_visitors_see_now(project, page):
     page.get_by_role("button", name="Use the brand").click()
     expect(page.get_by_text("Your brand", exact=True).first).to_be_visible()
     page.locator(".editor-acts details.menu > summary").click()
-    page.get_by_role("button", name="Discard changes").click()
+    page.get_by_role("button", name="Discard the changes").click()
     expect(page.get_by_text("Changes discarded")).to_be_visible()
     expect(root).to_have_class(re.compile("masonry"))
     wait_until_drafted(project)
@@ -130,7 +130,7 @@ def test_the_widget_is_tried_with_other_words_on_a_picture_and_as_on_a_phone(pag
     page.on("request", lambda request: sent.append(request.url))
     menu = page.locator(".editor-acts details.menu > summary")
     menu.click()
-    page.get_by_role("button", name="On a screenshot of my page").click()
+    page.get_by_role("button", name="On a picture of my page").click()
     page.locator("[data-file]").set_input_files(tmp_path / "page.png")
     expect(shown(page).locator("html")).to_have_class("has-picture")
     assert not [url for url in sent if not url.startswith(("data:", "blob:"))]
@@ -177,14 +177,14 @@ def test_a_new_widget_begins_with_a_look_and_is_renamed_by_keyboard_alone(projec
     expect(page.get_by_role("radio", name="Letters")).to_be_checked()
     page.get_by_role("radio", name="Faces").check(force=True)
     page.get_by_role("button", name="Use “Faces”").press("Enter")
-    expect(page.get_by_text("1 change not published yet")).to_be_visible()
+    expect(page.get_by_text("1 change, not on your site yet")).to_be_visible()
     title.press("Enter")
     page.get_by_role("button", name="Delete").press("Enter")
     page.wait_for_url(re.compile(r"/widget\?(?!widget)"))
     expect(page.get_by_text("Deleted the widget cakes")).to_be_visible()
     page.locator("[data-toasts]").get_by_role("button", name="Undo").press("Enter")
     page.wait_for_url("**/widget?widget=cakes*")
-    expect(page.get_by_text("1 change not published yet")).to_be_visible()
+    expect(page.get_by_text("1 change, not on your site yet")).to_be_visible()
 
 
 def test_the_snippet_is_copied_by_three_taps(project, open_page):

@@ -26,7 +26,7 @@ FORM = {
 
 
 def send(browser: FlaskClient, project: str, people: str, **form: object) -> TestResponse:
-    """Press "Send to 3 people"; the emails go out in 30 seconds."""
+    """Press "Send to 3 people"; the mails go out in 30 seconds."""
     data = FORM | {"people": people} | form
     return browser.post(f"/dashboard/projects/{project}/collect", data=data)
 

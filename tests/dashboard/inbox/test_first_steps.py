@@ -10,7 +10,7 @@ from tests.conftest import Caller
 from tests.dashboard.inbox.inbox import Inbox, open_inbox
 
 DONE = re.compile(r'is-done"[^>]*>.*?</span><span>([^<]*)')
-QUESTION = "Remove the samples?"
+QUESTION = "Take the samples away?"
 
 
 @pytest.fixture

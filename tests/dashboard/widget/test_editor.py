@@ -103,7 +103,7 @@ def test_the_whole_form_without_a_script(app, browser, project):
     form |= {name: [value] for name, (value, *_) in OTHER.items()}
     page = browser.get(browser.post(path(project), data=form).headers["Location"]).text
     assert "Draft saved" in page
-    assert f"{len(OTHER)} changes not published yet" in page
+    assert f"{len(OTHER)} changes, not on your site yet" in page
     # Visitors, the API and caches know nothing of it.
     assert stored(app, project) == (config, design, version)
     answer = browser.post(path(project), data=read_form(page) | {"publish": ["1"]})
@@ -163,7 +163,7 @@ def test_auto_is_as_the_site_until_a_call_names_a_theme(owner, client, browser, 
 def test_a_draft_holds_only_what_is_changed(app, owner, browser, project):
     save(browser, project, theme="dark", corners="0")
     save(browser, project, corners="3")
-    assert "1 change not published yet" in browser.get(path(project)).text
+    assert "1 change, not on your site yet" in browser.get(path(project)).text
     # What the API or a colleague changes meanwhile stays changed.
     second = open_browser(app, owner)
     mine, theirs = open_form(browser, project), open_form(second, project)
@@ -190,7 +190,7 @@ def test_each_step_is_taken_back(browser, project):
     answer = browser.post(path(project, "/discard"))
     page = browser.get(answer.headers["Location"]).text
     assert "Changes discarded" in page
-    assert "not published yet" not in LexborHTMLParser(page).css_first("[data-changed]").text()
+    assert "not on your site yet" not in LexborHTMLParser(page).css_first("[data-changed]").text()
     assert undo()["arrangement"] == "list"
     assert (undo()["arrangement"], undo()["corners"]) == ("masonry", 3)
     assert undo()["theme"] == "light"

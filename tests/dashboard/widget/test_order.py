@@ -58,7 +58,7 @@ def test_the_draft_is_ordered_and_published(inbox, ids):
     for button, name in (("up", "Dana"), ("down", "Aiko"), ("up", "Cleo"), ("remove", "Cleo")):
         press(inbox, button, ids[name])
     assert on_sheet(inbox) == (["Dana", "Ben", "Aiko"], ["Cleo"])
-    assert changed(inbox) == "1 change not published yet By hand"
+    assert changed(inbox) == "1 change, not on your site yet By hand"
     assert inbox.shown() == before, "visitors see it once it is published"
     assert publish(inbox) == ["Dana", "Ben", "Aiko", "Cleo"]
     press(inbox, "remove", ids["Ben"])
