@@ -12,7 +12,12 @@ from typing import Any
 
 import cbor2
 
-from testimonials.auth.oidc.client import Line, ProviderAway, ProviderRefused, read_metadata
+from testimonials.auth.oidc.client import (
+    ProviderAway,
+    ProviderClient,
+    ProviderRefused,
+    read_metadata,
+)
 from testimonials.auth.oidc.id_tokens import Expected, IdTokenRefused, read_id_token
 from testimonials.auth.passkeys import Challenge, PasskeyInvalid, check_new_passkey, check_use
 from testimonials.collection.verified_purchases import make_secret, read_purchase
@@ -191,16 +196,16 @@ class RawHandler(socketserver.BaseRequestHandler):
 def _(attacked: Attacked) -> Parser:
     server = Raw()
     url = f"http://127.0.0.1:{server.server_address[1]}/a"
-    line = Line()
+    client = ProviderClient()
 
     def read(sample: bytes) -> None:
         server.said = sample
         send(Message(url, "msg_1", b"{}", []), lambda *_: True, 2)
         with suppress(PictureUnreachable):
             fetch_picture(url, lambda *_: True, 2)
-        line._failed_at = float("-inf")
+        client._failed_at = float("-inf")
         with suppress(ProviderAway, ProviderRefused):
-            line.ask(url, {})
+            client.ask(url, {})
 
     head = b"HTTP/1.1 %b\r\nContent-Type: application/json\r\n"
     retry = (

@@ -320,7 +320,7 @@ def test_streams_that_are_closed_are_read_as_empty(tmp_path):
         (("accounts", "delete", "new@example.com"), "Aborted!"),
         (
             ("projects", "import", "-", "--account", "new@example.com"),
-            "Error: The file is not an archive",
+            "Error: The file isn’t an archive",
         ),
     ):
         shell = ["/bin/sh", "-c", 'exec "$@" <&- >&-', "sh"]

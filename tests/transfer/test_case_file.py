@@ -14,7 +14,7 @@ from testimonials.collection.abuse import add_report
 from testimonials.collection.models import MailedRequest, RequestBatch, hash_email
 from testimonials.core import clock
 from testimonials.core.audit import Event
-from testimonials.core.changed import MOST
+from testimonials.core.changed import MAX_CHANGES
 from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
@@ -360,10 +360,10 @@ def test_what_changed_very_often_has_its_first_and_last_value(app, owner, agent)
     project = owner.create_project(slug="fern")["_id"]
     path = f"/v1/projects/{project}/widget-design"
     assert agent.patch(path, {"radius": 0}).status_code == 200
-    for number in range(MOST + 5):
+    for number in range(MAX_CHANGES + 5):
         assert agent.patch(path, {"minRating": 1 + number % 5}).status_code == 200
     told = list_changes(read_case(app, project))
     assert told["widgetDesign.radius"][0][1] == 0
     assert told["widgetDesign.minRating"][0] == (0, 1)
-    assert told["widgetDesign.minRating"][-1][1] == 1 + (MOST + 4) % 5
-    assert sum(len(each) for each in told.values()) == MOST
+    assert told["widgetDesign.minRating"][-1][1] == 1 + (MAX_CHANGES + 4) % 5
+    assert sum(len(each) for each in told.values()) == MAX_CHANGES

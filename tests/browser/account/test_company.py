@@ -98,5 +98,5 @@ def test_what_fails_is_said(site, provider, open_page):
     follow(page.get_by_role("link", name="Try again"))
     with next_page(page):
         page.get_by_role("button", name=COMPANY).click()
-    expect(page.get_by_role("heading", name=f"On to {COMPANY}")).to_be_visible()
+    expect(page.get_by_role("heading", name=f"Continue to {COMPANY}")).to_be_visible()
     assert look(page) == []

@@ -70,7 +70,7 @@ def test_a_video_is_sent_and_played(site, project, open_page):
     sent: list[str] = []
     page.on("request", lambda asked: sent.append(asked.method) if "/recordings" in asked.url else 0)
     page.get_by_role("button", name="Send my video").click()
-    expect(page.get_by_role("link", name=re.compile("^Add your name"))).to_be_visible()
+    expect(page.get_by_role("link", name=re.compile("^Enter your name"))).to_be_visible()
     assert sent == []
     sign(page)
     follow(page.get_by_role("button", name="Send my video"))

@@ -78,7 +78,7 @@ def test_a_change_shows_at_once_and_saves_itself(project, page):
     for route in held:
         route.continue_()
     page.unroute("**/*")
-    page.get_by_label("Dark").check(force=True)
+    page.get_by_label("Dark", exact=True).check(force=True)
     expect(inside.locator("html")).to_have_attribute("data-theme", "dark")
     row(page, "Thanks")
     page.get_by_label("Message").fill("You made our day")
@@ -97,7 +97,7 @@ def test_what_is_changed_before_the_script_comes_is_kept(open_page, project):
     with held_back(page, "/page-editor.js"):
         page.goto(f"{project.dashboard}/collect/page", wait_until="commit")
         page.get_by_label("Headline").fill("Typed at once")
-        page.get_by_label("Dark").check(force=True)
+        page.get_by_label("Dark", exact=True).check(force=True)
     wait_until_stored(project, headline="Typed at once", theme="dark")
     expect(page.get_by_label("Headline")).to_have_value("Typed at once")
     expect(preview_of(page).get_by_role("heading", level=1)).to_have_text("Typed at once")

@@ -48,7 +48,7 @@ def test_filters_apply_at_once_and_an_error_goes_when_it_is_mended(open_page, pr
     expect(page.get_by_text("Late.")).to_be_visible()
     page.get_by_text("Filter", exact=True).locator("..").click()
     page.get_by_label("Rating").select_option("5")
-    expect(page.get_by_role("heading", name="No “late” in here")).to_be_visible()
+    expect(page.get_by_role("heading", name="No results for “late”")).to_be_visible()
     assert "q=late" in page.url
     assert "rating=5" in page.url
     # What is on stands above the list, each to be taken away.

@@ -52,7 +52,7 @@ def test_a_token_works_until_it_is_revoked(app, browser, owner, project):
     assert me.status_code in (200, 403), me.text
     shown = browser.get(f"{base}/tokens").text
     assert "Shop assistant" in shown
-    assert f"made by <bdi>{owner.email}</bdi>" in shown
+    assert f"created by <bdi>{owner.email}</bdi>" in shown
     assert token not in shown
     assert "Publish</span>" not in shown
     # Settings, API: the account's id and the end of its key.
@@ -109,7 +109,7 @@ def test_admins_make_tokens_for_their_project_alone(app, browser, owner, outside
     shown = colleague.get(f"{base}/tokens").text
     assert "Everywhere" not in shown
     assert owner.account_id not in shown
-    assert f"made by <bdi>{outsider.email}</bdi>" in browser.get(f"{base}/tokens").text
+    assert f"created by <bdi>{outsider.email}</bdi>" in browser.get(f"{base}/tokens").text
     for method in ("get", "post"):
         answer = getattr(colleague, method)(f"{base}/tokens/{everywhere.id}/revoke")
         assert answer.status_code == 404

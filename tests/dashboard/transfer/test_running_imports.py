@@ -124,7 +124,7 @@ def test_into_a_deleted_project_nothing_is_imported_until_it_is_back(app, inbox)
     work(app)
     assert count_rows(app, models.Testimonial) == 0
     inbox.client.post(f"{inbox.base}/take-back")
-    assert "The project was deleted. What was imported stays." in text_of(inbox.client.get(path))
+    assert "The project was deleted." in text_of(inbox.client.get(path))
     inbox.client.post(f"{path}/start")
     work(app)
     assert count_rows(app, models.Testimonial) == 1

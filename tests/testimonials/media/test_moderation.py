@@ -139,7 +139,7 @@ def test_captions_needed(app, client, token, page, sent):
     refused = token.post(decisions, {"decision": "approve", "ids": [sent]})
     assert refused.status_code == 409
     said = refused.json["message"]
-    assert "Theo Brandt’s video recording has no transcript or captions" in said
+    assert "Theo Brandt’s video recording needs a transcript or captions" in said
     # Among others it stays, and stops none.
     assert send(client, text="Written.").status_code == 303
     written = next(row.id for row in read_testimonials(app, page) if row.kind == "written")
