@@ -10,7 +10,6 @@ import dataclasses
 import itertools
 import os
 import shutil
-import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -138,11 +137,6 @@ def _put_back(one: Lent, *, empties: bool, keeps_connections: bool) -> None:
 
 def let_go_of_file(app: Flask) -> None:
     """Close what reads an SQLite file apart before the file is replaced."""
-    # The thread of an answered request still has its connection for a moment, and would delete the
-    # new file's log with it.
-    for thread in threading.enumerate():
-        if "process_request_thread" in thread.name:
-            thread.join(5)
     if READER in app.extensions:
         app.extensions[READER].close()
 

@@ -45,21 +45,26 @@ class Reader:
         self.engine = engine
         self._address = f"file:{quote(engine.url.database or '')}?mode=ro"
         self._local = threading.local()
+        # Python doesn't close one of a thread that ended before it collects garbage.
+        self._drivers: list[sqlite3.Connection] = []
 
     @property
     def driver(self) -> sqlite3.Connection:
         """This thread's connection. Raises `sqlite3.Error`."""
-        connection: sqlite3.Connection | None = getattr(self._local, "driver", None)
-        if connection is None:
-            connection = sqlite3.connect(self._address, uri=True, isolation_level=None)
-            connection.execute("PRAGMA busy_timeout=5000")
-            self._local.driver = connection
-        return connection
+        driver: sqlite3.Connection | None = getattr(self._local, "driver", None)
+        if driver is None:
+            driver = sqlite3.connect(
+                self._address, uri=True, isolation_level=None, check_same_thread=False
+            )
+            driver.execute("PRAGMA busy_timeout=5000")
+            self._local.driver = driver
+            self._drivers.append(driver)
+        return driver
 
     def close(self) -> None:
-        """Close this thread's connection, and forget those of others."""
-        if connection := getattr(self._local, "driver", None):
-            connection.close()
+        """Close the connections of all threads, before the file is replaced."""
+        while self._drivers:
+            self._drivers.pop().close()
         self._local = threading.local()
 
 
