@@ -23,11 +23,11 @@ T = TypeVar("T")
 
 BUSY_TIMEOUT_MS = 5000
 LOG_BYTES = 16 * 1024 * 1024
-# Whoever waits for SQLite's lock looks again after 100 ms at most, so nobody misses a pause.
+# SQLite retries its lock after 100 ms at most, so no waiting writer misses a pause.
 PAUSE_SECONDS = 0.11
-# An option of the connection on which a request's reads began the transaction that writes.
+# An option of the connection whose transaction, begun by a request's reads, may also write.
 _MAY_WRITE = "may_write"
-# The name under which an application with an SQLite file keeps what reads it apart.
+# The extension with the `Reader` of an application on SQLite.
 READER = "testimonials_reader"
 
 db = SQLAlchemy(model_class=Base, session_options={"expire_on_commit": False})
@@ -46,7 +46,7 @@ def init_extensions(app: Flask) -> None:
 
 
 def kept(name: str, make: Callable[[], T]) -> T:
-    """Return what the application keeps by this name; it is made when it is first asked for."""
+    """Return the application's extension of this name, which is made on first use."""
     found: T = current_app.extensions.get(name) or current_app.extensions.setdefault(name, make())
     return found
 
@@ -59,7 +59,7 @@ def prepare_engine(engine: Engine) -> None:
         watch_database(engine)
         return
     file = Path(engine.url.database or "").absolute()
-    # SQLite's own way makes an empty database where the file is gone for a while.
+    # By default SQLite would create an empty database while the file is away.
     address = f"file:{quote(str(file))}?mode=rw"
     event.listen(engine, "do_connect", lambda *how: sqlite3.connect(address, uri=True, **how[-1]))
     event.listen(engine, "connect", lambda *_: require_log(file))
@@ -72,19 +72,18 @@ def prepare_engine(engine: Engine) -> None:
 def begin_write() -> None:
     """Begin the one writing transaction of this request or command.
 
-    SQLite takes its write lock now, and waits for it: a transaction that reads first and writes
-    later fails at once if another has written in between. What was read before (credentials) stays
-    usable.
+    SQLite takes its write lock now: a transaction that reads first and writes later fails if
+    another has written in between. Objects that were read before stay usable.
     """
     db.session.expunge_all()
     lock_for_writing()
 
 
 def find_apart(statement: Prepared, values: Mapping[str, Any]) -> tuple[Any, ...] | None:
-    """Return the row that a statement finds, in no transaction unless there is one already."""
+    """Return the row of a statement, without beginning a transaction on SQLite."""
     session, reader = db.session(), current_app.extensions.get(READER)
     if reader and not session.in_transaction():
-        # The usual way tells what an error means.
+        # An error is raised again below, as SQLAlchemy's.
         with suppress(sqlite3.Error):
             return statement.one_by(reader.driver, reader.engine, values)
     connection = session.connection()
@@ -93,10 +92,10 @@ def find_apart(statement: Prepared, values: Mapping[str, Any]) -> tuple[Any, ...
 
 
 def read_apart(*, is_long: bool) -> None:
-    """Let what is read now on PostgreSQL be no transaction of its own.
+    """Keep PostgreSQL from opening a transaction for the reads before a write.
 
-    To begin and end one takes as long as a statement each. The transaction that writes begins at
-    once, since it sees what others commit meanwhile, unless it would be open long.
+    Beginning and ending one takes as long as two statements. The writing transaction begins now,
+    since it sees what others commit meanwhile, unless it would stay open too long.
     """
     if READER not in current_app.extensions:
         options = {"isolation_level": "AUTOCOMMIT"} if is_long else {_MAY_WRITE: True}
@@ -104,10 +103,10 @@ def read_apart(*, is_long: bool) -> None:
 
 
 def lock_for_writing() -> None:
-    """Take SQLite's write lock, on the connection that the request has read by, if it has one.
+    """Take SQLite's write lock, on the connection that the request already uses, if any.
 
-    To give that back for another would take as long as two statements. Who has none gets the one
-    that has just written, as the turn comes first: SQLite reads anew what another has changed.
+    Otherwise wait for the turn first: the pool then returns the connection that wrote last, which
+    still has the changed pages. Any other connection would read them again.
     """
     session = db.session()
     connection = session.connection() if session.in_transaction() else None
@@ -141,14 +140,13 @@ def _set_up_sqlite(connection: Any, _record: Any) -> None:
     cursor = connection.cursor()
     # First, since the other PRAGMAs may have to wait for a lock too.
     cursor.execute(f"PRAGMA busy_timeout={BUSY_TIMEOUT_MS}")
-    # Of a new file: a write changes the ends of twenty indexes, and each of their pages is written
-    # whole.
+    # For new files. A write changes pages of twenty indexes, and each is written as a whole.
     cursor.execute("PRAGMA page_size=2048")
     _switch_to_wal(cursor)
     # An acknowledged testimonial survives a power cut.
     cursor.execute("PRAGMA synchronous=FULL")
-    # To copy the log into the database waits for the disk twice, and most of what one write changes
-    # (the same ends of the same indexes) is changed again by the next.
+    # A checkpoint waits for the disk twice, and most pages that one write changes (the ends of the
+    # same indexes) are changed again by the next.
     (page_bytes,) = cursor.execute("PRAGMA page_size").fetchone()
     cursor.execute(f"PRAGMA wal_autocheckpoint={LOG_BYTES // page_bytes}")
     cursor.execute("PRAGMA foreign_keys=ON")
@@ -156,9 +154,9 @@ def _set_up_sqlite(connection: Any, _record: Any) -> None:
 
 
 def _switch_to_wal(cursor: sqlite3.Cursor) -> None:
-    """Turn the write-ahead log on; it stays on, so only the first connection ever changes it.
+    """Turn the write-ahead log on, which only the first connection to a file has to do.
 
-    SQLite doesn't wait for locks here: of several simultaneous first starts all but one would fail.
+    SQLite does not wait for locks here: of simultaneous first starts, all but one would fail.
     """
     deadline = time.monotonic() + BUSY_TIMEOUT_MS / 1000
     while True:
@@ -173,25 +171,22 @@ def _switch_to_wal(cursor: sqlite3.Cursor) -> None:
 
 
 def _begin_sqlite(connection: Connection) -> None:
-    # "": each statement is a transaction of its own.
-    mode = connection.get_execution_options().get("sqlite_begin", "DEFERRED")
-    if mode == "IMMEDIATE":
+    if connection.get_execution_options().get("sqlite_begin") == "IMMEDIATE":
         _lock_sqlite(connection)
-    elif mode:
-        connection.exec_driver_sql(f"BEGIN {mode}")
+    else:
+        connection.exec_driver_sql("BEGIN DEFERRED")
 
 
-# The threads of a process write in turns, by a lock of its own in front of SQLite's. Whoever waits
-# for that one looks again after naps of up to 100 ms, in which nobody may be writing; and while one
-# thread waits for the disk, the next is ready to begin.
+# The threads of a process take turns at writing, by a lock in front of SQLite's own, whose waiters
+# sleep for up to 100 ms even if nobody is writing.
 _TURN, _LOCK_OF_TURNS = "turn", "lock_of_turns"
-# Too short a wait to matter.
+# Shorter waits don't count.
 SHORT_MS = 100
 _LOCK = Prepared(text("BEGIN IMMEDIATE"))
 
 
 class _Turn:
-    """The turn of whoever made this, who has waited for it; or for too long, and goes without."""
+    """A thread's turn at writing. After waiting for too long, it goes on without."""
 
     def __init__(self, bind: Any) -> None:
         self._lock: threading.Lock = bind.get_execution_options()[_LOCK_OF_TURNS]
@@ -206,9 +201,9 @@ class _Turn:
 
 
 def _lock_sqlite(connection: Connection) -> None:
-    """Take SQLite's write lock, until the connection goes back to its pool.
+    """Take SQLite's write lock, and keep the turn until the connection is returned to its pool.
 
-    As long as by SQLite alone: what was spent on the turn is taken off the time for other programs.
+    The time spent waiting for the turn is subtracted from SQLite's timeout.
     """
     info, waited = connection.info, 0
     if _TURN not in info:

@@ -64,15 +64,15 @@ def present() -> datetime:
 
 
 def child_of(parent: Any, **options: Any) -> MappedColumn[Any]:
-    """Return the column of the row that a row belongs to, and goes with."""
+    """Return a foreign key to the row that a row belongs to, and is deleted with."""
     return mapped_column(ForeignKey(parent, ondelete="CASCADE"), **options)
 
 
 def insert_into(session: Session, model: type[Base], **values: Any) -> sqlite.Insert:
-    """Return an INSERT that can say what to do on conflict, for this session's database."""
+    """Return an INSERT that supports ON CONFLICT, for this session's database."""
     make = sqlite.insert
     if session.get_bind().dialect.name != "sqlite":
-        # Written alike, for what both can do.
+        # Both have the same methods.
         from sqlalchemy.dialects.postgresql import insert as make  # type: ignore[assignment]
 
     return make(model).values(values) if values else make(model)
@@ -83,13 +83,13 @@ def insert_if_missing(session: Session, model: type[Base], **values: Any) -> Non
 
 
 def insert_row(session: Session, row: Base) -> None:
-    """Insert a new model by one plain statement; it is then as if it had been loaded.
+    """Insert a new model with one plain statement; afterwards it counts as loaded.
 
-    That is what adding it and flushing does, without what a flush prepares for many models that
-    depend on each other: for one it takes a third of the time. `row` has columns alone.
+    This takes a third of the time of a flush, which prepares for many models that depend on each
+    other. Only the columns of `row` may be set.
     """
     if session.new:
-        # Pictures and the like, which a row may point to.
+        # Pictures and the like, to which the row may refer.
         session.flush()
     row.__dict__.update(insert_values(session, type(row), row.__dict__))
     make_transient_to_detached(row)
@@ -97,7 +97,7 @@ def insert_row(session: Session, row: Base) -> None:
 
 
 def insert_values(session: Session, model: type[Base], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Insert a row by one plain statement; return its columns, defaults with them."""
+    """Insert a row with one plain statement; return its columns, including defaults."""
     statement, defaults = _plan_insert(model)
     values = {
         name: given[name] if name in given else make(None) if make else value
@@ -109,7 +109,7 @@ def insert_values(session: Session, model: type[Base], given: Mapping[str, Any])
 
 @cache
 def _plan_insert(model: type[Base]) -> tuple[Prepared, list[tuple[str, Make | None, Any]]]:
-    """Return a model's INSERT, and of each column that is written its name and its default."""
+    """Return a model's INSERT, and the name and default of each column that it writes."""
     table, defaults = Base.metadata.tables[model.__tablename__], []
     for column in table.columns:
         default = column.default
@@ -124,7 +124,7 @@ def _plan_insert(model: type[Base]) -> tuple[Prepared, list[tuple[str, Make | No
 def count_for_planner(connection: Connection, tables: Iterable[Table]) -> None:
     """Update PostgreSQL's statistics of tables that got many rows; doesn't commit.
 
-    By itself it does so a minute later. Until then it assumes that a new table is empty, and scans
+    It does so by itself a minute later, but until then assumes that a new table is empty, and scans
     its thousands of rows for each row of another. SQLite doesn't plan by counts.
     """
     if connection.dialect.name == "postgresql":
@@ -149,14 +149,11 @@ class Timestamp(TypeDecorator[datetime]):
         return None if value is None else clock.from_milliseconds(value)
 
 
-# Rows as JSON, for archives and for whom they are about.
+# Rows as JSON, for archives and for the people whom they concern.
 
 
 def list_columns(model: type[Base]) -> list[str]:
-    """Return the columns of a table without hashes of secrets.
-
-    Owners have no use for those, but somebody who finds the file might.
-    """
+    """Return the columns of a table, without hashes of secrets, which only a thief could use."""
     return [each.name for each in model.__table__.columns if not each.name.endswith("_hash")]
 
 
@@ -167,10 +164,10 @@ def to_name(column: str) -> str:
 
 
 def index_some(name: str, condition: str, *columns: str) -> Index:
-    """Return an index of the rows that meet a condition; one that is named `uq` is unique.
+    """Return an index of the rows that meet a condition, unique if its name begins with `uq`.
 
-    The tables are made by migrations, so the condition is said here for SQLite alone: to name
-    PostgreSQL would load all of its drivers, which take 3 MB of each worker.
+    The condition is set for SQLite alone, since migrations create the tables: naming PostgreSQL
+    would load all of its drivers, which take 3 MB of each worker.
     """
     return Index(name, *columns, unique=name.startswith("uq"), sqlite_where=text(condition))
 

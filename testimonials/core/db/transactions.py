@@ -1,4 +1,4 @@
-"""The one way to write: a transaction that commits at its end, and work done in batches of such."""
+"""The only way to write: a transaction that commits at its end, or a sequence of them."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -31,11 +31,11 @@ def write(
 ) -> Iterator[T]:
     """Begin the one writing transaction of a request, command or job; commit it at the end.
 
-    An exception takes it back, unless it is one to `keep`: a wrong code counts. What was read
-    before stays usable, but isn't written. `lock` is called at once, and again after each
-    `next_batch`: it looks up what is to be changed, locked, and raises for who may not, or no
-    longer, change it. Its result is what the block gets. `end_batch` takes the place of the commit
-    before each `next_batch`.
+    An exception rolls it back, unless it is one to `keep`, such as that of a wrong code, which
+    counts. Objects that were read before stay usable, but aren't written. `lock` is called first,
+    and again after each `next_batch`: it finds and locks the rows to change, and raises if the
+    caller may not, or no longer, change them. The block gets its result. `end_batch` replaces the
+    commit of each batch.
     """
     session = db.session()
     info = session.info
@@ -57,9 +57,9 @@ def write(
 
 
 def in_batches(items: Sequence[T], size: int = BATCH_ROWS) -> Iterator[Sequence[T]]:
-    """Yield some of the items after others, each time in a transaction of their own (`next_batch`).
+    """Yield the items in batches, each in its own transaction (`next_batch`).
 
-    The last one is committed by `write`, like one that is the only one.
+    The last batch, or the only one, is committed by `write`.
     """
     for start in range(0, len(items), size):
         if start:
@@ -68,10 +68,10 @@ def in_batches(items: Sequence[T], size: int = BATCH_ROWS) -> Iterator[Sequence[
 
 
 def next_batch() -> None:
-    """Within `write`, commit what was done so far, let others write, and begin anew.
+    """Within `write`, commit, let others write, and begin the next transaction.
 
-    What was locked is looked up and locked again, and is still the same object; everything else
-    that was read is read again when it is used.
+    Locked objects are found and locked again, and stay the same objects; all others are read again
+    when they are used.
     """
     end_batch, lock = db.session().info[_WRITING]
     end_batch()
@@ -81,7 +81,7 @@ def next_batch() -> None:
 
 
 def do_after_commit(act: Callable[[], object]) -> None:
-    """Do something that can't be taken back once what was written is certain."""
+    """Do something that can't be rolled back once the transaction is committed."""
     db.session().info.setdefault(_AFTERWARDS, []).append(act)
 
 
@@ -98,7 +98,7 @@ def _forget_afterwards(session: Session) -> None:
 
 
 def find_row(model: type[R], id: str, *conditions: Any, for_update: bool = False) -> R | None:
-    """Return the row with an id that somebody sent, if it meets the conditions; or lock it."""
+    """Return the row with an id from a request, if it meets the conditions; lock it on request."""
     if not is_identifier(id):
         return None
     query = select(model).where(inspect(model).primary_key[0] == id, *conditions)
@@ -114,7 +114,7 @@ def delete_rows(model: type[Base], *conditions: ColumnElement[bool]) -> int:
 
 
 def _begin(lock: Callable[[], Any] | None) -> Any:
-    # A transaction that reads first and writes later fails at once if another has written in
+    # On SQLite, a transaction that reads first and writes later fails if another has written in
     # between.
     lock_for_writing()
     return lock() if lock else None

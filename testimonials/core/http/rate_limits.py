@@ -37,12 +37,12 @@ class RateLimitCounter(Base):
     expires_at: Mapped[float] = mapped_column(index=True)
 
 
-# No window is longer than a day. One that ends later was opened before the clock was put back, and
-# would keep somebody out for as long as it was ahead.
+# No window is longer than a day. One that ends later was opened before the clock was set back, and
+# would shut somebody out for as long as the clock was ahead.
 MAX_SECONDS = 2 * 86_400
 
-# One statement counts a hit, in a new window if the old one has passed, so that concurrent
-# processes lose none.
+# One statement counts a hit, in a new window if the old one has passed, so that no hit of
+# concurrent processes is lost.
 _COUNT = text(
     """
     INSERT INTO rate_limit_counter (key, hits, expires_at) VALUES (:key, :amount, :expires_at)
@@ -59,7 +59,7 @@ _COUNT = text(
 
 
 class DatabaseStorage(Storage):
-    """Counts in the service's own database, each hit in a transaction of its own."""
+    """Counts in the service's own database, each hit in its own transaction."""
 
     STORAGE_SCHEME = ["testimonials"]  # noqa: RUF012 - the library's own class attribute
 
@@ -124,7 +124,7 @@ def delete_expired_counters(session: Session) -> int:
 
 
 def _connect(**options: str) -> Connection:
-    """Return a separate connection, after the request's session has given back its own.
+    """Return a separate connection, after closing that of the request's session.
 
     Requests that hold one connection while they wait for another could deadlock.
     """
@@ -136,10 +136,10 @@ def _connect(**options: str) -> Connection:
 
 @contextmanager
 def _unhurried(connection: Connection) -> Iterator[None]:
-    """Let SQLite write what is counted to the disk with the next testimonial, at the latest then.
+    """Let SQLite sync a count to the disk with a later write, at the latest the next testimonial.
 
-    A form is counted three times, and the disk was waited for each time. A power cut may take the
-    newest counts, and nothing else.
+    A form is counted three times, and would wait for the disk each time. A power cut can only lose
+    the newest counts.
     """
     if connection.dialect.name != "sqlite":
         yield
@@ -160,7 +160,7 @@ EXTENSION = "testimonials_ratelimit"
 # Redis answers within milliseconds; one that doesn't must not hold up all threads. A query in the
 # setting's URL, such as `?socket_timeout=5`, has precedence.
 REDIS_SECONDS = 2
-# How long after a failure Redis isn't asked for counts that aren't essential.
+# How long after a failure Redis isn't used for limits `for_load`.
 PAUSE_SECONDS = 5
 
 
@@ -209,11 +209,11 @@ class RateLimiter(flask_limiter.Limiter):
     def init_app(self, app: Flask) -> None:
         url = current_settings(app).ratelimit_storage_url
         if url.startswith("unix://"):
-            # The library's name for Redis's scheme.
+            # The library's scheme for Redis on a unix socket.
             url = f"redis+{url}"
         app.config["RATELIMIT_STORAGE_URI"] = url or f"{DatabaseStorage.STORAGE_SCHEME[0]}://"
-        # Keeps it from adding hooks, which would search every request for limits in a tenth of a
-        # millisecond. Only decorated views have one.
+        # Keeps it from adding hooks, which would take a tenth of a millisecond of every request.
+        # Only decorated views have limits.
         app.extensions["limiter"] = {self}
         super().init_app(app)
         app.extensions[EXTENSION] = _Counting(super().limiter)
@@ -300,7 +300,7 @@ class RateLimiter(flask_limiter.Limiter):
 
 
 def _refuse(limit: Limit, reset_time: float) -> NoReturn:
-    # Rounded up: a client that waits for exactly this long must be let in.
+    # Rounded up, so that a client is let in after exactly this time.
     wait = max(1, math.ceil(reset_time - time.time()))
     minutes = -(-wait // 60)
     hours = "an hour" if limit.hours == 1 else f"in {limit.hours} hours"
@@ -334,7 +334,7 @@ _WITH_PORT = re.compile(r"\[([^\]]+)\](?::[0-9]+)?|([^:]+):[0-9]+")
 @functools.lru_cache(maxsize=256)
 def find_network(address: str, ipv4_bits: int, ipv6_bits: int) -> str | None:
     """Return the network of that many bits that an address is in, None for what is no address."""
-    # Some proxies write the port behind it: each connection would count as another client.
+    # Some proxies append the port, with which each connection would count as another client.
     if found := _WITH_PORT.fullmatch(address):
         address = found[1] or found[2]
     try:
