@@ -16,7 +16,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from testimonials.core import clock
 from testimonials.core.clock import iso
 from testimonials.core.db import migrate
-from testimonials.core.db.sqlite import describe_damage, is_damage, read_damage
+from testimonials.core.db.sqlite import describe_damage, is_damage
 from testimonials.core.extensions import db, limiter
 from testimonials.core.http.blueprints import site
 from testimonials.core.jobs import Job
@@ -72,10 +72,7 @@ def _check_data() -> Results:
     database = check_database()
     if not database.is_ok:
         return {"database": database}
-    results = {"database": database, "mail": check_mail(), "jobs": check_jobs()}
-    if reason := read_damage():
-        results["damage"] = Check(False, describe_damage(reason, is_public=True))
-    return results
+    return {"database": database, "mail": check_mail(), "jobs": check_jobs()}
 
 
 def check_redis() -> Check:

@@ -15,7 +15,7 @@ from limits.errors import StorageError
 from sqlalchemy.exc import DatabaseError, DBAPIError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from testimonials.core.db.sqlite import describe_damage, is_damage, note_damage
+from testimonials.core.db.sqlite import describe_damage, is_damage
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.logs import scrub
 
@@ -113,7 +113,6 @@ def log_fault(
         return None
     reason = " ".join(str(getattr(error, "orig", error)).split())
     if is_damage(error):
-        note_damage(reason)
         reason = describe_damage(reason)
     elif is_disk_full(error):
         reason += f". {MAKE_ROOM}"

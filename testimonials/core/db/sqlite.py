@@ -1,7 +1,6 @@
 """SQLite files: copying one in use, checking it, reporting damage; and the backups that exist."""
 
 import contextlib
-import logging
 import os
 import re
 import shutil
@@ -23,14 +22,11 @@ from testimonials.core.settings.table import Settings, load_settings
 # How long to wait for a lock that another program holds.
 WAIT_SECONDS = 30
 MAX_PROBLEMS = 20
-# The length of a write-ahead log's header, and how it begins for either byte order.
-LOG_HEAD, LOG_BEGINNINGS = 32, (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
 
 
 @contextlib.contextmanager
 def open_file(path: Path, *, wait: float = WAIT_SECONDS) -> Iterator[sqlite3.Connection]:
     """Open an existing file. Raises `sqlite3.Error`."""
-    require_log(path)
     connection = sqlite3.connect(
         f"file:{quote(str(path))}?mode=rw", uri=True, timeout=wait, isolation_level=None
     )
@@ -66,23 +62,6 @@ class Reader:
         while self._drivers:
             self._drivers.pop().close()
         self._local = threading.local()
-
-
-def require_log(path: Path) -> None:
-    """Raise `sqlite3.DatabaseError` if the write-ahead log of a database has an invalid header.
-
-    Call this before opening the file: SQLite would ignore such a log, and lose the newest changes.
-    """
-    try:
-        with Path(f"{path}-wal").open("rb") as log:
-            head = log.read(LOG_HEAD)
-            is_empty = len(head) < LOG_HEAD or not (any(head) or any(log.read(LOG_HEAD)))
-    except OSError:
-        return
-    if not is_empty and head[:4] not in LOG_BEGINNINGS:
-        error = sqlite3.DatabaseError(f"the log of the newest changes, {path.name}-wal, is damaged")
-        error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
-        raise error
 
 
 def copy_database(source: Path, target: Path) -> None:
@@ -203,13 +182,6 @@ def choose_temporary_folder(instance_path: Path) -> str:
         return tempfile.tempdir
 
 
-logger = logging.getLogger("testimonials")
-
-# A file in the instance folder with the inode of the damaged database and the reason, which tells
-# all processes of the damage.
-MARK = "damaged"
-
-
 def is_damage(error: BaseException) -> bool:
     """Return whether an error of SQLite or SQLAlchemy means that the file is damaged."""
     code: int = getattr(getattr(error, "orig", error), "sqlite_errorcode", 0)
@@ -247,44 +219,6 @@ def advise_restore(*, is_public: bool = False) -> str:
         "There is no backup in BACKUP_PATH or BACKUP_TO. Fetch one from where you keep others, "
         "stop the service, then run `testimonials restore FILE --replace`."
     )
-
-
-def note_damage(reason: str) -> None:
-    """Tell all processes of the damage, until the file is replaced."""
-    settings = _find_settings()
-    with contextlib.suppress(OSError):
-        (settings.instance_path / MARK).write_text(f"{_read_inode(settings)} {reason}")
-
-
-def read_damage() -> str | None:
-    """Return the reason that was noted for the current file."""
-    settings = _find_settings()
-    with contextlib.suppress(OSError):
-        inode, _, reason = (settings.instance_path / MARK).read_text().partition(" ")
-        return reason if inode == _read_inode(settings) else None
-    return None
-
-
-def check_for_damage() -> None:
-    """Check the whole file; note and log damage, or remove an earlier note."""
-    settings = _find_settings()
-    if settings.database_file is None:
-        return
-    try:
-        problems = find_damage(settings.database_file)
-    except sqlite3.OperationalError:
-        # The problem is another one, which shows wherever the file is used.
-        return
-    if problems:
-        note_damage(problems[0])
-        logger.error(describe_damage(problems[0]))
-    else:
-        (settings.instance_path / MARK).unlink(missing_ok=True)
-
-
-def _read_inode(settings: Settings) -> str:
-    # A restore replaces the file.
-    return str(settings.database_file.stat().st_ino) if settings.database_file else ""
 
 
 def _find_settings() -> Settings:

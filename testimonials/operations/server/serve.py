@@ -15,7 +15,7 @@ from sqlalchemy.exc import DatabaseError
 
 from testimonials.core.db import migrate
 from testimonials.core.db.outages import explaining_database_errors, log_fault
-from testimonials.core.db.sqlite import check_for_damage, checkpoint_log, describe_damage, is_damage
+from testimonials.core.db.sqlite import checkpoint_log, describe_damage, is_damage
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import ServiceError
 from testimonials.core.images.worker import decoder
@@ -210,13 +210,12 @@ def _answer(app: Flask, seat: supervisor.Seat, listener: socket.socket, *, sampl
 
 
 def _finish_start(app: Flask) -> None:
-    """Do what no request waits for; checking for damage may take minutes."""
+    """Do what no request waits for."""
     with app.app_context():
         try:
             keep_script()
         except Exception as error:
             log_fault(logger, "the widget's script was not kept; the next start does it", error)
-        check_for_damage()
 
 
 def _prepare_sample() -> Any:
