@@ -181,8 +181,8 @@ def restore(file: Path, replace: bool, dry_run: bool) -> Output:
 
     FILE may be the name of a backup in BACKUP_PATH or BACKUP_TO. Its checksums, database and counts
     are checked before anything changes. Rows in the erased.json beside it are left out. Old files
-    are moved to a folder named before-restore- and the time. An interrupted restore leaves the old
-    data, or is completed by the next start. With --dry-run the service may be running.
+    are moved to a folder named before-restore- and the time. Run an interrupted restore again. With
+    --dry-run the service may be running.
     """
     settings = load_settings(makes_instance=False)
     file = find_kept(file, settings)

@@ -2,23 +2,18 @@
 
 import contextlib
 import fcntl
-import json
 import math
 import os
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
 # Every process that uses an instance holds a shared lock until it ends; a restore, which replaces
-# the files, needs the exclusive lock. It first writes a journal, by which the next start completes
-# an interrupted restore, so old and new files are never mixed.
+# the files, needs the exclusive lock.
 
 LOCK = "instance.lock"
-JOURNAL = "restore-journal.json"
-# The suffixes of a database and the files that belong to it.
-COMPANIONS = ("", "-wal", "-shm", "-journal")
 
 # The descriptors of the shared locks, by folder.
 _held: dict[Path, int] = {}
@@ -26,10 +21,6 @@ _held: dict[Path, int] = {}
 
 class FolderInUse(click.ClickException):
     """Another process is using the folder."""
-
-
-class RestoreUnfinished(click.ClickException):
-    """A restore was interrupted and can't be completed."""
 
 
 def hold_folder(folder: Path) -> None:
@@ -73,40 +64,6 @@ def hold_alone(folder: Path) -> Iterator[None]:
             fcntl.flock(held, fcntl.LOCK_SH)
 
 
-def prepared(path: Path) -> Path:
-    """Return the path of the new file that will replace the one at `path`."""
-    return path.with_name(f"{path.name}.restored")
-
-
-def replace_files(folder: Path, paths: Sequence[Path], aside: str) -> None:
-    """Replace files by the prepared ones, and move the old ones to a folder `aside` beside them.
-
-    The caller holds the exclusive lock. Nothing is replaced before the journal is on the disk.
-    """
-    for path in paths:
-        give_to_owner(prepared(path), folder)
-        sync(prepared(path))
-    draft = folder / f"{JOURNAL}.draft"
-    draft.write_text(json.dumps({"aside": aside, "places": [str(path) for path in paths]}))
-    sync(draft)
-    draft.replace(folder / JOURNAL)
-    sync(folder)
-    _follow_journal(folder)
-
-
-def finish_restore(folder: Path) -> None:
-    """Complete an interrupted restore, or wait for a running one."""
-    if not (folder / JOURNAL).exists():
-        return
-    descriptor = _open_lock(folder)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        if (folder / JOURNAL).exists():
-            _follow_journal(folder)
-    finally:
-        os.close(descriptor)
-
-
 def give_to_owner(path: Path, folder: Path) -> None:
     """If root created a file, give it to the owner of the folder, the service's user."""
     if os.geteuid() == 0:
@@ -130,41 +87,6 @@ def _open_lock(folder: Path) -> int:
     if is_new:
         give_to_owner(path, folder)
     return descriptor
-
-
-def _follow_journal(folder: Path) -> None:
-    journal = folder / JOURNAL
-    try:
-        content = json.loads(journal.read_text(encoding="utf-8"))
-        for path in map(Path, content["places"]):
-            _replace(path, path.parent / content["aside"], folder)
-        journal.unlink()
-        sync(folder)
-    except OSError as error:
-        raise RestoreUnfinished(
-            f"The restore into {folder} is half done and can't continue: {error}. Fix that, then "
-            "start again to complete it."
-        ) from None
-    except (ValueError, TypeError, KeyError):
-        raise RestoreUnfinished(
-            f"{journal} is damaged, so the restore that was cut off can't be completed. The new "
-            "files end in .restored or are in place already; the old ones are in place or in the "
-            "newest folder before-restore-. Put one set in place, then delete the journal."
-        ) from None
-
-
-def _replace(path: Path, aside: Path, folder: Path) -> None:
-    # Without a prepared file, an earlier run has replaced this one.
-    if not prepared(path).exists():
-        return
-    for suffix in COMPANIONS:
-        old = path.with_name(path.name + suffix)
-        if old.exists():
-            aside.mkdir(mode=0o700, exist_ok=True)
-            give_to_owner(aside, folder)
-            old.rename(aside / old.name)
-    prepared(path).rename(path)
-    sync(path.parent)
 
 
 # The advice when a file of the instance can't be used.

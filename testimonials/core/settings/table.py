@@ -19,12 +19,7 @@ from urllib.parse import quote, urlsplit
 from sqlalchemy import make_url
 
 from testimonials.core.settings import parsers
-from testimonials.core.settings.instance import (
-    SettingError,
-    count_cores,
-    finish_restore,
-    read_secret_key,
-)
+from testimonials.core.settings.instance import SettingError, count_cores, read_secret_key
 
 PREFIX = "TESTIMONIALS_"
 FILE_NAME = "testimonials.toml"
@@ -307,8 +302,7 @@ def load_settings(
 
     `overrides` maps field names to values that override the environment. Unless `makes_instance` is
     false, the instance folder and its secret are created if they are missing; otherwise the secret
-    may be "". `file` replaces the folder's own settings file. An interrupted restore is completed
-    first, since it may change that file. Raises `SettingError`.
+    may be "". `file` replaces the folder's own settings file. Raises `SettingError`.
     """
     environ = os.environ if environ is None else environ
     overrides = overrides or {}
@@ -317,7 +311,6 @@ def load_settings(
     folder: Path = _parse("instance_path", path, variable)
     if makes_instance:
         _make_folder(folder)
-    finish_restore(folder)
     file = file or folder / FILE_NAME
     raw = {name: (value, f"{name} in {file}") for name, value in _read_file(file).items()}
     for name in _names():

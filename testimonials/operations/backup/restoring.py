@@ -35,14 +35,11 @@ from testimonials.core.faults import refusing
 from testimonials.core.jobs import Job, every, has_passed
 from testimonials.core.settings.current import current_settings
 from testimonials.core.settings.instance import (
-    JOURNAL,
     FolderInUse,
     SettingError,
     give_to_owner,
     hold_alone,
-    prepared,
     read_secret_key,
-    replace_files,
     sync,
 )
 from testimonials.core.settings.table import Settings, load_settings
@@ -64,6 +61,8 @@ from testimonials.testimonials.word_index import find_wrong_words
 from testimonials.transfer import erasure
 
 WORK = ".unfinished-restore-"
+# The suffixes of a database and the files that belong to it.
+COMPANIONS = ("", "-wal", "-shm", "-journal")
 
 
 @dataclass(frozen=True)
@@ -264,7 +263,7 @@ def _name_database(settings: Settings) -> str:
 def _put(
     work: Path, places: dict[str, Path], target: Settings, erased: erasure.ErasedList
 ) -> list[Path]:
-    """Put all files in their places at once; return the folders with the old ones."""
+    """Put all files in their places; return the folders with the old ones."""
     folder, kept = target.instance_path, []
 
     def put_files() -> None:
@@ -280,28 +279,52 @@ def _put(
 
 
 def _replace(work: Path, places: dict[str, Path], instance: Path) -> list[Path]:
+    """Replace the files; return the folders to which the old ones were moved.
+
+    The new ones are written beside them first, so that a full disk changes nothing.
+    """
     folders = {place.parent for place in places.values()}
     aside = f"before-restore-{clock.now():%Y%m%dT%H%M%SZ}"
     while any((folder / aside).exists() for folder in folders):
         aside += "-2"
+    drafts = {place: place.with_name(f"{place.name}.restored") for place in places.values()}
     try:
         for path in (work / FOLDER).iterdir():
             give_to_owner(path, instance)
             sync(path)
         for name, place in places.items():
             place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            shutil.move(work / name, prepared(place))
-        replace_files(instance, list(places.values()), aside)
+            # Left by a restore that was killed.
+            _remove(drafts[place])
+            shutil.move(work / name, drafts[place])
+            give_to_owner(drafts[place], instance)
+            sync(drafts[place])
     except BaseException:
-        # Once there is a journal, the next start completes the restore.
-        if not (instance / JOURNAL).exists():
-            for name, place in places.items():
-                if name == FOLDER:
-                    shutil.rmtree(prepared(place), ignore_errors=True)
-                else:
-                    prepared(place).unlink(missing_ok=True)
+        for draft in drafts.values():
+            _remove(draft)
         raise
+    # The database last: until then the old one is there.
+    for place, draft in reversed(drafts.items()):
+        _move_aside(place, place.parent / aside, instance)
+        draft.rename(place)
+        sync(place.parent)
     return sorted(folder / aside for folder in folders if (folder / aside).exists())
+
+
+def _remove(draft: Path) -> None:
+    if draft.is_dir():
+        shutil.rmtree(draft)
+    else:
+        draft.unlink(missing_ok=True)
+
+
+def _move_aside(place: Path, aside: Path, instance: Path) -> None:
+    for suffix in COMPANIONS:
+        old = place.with_name(place.name + suffix)
+        if old.exists():
+            aside.mkdir(mode=0o700, exist_ok=True)
+            give_to_owner(aside, instance)
+            old.rename(aside / old.name)
 
 
 # The state of backups, for the operator's page and the commands.
