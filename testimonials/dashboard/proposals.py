@@ -15,14 +15,7 @@ from testimonials.core.event_lists import REASONS
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import ServiceError
 from testimonials.core.http.fields import Choice
-from testimonials.core.http.i18n import (
-    LANGUAGES,
-    format_percent,
-    gettext_noop,
-    ngettext,
-    ngettext_noop,
-    translate,
-)
+from testimonials.core.http.i18n import LANGUAGES, gettext_noop, ngettext, translate
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.urls import image_url
 from testimonials.core.images.colors import colour_of, initials_of
@@ -31,48 +24,22 @@ from testimonials.projects.access import Access
 from testimonials.projects.changes import CHANGES, kinds_of
 from testimonials.projects.models import Project, Proposal
 from testimonials.projects.proposals import name_agents
-from testimonials.testimonials.changes import name_state, read_fields
+from testimonials.testimonials.changes import read_fields
 from testimonials.testimonials.fields import COLUMNS
 from testimonials.testimonials.models import Testimonial
 
 # In the inbox at once.
 SHOWN = 20
 PAGE_PICTURES = ("logo", "cover", "portrait")
-COMPARED = ("page", "page.design", "form", *PAGE_PICTURES, "widget", "design", "testimonial.edit")
+# These are shown in their own ways; others are compared with the present values.
+NOT_COMPARED = ("testimonial.add", "testimonial.decide", "form.delete", "request")
 LANGUAGE_NAMES = {language.code: language.name for language in LANGUAGES}
-# Titles of decisions, by the number of testimonials.
 DECISIONS = {
-    "approve": ngettext_noop("Approve a testimonial", "Approve %(num)s testimonials"),
-    "reject": ngettext_noop("Reject a testimonial", "Reject %(num)s testimonials"),
-    "delete": ngettext_noop(
-        "Move to the trash: a testimonial", "Move to the trash: %(num)s testimonials"
-    ),
-    "restore": ngettext_noop("Restore a testimonial", "Restore %(num)s testimonials"),
-    "set-aside": ngettext_noop("Set a testimonial aside", "Set %(num)s testimonials aside"),
-    # No longer proposed; old ones can only be declined.
-    "spam": ngettext_noop("Mark as spam: a testimonial", "Mark as spam: %(num)s testimonials"),
-    "release": ngettext_noop("Not spam: a testimonial", "Not spam: %(num)s testimonials"),
-}
-# Titles of the other kinds.
-TITLES = {
-    "page": gettext_noop("Change the collection page"),
-    "logo": gettext_noop("Change the logo"),
-    "cover": gettext_noop("Change the page’s cover"),
-    "portrait": gettext_noop("Change the face beside the page’s signature"),
-    "page.design": gettext_noop("Change the page’s questions and look"),
-    "widget": gettext_noop("Change the widget"),
-    "design": gettext_noop("Change the widget’s design"),
-}
-# States of the testimonials in a decision.
-STATES = {
-    "pending": gettext_noop("pending"),
-    "approved": gettext_noop("approved"),
-    "rejected": gettext_noop("rejected"),
-    "spam": gettext_noop("spam"),
-    "withdrawn": gettext_noop("withdrawn"),
-    "demo": gettext_noop("demo"),
-    "deleted": gettext_noop("deleted"),
-    "gone": gettext_noop("gone"),
+    "approve": gettext_noop("Approve"),
+    "reject": gettext_noop("Reject"),
+    "delete": gettext_noop("Delete"),
+    "restore": gettext_noop("Restore"),
+    "set-aside": gettext_noop("Set aside"),
 }
 
 
@@ -98,12 +65,12 @@ def _describe(project: Project, row: Proposal, named: Mapping[str, Testimonial])
     return {
         "row": row,
         "title": name_proposal(row, target),
-        "differences": list_differences(row, now) if row.kind in COMPARED else [],
+        "is_compared": row.kind not in NOT_COMPARED,
+        "differences": list_differences(row, now) if row.kind not in NOT_COMPARED else [],
         "card": _describe_card(row.values) if row.kind == "testimonial.add" else None,
-        "about": _list_about(row, named),
+        "about": [named.get(id) for id in dict.fromkeys(row.values.get("ids", ()))],
         "people": row.values.get("people", []),
         "mail": _describe_mail(project, row.values) if row.kind == "request" else None,
-        "changed": list_changed(row, now) if row.kind in COMPARED else [],
         "problem": problem,
         **_picture_urls(project, row, target),
     }
@@ -132,29 +99,17 @@ def _read_now(
 
 
 def name_proposal(row: Proposal, target: Testimonial | None = None) -> str:
-    """Return the title of a proposal."""
+    """Return the title of a proposal: what it would do, and to whom or what."""
     values = row.values
-    if row.kind == "testimonial.edit":
-        if target is None:
-            return _("Edit a testimonial")
-        return _("Edit what %(name)s wrote", name=target.author_name)
-    if row.kind == "testimonial.add":
-        return _("Add a testimonial by %(name)s", name=values["authorName"])
     if row.kind == "testimonial.decide":
-        title = DECISIONS[values["decision"]](len(values["ids"]))
-        if reason := REASONS.get(values.get("reason", "")):
-            title = _("%(title)s: %(reason)s", title=title, reason=translate(reason))
-        return title
-    if row.kind == "form":
-        if row.before:
-            return _("Change the form %(form)s", form=values["name"])
-        return _("Add the form %(form)s", form=values["name"])
-    if row.kind == "form.delete":
-        return _("Delete the form %(form)s", form=values["name"])
-    if row.kind == "request":
-        count = len(values["people"])
-        return ngettext("Ask one person by email", "Ask %(num)s people by email", count)
-    return translate(TITLES[row.kind])
+        title, count = DECISIONS.get(values["decision"], values["decision"]), len(values["ids"])
+        about = ngettext("%(num)s testimonial", "%(num)s testimonials", count)
+        reason = REASONS.get(values.get("reason", ""))
+        return ": ".join([translate(title), about] + ([translate(reason)] if reason else []))
+    title = translate(CHANGES[row.kind].title)
+    title = title[:1].upper() + title[1:]
+    about = target.author_name if target else values.get("authorName") or values.get("name")
+    return f"{title}: {about}" if about else title
 
 
 def _describe_card(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -180,23 +135,6 @@ def _describe_mail(project: Project, values: Mapping[str, Any]) -> dict[str, str
         "message": values.get("message", message),
         "language": LANGUAGE_NAMES[values["language"]],
     }
-
-
-def _list_about(row: Proposal, named: Mapping[str, Testimonial]) -> list[dict[str, Any]]:
-    """Return the testimonials of a decision, with their states then and now."""
-    if row.kind != "testimonial.decide":
-        return []
-    states = row.before.get("ids", {})
-    about = []
-    for id in dict.fromkeys(row.values["ids"]):
-        testimonial = named.get(id)
-        now = name_state(testimonial) if testimonial else "gone"
-        was = states.get(id, "")
-        changed = translate(STATES.get(now, now)) if now != was else ""
-        about.append(
-            {"row": testimonial, "was": translate(STATES.get(was, was)), "changed": changed}
-        )
-    return about
 
 
 def _find_testimonials(project: Project, rows: Sequence[Proposal]) -> dict[str, Testimonial]:
@@ -229,6 +167,7 @@ def name_picture(row: Proposal) -> str:
 LABELS = {name: column.label for name, column in COLUMNS.items() if column.label} | {
     "animation": gettext_noop("Animation"),
     "asksInsider": gettext_noop("If they work here"),
+    "avatar": gettext_noop("Photo"),
     "avatarId": gettext_noop("Photo"),
     "brandColor": gettext_noop("Colour"),
     "businessName": gettext_noop("Name"),
@@ -239,27 +178,29 @@ LABELS = {name: column.label for name, column in COLUMNS.items() if column.label
     "color": gettext_noop("Colour"),
     "cardWidth": gettext_noop("Card width"),
     "chosen": gettext_noop("Chosen"),
+    "choices": gettext_noop("Answers to choose from"),
+    "code": gettext_noop("Code"),
     "company": gettext_noop("Company"),
-    "coverFocus": gettext_noop("Focal point"),
+    "copies": gettext_noop("Copy their words first"),
     "dateStyle": gettext_noop("Date format"),
-    "decision": gettext_noop("Decision"),
     "density": gettext_noop("Spacing"),
     "description": gettext_noop("Description"),
     "email": gettext_noop("Email"),
-    "externalId": gettext_noop("External ID"),
     "featured": gettext_noop("First pinned card"),
     "font": gettext_noop("Font"),
-    "form": gettext_noop("Form"),
     "headline": gettext_noop("Headline"),
-    "ids": gettext_noop("IDs"),
+    "high": gettext_noop("What 10 means"),
     "imageId": gettext_noop("Picture"),
     "initialCount": gettext_noop("Number at first"),
     "isOpen": gettext_noop("Takes testimonials"),
+    "isPublic": gettext_noop("Show the answer on the card"),
+    "isRequired": gettext_noop("Must be answered"),
+    "kind": gettext_noop("Kind"),
     "labels": gettext_noop("Labels"),
     "language": gettext_noop("Language"),
     "layout": gettext_noop("Arrangement"),
+    "low": gettext_noop("What 0 means"),
     "marqueeRows": gettext_noop("Ticker lines"),
-    "message": gettext_noop("Message"),
     "minLength": gettext_noop("Minimum length"),
     "minRating": gettext_noop("Lowest rating"),
     "name": gettext_noop("Name"),
@@ -268,15 +209,13 @@ LABELS = {name: column.label for name, column in COLUMNS.items() if column.label
     "onlyChosen": gettext_noop("Only chosen by hand"),
     "order": gettext_noop("Order"),
     "palette": gettext_noop("Palette"),
-    "people": gettext_noop("People"),
     "photoSize": gettext_noop("Photo size"),
     "prompts": gettext_noop("Guiding questions"),
     "questions": gettext_noop("Your own questions"),
     "radius": gettext_noop("Corners"),
     "readMore": gettext_noop("Read more"),
-    "remindAfterDays": gettext_noop("Reminder"),
     "role": gettext_noop("Role"),
-    "sendAfterDays": gettext_noop("When"),
+    "several": gettext_noop("Allow several answers"),
     "shape": gettext_noop("Shape"),
     "showConfetti": gettext_noop("Confetti"),
     "showCtaButton": gettext_noop("“Add yours” button below"),
@@ -291,30 +230,24 @@ LABELS = {name: column.label for name, column in COLUMNS.items() if column.label
     "signature": gettext_noop("Signature"),
     "starColor": gettext_noop("Star colour"),
     "steps": gettext_noop("Next steps"),
-    "subject": gettext_noop("Subject"),
     "tag": gettext_noop("Tag"),
     "thankYouMessage": gettext_noop("Thanks"),
     "theme": gettext_noop("Light or dark"),
     "title": gettext_noop("Title"),
+    "trade": gettext_noop("Business"),
+    "until": gettext_noop("Until"),
+    "url": gettext_noop("Address"),
     "video": gettext_noop("Video"),
     "voice": gettext_noop("Voice"),
     "website": gettext_noop("Website"),
-}
-# The fields of `collectFields`.
-ASKED = {
-    "avatar": gettext_noop("Photo"),
-    "company": gettext_noop("Company"),
-    "email": gettext_noop("Email"),
-    "rating": gettext_noop("Rating"),
-    "role": gettext_noop("Role"),
+    "x": gettext_noop("From the left, in percent"),
+    "y": gettext_noop("From the top, in percent"),
 }
 
 
 def name_field(name: str) -> str:
     """Return the label of a field; one of an object is `outer.inner`."""
     part, _dot, inner = name.partition(".")
-    if part == "collectFields":
-        return translate(ASKED.get(inner, f"Ask for {inner}"))
     if part == "translations":
         return _("In %(language)s", language=LANGUAGE_NAMES.get(inner, inner))
     words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", inner or name)
@@ -325,6 +258,8 @@ def name_field(name: str) -> str:
 # Differences: the values before and after, with marks where they differ.
 
 PICTURES = ("imageId", "avatarId")
+# Lists that are written with an item a line.
+LINES = ("prompts", "questions", "steps")
 _COLOR = re.compile(r"#[0-9A-F]{6}")
 
 
@@ -337,18 +272,6 @@ class Difference:
     # Shown beside their names.
     colours: tuple[str, str] = ("", "")
     is_picture: bool = False
-
-
-# Objects that are compared as a whole.
-WHOLE = ("coverFocus",)
-# The kinds of questions, except choices.
-QUESTIONS = {
-    "text": gettext_noop("text"),
-    "scale": gettext_noop("scale"),
-    "consent": gettext_noop("consent"),
-}
-# Lists that are written with an item a line.
-LINES = {"questions": lambda item: _write_question(item), "steps": lambda item: _write_step(item)}
 
 
 def list_differences(row: Proposal, now: dict[str, Any]) -> list[Difference]:
@@ -366,12 +289,6 @@ def list_differences(row: Proposal, now: dict[str, Any]) -> list[Difference]:
     ]
 
 
-def list_changed(row: Proposal, now: dict[str, Any]) -> list[str]:
-    """Return the labels of the fields that have changed since the proposal was made."""
-    before, after = _flatten(row.before), _flatten(now)
-    return [name_field(name) for name, was in before.items() if after.get(name) != was]
-
-
 def write_value(name: str, value: Any) -> str:
     if isinstance(value, bool):
         return _("On") if value else _("Off")
@@ -379,47 +296,20 @@ def write_value(name: str, value: Any) -> str:
         return LANGUAGE_NAMES.get(value, _("Each visitor’s own"))
     if value is None or value in ("", []):
         return _("None")
-    if name == "highlights" and not isinstance(value[0], str):
-        return ngettext("%(num)s marked", "%(num)s marked", len(value))
-    if name in LINES:
-        return "\n".join(f"{place}. {LINES[name](item)}" for place, item in enumerate(value, 1))
-    if name == "coverFocus":
-        return _(
-            "%(x)s from the left, %(y)s from the top",
-            x=format_percent(value["x"]),
-            y=format_percent(value["y"]),
-        )
     if isinstance(value, dict):
-        return "\n".join(f"{name_field(k)}: {write_value(k, v)}" for k, v in value.items())
+        return _write_parts(value, "\n")
     if isinstance(value, list):
-        return ("\n" if name == "prompts" else ", ").join(map(str, value))
+        items = (_write_parts(each, " · ") if isinstance(each, dict) else each for each in value)
+        return ("\n" if name in LINES else ", ").join(map(str, items))
+    if name == "kind":
+        return translate(value.capitalize())
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _write_question(question: dict[str, Any]) -> str:
-    """Return a question in words: What do you take home? (choice of Bread, Buns; on the card)."""
-    facts = [translate(QUESTIONS.get(question["kind"], question["kind"]))]
-    if question["choices"]:
-        listed = ", ".join(question["choices"])
-        several = _("choice of several: %(choices)s", choices=listed)
-        facts = [
-            several if question["several"] else _("choice of one: %(choices)s", choices=listed)
-        ]
-    if question["low"] or question["high"]:
-        low, high = question["low"] or 0, question["high"] or 10
-        facts.append(_("from %(low)s to %(high)s", low=low, high=high))
-    facts += [_("must be answered")] * question["isRequired"]
-    facts.append(_("on the card") if question["isPublic"] else _("only you see it"))
-    names = [LANGUAGE_NAMES.get(code, code) for code in question["translations"]]
-    facts += [_("in %(language)s too", language=name) for name in names]
-    return f"{question['text']} ({'; '.join(facts)})"
-
-
-def _write_step(step: dict[str, Any]) -> str:
-    parts = [step["title"], step["text"], step["url"] or _("code %(code)s", code=step["code"])]
-    parts += [_("copies their words")] * step["copies"]
-    parts += [_("until %(day)s", day=step["until"])] * bool(step["until"])
-    return " · ".join(filter(None, parts))
+def _write_parts(values: Mapping[str, Any], separator: str) -> str:
+    """Return the values that are set, each with its label."""
+    parts = {name: value for name, value in _flatten(values).items() if value and name != "id"}
+    return separator.join(f"{name_field(name)}: {write_value(name, parts[name])}" for name in parts)
 
 
 def _quote_highlights(values: dict[str, Any], words: dict[str, Any]) -> dict[str, Any]:
@@ -430,11 +320,11 @@ def _quote_highlights(values: dict[str, Any], words: dict[str, Any]) -> dict[str
     return values | {"highlights": [f"“{text[start:end]}”" for start, end in ranges]}
 
 
-def _flatten(values: dict[str, Any]) -> dict[str, Any]:
+def _flatten(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values with those of objects as `outer.inner`."""
     flat: dict[str, Any] = {}
     for name, value in values.items():
-        if isinstance(value, dict) and name not in WHOLE:
+        if isinstance(value, dict):
             flat |= {f"{name}.{inner}": one for inner, one in value.items()}
         else:
             flat[name] = value

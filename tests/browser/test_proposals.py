@@ -64,7 +64,7 @@ def test_the_inbox_leads_to_what_waits_and_keys_decide(site, open_page, project)
         row.get_by_role("button", name=re.compile("Accept")).press("Enter")
     expect(page.locator("[data-toasts]")).to_contain_text("Accepted: Change the collection page")
     assert "/inbox" in page.url
-    card = page.get_by_role("listitem").filter(has_text="Edit what Maya Kowalski wrote")
+    card = page.get_by_role("listitem").filter(has_text="Edit a testimonial: Maya Kowalski")
     card.locator("summary").press("Enter")
     card.get_by_label("Answer the agent").fill("Thanks, but it was one day.")
     with next_page(page):

@@ -81,6 +81,7 @@ def test_accepting_does_what_the_owner_would_click(app, owner, browser, project)
             ("logo", {"imageId": picture}, {}),
             ("widget", {"layout": "carousel"}, {}),
             ("design", {"brandColor": "#9A3412", "density": "airy"}, {}),
+            ("brand", {"font": "classic"}, {}),
             ("testimonial.add", {"authorName": "Ida", "text": "Lovely cups."}, {}),
             ("testimonial.edit", edit, {"targetId": shown}),
             ("testimonial.decide", {"decision": "approve", "ids": [waiting]}, {}),
@@ -91,7 +92,7 @@ def test_accepting_does_what_the_owner_would_click(app, owner, browser, project)
     assert "<del>one</del>" in text
     assert "<ins>two</ins>" in text
     assert browser.get(f"/dashboard/projects/{project}/proposals/{made[1]}/picture").data
-    for words in ("How was <ins>it</ins>?", "Carousel", "Airy"):
+    for words in ("How was <ins>it</ins>?", "Carousel", "Airy", "Change the brand", "Classic"):
         assert words in text, words
     before = owner.get(f"/v1/projects/{project}").json["data"]
     assert before["publicPageConfig"]["headline"] != "How was it?"
@@ -108,7 +109,7 @@ def test_accepting_does_what_the_owner_would_click(app, owner, browser, project)
         each["_id"]: each
         for each in owner.get(f"/v1/projects/{project}/testimonials").json["data"]["items"]
     }
-    added = read_proposal(agent, project, made[4])
+    added = read_proposal(agent, project, made[5])
     assert rows[added["result"]["testimonialId"]]["text"] == "Lovely cups."
     assert rows[shown]["text"] == edit["text"]
     assert (rows[shown]["pinned"], rows[shown]["reply"]["text"]) == (True, "Hi")
@@ -116,10 +117,10 @@ def test_accepting_does_what_the_owner_would_click(app, owner, browser, project)
     assert [mail.recipient for mail in mails(app)] == ["noor@example.com"]
     history = browser.get(f"/dashboard/projects/{project}/testimonials/{shown}").text
     assert "Shop assistant (access token), accepted by owner@example.com" in history
-    assert read_types(app).count("proposal.decided") == 8
+    assert read_types(app).count("proposal.decided") == 9
     assert added["status"] == "accepted"
     activity = browser.get(f"/dashboard/projects/{project}/settings/developers/activity").text
-    assert activity.count("accepted the proposal") == 8
+    assert activity.count("accepted the proposal") == 9
 
 
 def test_declining_tells_the_agent_why(owner, browser, project):

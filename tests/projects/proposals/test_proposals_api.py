@@ -243,9 +243,11 @@ def test_what_an_agent_drafts_is_shown_in_words_and_done_when_accepted(app, owne
     assert agent.get(f"{base}/page-design").json["data"]["questions"] == []
     text = page(browser, oat)
     for said in (
-        "What do you take home? (choice of one: Bread, Buns; on the card)",
-        "A bun · code BUN-7 · until 2999-12-31", "In Deutsch", "Headline: Wie war es?",
-        "% from the left", "Each visitor’s own", "Türkçe", "Add the form after-class",
+        "Kind: Choice · Text: What do you take home? · Answers to choose from: Bread, Buns · "
+        "Show the answer on the card: On",
+        "Kind: Code · Title: A bun · Code: BUN-7 · Until: 2999-12-31", "In Deutsch",
+        "Headline: Wie war es?", "From the left, in percent", "Each visitor’s own", "Türkçe",
+        "Add or change a form: after-class",
         "How was the class?",
     ):  # fmt: skip
         assert said in text, said
@@ -265,13 +267,13 @@ def test_forms_are_renamed_and_deleted(owner, browser, oat):
     forms = f"/v1/projects/{oat}/forms"
     made = agent.patch(f"{forms}/class", {"name": "lesson", "isOpen": False}).json["data"]["_id"]
     text = page(browser, oat)
-    assert "Change the form class" in text
+    assert "Add or change a form: class" in text
     assert "Name in its address" in text
     assert decide(browser, oat, "accepted", made).status_code == 303
     (form,) = agent.get(forms).json["data"]
     assert (form["name"], form["isOpen"]) == ("lesson", False)
     gone = agent.client.delete(f"{forms}/lesson", headers=agent.headers).json["data"]["_id"]
-    assert "Delete the form lesson" in page(browser, oat)
+    assert "Delete a form: lesson" in page(browser, oat)
     assert decide(browser, oat, "accepted", gone).status_code == 303
     assert agent.get(forms).json["data"] == []
     # What can't be done is refused at once.
