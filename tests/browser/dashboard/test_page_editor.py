@@ -138,13 +138,16 @@ def test_a_cover_is_chosen_or_dropped_shown_and_removed(project, page):
     expect(page.get_by_alt_text("Cover now")).to_be_visible()
     page.get_by_role("button", name="Remove: Cover").click()
     expect(page.get_by_alt_text("Cover now")).to_have_count(0)
-    drop = """(bytes) => {
+    # The next page has no cover before it is there, either; its script listens once it has loaded.
+    page.wait_for_load_state()
+    drop = """(area, bytes) => {
       const data = new DataTransfer();
       data.items.add(new File([new Uint8Array(bytes)], 'logo.png', { type: 'image/png' }));
       const event = new DragEvent('drop', { dataTransfer: data, bubbles: true, cancelable: true });
-      document.querySelector('[data-picture=cover] [data-drop]').dispatchEvent(event);
+      area.dispatchEvent(event);
     }"""
-    page.evaluate(drop, [*bytes(logo()["buffer"])])  # type: ignore[arg-type]
+    area = page.locator("[data-picture=cover] [data-drop]")
+    area.evaluate(drop, [*bytes(logo()["buffer"])])  # type: ignore[arg-type]
     expect(page.get_by_alt_text("Cover now")).to_be_visible()
 
 

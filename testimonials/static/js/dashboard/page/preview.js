@@ -85,13 +85,19 @@ export async function refresh(config) {
   // If it fails, the preview stays; saving reports the error.
   const fresh = await readPage(address);
   const inside = page();
-  if (mine !== round || !fresh || !inside?.body) return;
+  if (mine !== round || !fresh) return;
+  const main = inside?.querySelector('main');
+  if (!main) {
+    // The frame shows its first page once it has loaded, which may be older than what was read.
+    frame.addEventListener('load', () => refresh(config), { once: true });
+    return;
+  }
   inside.body.className = fresh.body.className;
   // Questions and recordings have their own style sheets.
   for (const link of fresh.querySelectorAll('link[rel="stylesheet"]')) {
     if (!inside.querySelector(`link[href="${link.getAttribute('href')}"]`)) inside.head.append(inside.importNode(link));
   }
-  inside.querySelector('main').replaceWith(inside.importNode(fresh.querySelector('main'), true));
+  main.replaceWith(inside.importNode(fresh.querySelector('main'), true));
   patch(config);
 }
 
