@@ -103,6 +103,16 @@ def test_what_is_changed_before_the_script_comes_is_kept(open_page, project):
     expect(preview_of(page).get_by_role("heading", level=1)).to_have_text("Typed at once")
 
 
+def test_what_is_saved_before_the_preview_comes_is_shown(open_page, project):
+    page, held = project.open(open_page), []
+    page.route("**/preview?*", lambda route: route.continue_() if held else held.append(route))
+    page.goto(f"{project.dashboard}/collect/page", wait_until="commit")
+    with page.expect_response("**/preview?*"):
+        page.get_by_label("Headline").fill("Typed at once")
+    held[0].continue_()
+    expect(preview_of(page).get_by_role("heading", level=1)).to_have_text("Typed at once")
+
+
 def test_what_the_server_refuses_is_said_at_its_field(project, page):
     row(page, "Thanks")
     # What a browser cuts off, or lets through, isn't what the server counts.
