@@ -22,7 +22,7 @@ from testimonials.core.http.blueprints import site
 from testimonials.core.jobs import Job
 from testimonials.core.mail.outbox import is_mail_refused, measure_waiting
 from testimonials.core.settings.current import current_settings
-from testimonials.operations.backup.creating import COPY_JOB, LIST_JOB, VERIFY_JOB
+from testimonials.operations.backup.creating import COPY_JOB, VERIFY_JOB
 
 EXTENSION = "testimonials_health"
 PATIENCE_SECONDS = 1.0
@@ -115,7 +115,6 @@ def list_jobs() -> list[Job]:
     settings = current_settings()
     is_on = {
         COPY_JOB: settings.backup_to or settings.backup_command,
-        LIST_JOB: settings.backup_command,
         VERIFY_JOB: settings.backup_verify_days,
     }
     return [job for job in jobs if is_on.get(job.id, True)]

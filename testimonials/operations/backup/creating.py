@@ -173,11 +173,10 @@ def _flushing(folder: Path) -> Iterator[None]:
 
 logger = logging.getLogger("testimonials")
 
-# The background jobs: backup, off-site copy, restore test, and handing over the list of erasures.
+# The background jobs: backup, off-site copy and restore test.
 BACKUP_JOB = "backup"
 COPY_JOB = "backup-copy"
 VERIFY_JOB = "backup-verify"
-LIST_JOB = "backup-erased-list"
 RETRIED_AFTER = timedelta(hours=1)
 
 

@@ -8,15 +8,14 @@ import shlex
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
-from threading import Thread
 from typing import IO
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import delete, select
 
-from testimonials.core.db.erasure import Erased
 from testimonials.core.db.sqlite import KeptBackup, choose_expired, list_kept, sort_kept
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
@@ -26,13 +25,13 @@ from testimonials.core.logs import scrub
 from testimonials.core.settings.current import current_settings
 from testimonials.core.settings.instance import give_to_owner, sync
 from testimonials.operations.backup import creating
-from testimonials.transfer.erasure import NAME, read_known, write_list
+from testimonials.transfer.erasure import NAME
 
 # The operator's own command (BACKUP_COMMAND), such as restic or rclone.
 
 logger = logging.getLogger("testimonials")
 
-# For a command to stop after SIGTERM, and for its output to be read.
+# For a command to stop after SIGTERM.
 PATIENCE_SECONDS = 10.0
 MINUTE = 60.0
 MOST_OUTPUT = 4000
@@ -48,16 +47,25 @@ class CopyFailed(creating.BackupFailed):
 
 def run_command(file: Path) -> None:
     """Run BACKUP_COMMAND without a shell for a complete file; raise `CopyFailed`."""
-    settings = current_settings()
     words = [
         word.replace("{file}", str(file)).replace("{folder}", str(file.parent))
-        for word in shlex.split(settings.backup_command)
+        for word in shlex.split(current_settings().backup_command)
     ]
+    with tempfile.TemporaryFile() as output:
+        code = _run(words, file, output)
+        message = _hide_secrets(_read_end(output))
+    if code:
+        end = f"by signal {-code}" if code < 0 else f"with exit code {code}"
+        raise CopyFailed(f"{words[0]} ended {end}{': ' if message else ''}{message}")
+    logger.info("backup command: %s: %s", file.name, message or "done")
+
+
+def _run(words: list[str], file: Path, output: IO[bytes]) -> int:
     try:
         process = subprocess.Popen(  # noqa: S603 - it is the operator's own
             words,
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
+            stdout=output,
             stderr=subprocess.STDOUT,
             env=_make_environment(file),
             start_new_session=True,
@@ -65,23 +73,15 @@ def run_command(file: Path) -> None:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise CopyFailed(f"{words[0]} can't be run: {reason}") from None
-    output = _Output(process)
-    output.start()
-    minutes = settings.backup_command_minutes
+    minutes = current_settings().backup_command_minutes
     try:
-        code = process.wait(minutes * MINUTE)
+        return process.wait(minutes * MINUTE)
     except subprocess.TimeoutExpired:
         raise CopyFailed(
             f"{words[0]} did not end within {minutes} minutes and was stopped"
         ) from None
     finally:
         _end(process)
-        output.join(PATIENCE_SECONDS)
-    message = _hide_secrets(output.read_end())
-    if code:
-        end = f"by signal {-code}" if code < 0 else f"with exit code {code}"
-        raise CopyFailed(f"{words[0]} ended {end}{': ' if message else ''}{message}")
-    logger.info("backup command: %s: %s", file.name, message or "done")
 
 
 def _make_environment(file: Path) -> dict[str, str]:
@@ -104,24 +104,11 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
     process.wait()
 
 
-class _Output(Thread):
-    """Reads a command's output, so that the command never blocks, and keeps the end."""
-
-    def __init__(self, process: "subprocess.Popen[bytes]") -> None:
-        super().__init__(name="backup-command", daemon=True)
-        assert process.stdout is not None  # noqa: S101 - it was asked for
-        self._source = process.stdout
-        self._last = b""
-
-    def run(self) -> None:
-        with self._source:
-            while chunk := os.read(self._source.fileno(), MOST_OUTPUT):
-                self._last = (self._last + chunk)[-MOST_OUTPUT:]
-
-    def read_end(self) -> str:
-        """Return the last three lines, joined."""
-        lines = [line.split() for line in self._last.decode(errors="replace").split("\n")]
-        return " ".join(" ".join(words) for words in [each for each in lines if each][-3:])
+def _read_end(output: IO[bytes]) -> str:
+    """Return the last three lines, joined."""
+    output.seek(max(0, output.seek(0, os.SEEK_END) - MOST_OUTPUT))
+    lines = [line.split() for line in output.read().decode(errors="replace").split("\n")]
+    return " ".join(" ".join(words) for words in [each for each in lines if each][-3:])
 
 
 def _hide_secrets(text: str) -> str:
@@ -142,9 +129,6 @@ FLUSHED_AFTER = 16 * CHUNK
 
 # The `place` of what the command has taken.
 COMMAND = "BACKUP_COMMAND"
-# Between two rounds of the backup thread, and for a transaction to commit.
-PAUSE = timedelta(seconds=50)
-MARGIN = timedelta(minutes=1)
 
 
 def is_copy_wanted() -> bool:
@@ -305,30 +289,7 @@ def _hand_over(newest: KeptBackup) -> None:
     if not current_settings().backup_to:
         # First, so that no other host tries again with an older one.
         _set_stored(COMMAND, [newest])
-    run_command(Path(current_settings().backup_path) / newest.name)
-
-
-def is_list_due(row: Job) -> bool:
-    """Tell whether something was erased since the command got the list, or the last try failed."""
-    if not current_settings().backup_command:
-        return False
-    if row.error is not None:
-        return has_passed(row.started_at, creating.RETRIED_AFTER)
-    newest = db.session.scalar(select(func.max(Erased.erased_at)))
-    if newest is None or not has_passed(row.started_at, PAUSE):
-        return False
-    return row.started_at is None or newest > row.started_at - MARGIN
-
-
-@every(creating.LIST_JOB, "backups", longest=LONGEST_COPY, is_due=is_list_due)
-def hand_over_list() -> None:
-    """Hand the list of erasures over to the operator's command; raise `CopyFailed`."""
     folder = Path(current_settings().backup_path)
-    erased = read_known()
-    db.session.rollback()
-    if not folder.is_dir():
-        # Without backups nothing can come back.
-        return
-    with _refusing():
-        write_list(folder, erased)
-    run_command(folder / NAME)
+    run_command(folder / newest.name)
+    if (folder / NAME).exists():
+        run_command(folder / NAME)

@@ -1,7 +1,6 @@
 """The operator's own command, which takes backups off this machine."""
 
 import json
-import os
 import shutil
 import signal
 import subprocess
@@ -14,7 +13,6 @@ import pytest
 from testimonials.core.settings.current import current_settings
 from testimonials.core.settings.instance import SettingError
 from testimonials.operations.backup import offsite
-from testimonials.operations.backup.creating import LIST_JOB
 from testimonials.transfer.erasure import NAME
 from tests.operations.backup.conftest import FIRST, SECOND, job_error, mails, names, work
 from tests.operations.instances import emails, query, restore_here
@@ -114,16 +112,6 @@ def test_each_way_to_fail_is_said(make, script, content, said):
     assert str(job_error(app)).endswith(said)
 
 
-def test_what_it_leaves_running_holds_nothing_up(make, script, place, monkeypatch):
-    monkeypatch.setattr(offsite, "PATIENCE_SECONDS", 0.2)
-    program = script(f"sleep 600 & echo $! >'{place}/started'\necho started")
-    app = make(backup_command=f"{program} {{file}}")
-    work(app)
-    assert job_error(app) is None
-    # It runs on; had anybody waited for it, there would be nobody to stop.
-    os.kill(int((place / "started").read_text()), signal.SIGKILL)
-
-
 def test_a_folder_that_is_away_keeps_no_backup_from_the_command(make, script, place, tmp_path):
     program = script(f'cp "$1" "{place}/"')
     app = make(backup_command=f"{program} {{file}}", backup_to=str(tmp_path / "not mounted"))
@@ -155,30 +143,22 @@ def test_of_two_hosts_only_the_one_that_made_a_backup_hands_it_over(
 def test_it_takes_the_list_of_what_was_erased_so_that_no_older_backup_brings_it_back(
     make, owner, script, place, moved_clock, tmp_path
 ):
-    program = script(f'cp "$1" "{place}/" && echo "$1" >>"{tmp_path}/log"')
-    app = make(backup_command=f"{program} {{file}}", backup_hours=8760)
+    program = script(f'cp "$1" "{place}/"')
+    app = make(backup_command=f"{program} {{file}}")
     project = owner.create_project(slug="fern")["_id"]
     add_testimonial(app, project, author_email="noor@example.com", text="Xylophones", rating=1)
     work(app)
     assert names(place) == [FIRST]
-    moved_clock.move(hours=1)
     run_well(app, "authors", "erase", "noor@example.com", "--yes")
-    for _ in range(5):
-        work(app)
-        moved_clock.move(minutes=1)
-    assert names(place) == [NAME, FIRST]
-    assert b"noor" not in (place / NAME).read_bytes()
-    # Once more where it may have been written while the first was on its way.
-    assert len((tmp_path / "log").read_text().splitlines()) <= 3
-    assert restore_here(tmp_path / "new", place / FIRST)["erasedAgain"] == 1
-    assert query(tmp_path / "new", "SELECT count(*) FROM testimonial") == [(0,)]
-    # Nor does the rating count.
-    assert query(tmp_path / "new", "SELECT count(*) FROM kept_rating") == [(0,)]
-    moved_clock.move(hours=1)
-    script("exit 1")
-    run_well(app, "authors", "erase", "li@example.com", "--yes")
+    run_well(app, "prune")
+    moved_clock.move(days=1)
     work(app)
-    assert "ended with exit code 1" in str(job_error(app, LIST_JOB))
+    assert names(place) == [NAME, FIRST, SECOND]
+    assert b"noor" not in (place / NAME).read_bytes()
+    assert restore_here(tmp_path / "new", place / FIRST)["erasedAgain"] == 1
+    # Nor does the rating count.
+    for table in ("testimonial", "kept_rating"):
+        assert query(tmp_path / "new", f"SELECT count(*) FROM {table}") == [(0,)]
 
 
 def test_a_command_is_written_as_in_a_shell(make):
@@ -207,12 +187,11 @@ def test_what_restic_keeps_can_be_restored_and_brings_nothing_erased_back(
     (subject,) = mails(app)
     assert "restic ended with exit code 1: Fatal: unable to open config file" in subject
     restic("init")
+    run_well(app, "authors", "erase", "noor@example.com", "--yes")
+    run_well(app, "prune")
     moved_clock.move(days=1)
     work(app)
     assert mails(app)[1:] == ["Backups are copied again"]
-    run_well(app, "authors", "erase", "noor@example.com", "--yes")
-    moved_clock.move(minutes=2)
-    work(app)
 
     restic("restore", "latest", "--target", tmp_path / "fetched")
     fetched = tmp_path / "fetched" / (tmp_path / "ours" / "backups").relative_to("/")
