@@ -169,7 +169,8 @@ def has_terminal() -> bool:
 # Seconds after which a worker that was told to end is killed: more than its own limit, but less
 # than Docker's ten.
 PATIENCE = 9.0
-FIRST_DELAY, LONGEST_DELAY = 1.0, 30.0
+# Before a worker that died while starting is started again.
+DELAY = 5.0
 # Whether this is the binary made by `scripts/build-binary`.
 IS_FROZEN = hasattr(sys, "frozen")
 
@@ -183,8 +184,7 @@ class _Generation:
     workers: dict[int, Worker] = field(default_factory=dict)
     # Whether the first worker is ready, so that the others may start.
     is_prepared: bool = False
-    # By seat: the last delay after a worker died while starting, and when it ends.
-    delays: dict[int, float] = field(default_factory=dict)
+    # By seat, the time before which no worker is started.
     not_before: dict[int, float] = field(default_factory=dict)
 
     def missing(self) -> list[int]:
@@ -223,7 +223,8 @@ class Supervisor:
         self._leaving: list[Worker] = []
         self._is_ending = False
         self._exit_code = 0
-        self._had_terminal = has_terminal()
+        # A terminal that is closed signals that, too.
+        self._ends_at_hangup = has_terminal()
         self._parent = os.getppid()
 
     def run(self, settings: Settings) -> int:
@@ -262,13 +263,11 @@ class Supervisor:
         numbers = b""
         with contextlib.suppress(BlockingIOError):
             numbers = self._signals.recv(1024)
-        is_terminal_closed = self._had_terminal and not has_terminal()
         for number in numbers:
-            if number in (signal.SIGTERM, signal.SIGINT) or (
-                number == signal.SIGHUP and is_terminal_closed
-            ):
+            is_hangup = number == signal.SIGHUP
+            if number in (signal.SIGTERM, signal.SIGINT) or (is_hangup and self._ends_at_hangup):
                 self._end()
-            elif number == signal.SIGHUP and not self._is_ending:
+            elif is_hangup and not self._is_ending:
                 self._reload()
 
     def _end(self) -> None:
@@ -313,7 +312,7 @@ class Supervisor:
                         raise
                     # Memory is probably short; the other workers carry on.
                     logger.error("no worker can be started: %s", error.strerror)
-                    generation.not_before[number] = time.monotonic() + FIRST_DELAY
+                    generation.not_before[number] = time.monotonic() + DELAY
 
     def _fork(self, generation: _Generation, number: int) -> Worker:
         return fork_worker(
@@ -365,12 +364,7 @@ class Supervisor:
             self._exit_code = code if code > 0 else 1
             self._end()
             return
-        delay = 0.0
-        if not worker.is_ready:
-            delay = min(2 * generation.delays.get(number, FIRST_DELAY / 2), LONGEST_DELAY)
-            generation.delays[number] = delay
-        else:
-            generation.delays.pop(number, None)
+        delay = 0.0 if worker.is_ready else DELAY
         generation.not_before[number] = time.monotonic() + delay
         restarts[0] += 1
         logger.error(
