@@ -9,11 +9,9 @@ import hmac
 import os
 import platform
 import secrets
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from flask import Flask, Response, abort, current_app, g, request
@@ -24,6 +22,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from testimonials import __version__
 from testimonials.core.extensions import db, limiter
 from testimonials.core.http.blueprints import site
+from testimonials.core.jobs import every_process
 from testimonials.core.mail.outbox import count_mails, measure_waiting
 from testimonials.core.settings.current import current_settings
 from testimonials.integrations.webhooks.log import count_by_state, list_failing
@@ -44,6 +43,9 @@ BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 METHODS = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})
 SQLITE_SIZE = "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"
 POSTGRES_SIZE = "SELECT pg_database_size(current_database())"
+
+# The pages of processes, and the age of one whose process has ended.
+ENDING, OLD_SECONDS = ".prom", 180
 
 # Numbers by label values.
 Values = dict[tuple[str, ...], float]
@@ -67,12 +69,6 @@ def show_metrics() -> ResponseReturnValue:
     return Response(content, content_type=METRICS_TYPE)
 
 
-def end_metrics(app: Flask) -> None:
-    metrics: Metrics | None = app.extensions.get(EXTENSION)
-    if metrics is not None:
-        metrics.pages.end()
-
-
 def _observe(response: Response) -> Response:
     metrics: Metrics = current_app.extensions[EXTENSION]
     rule = request.url_rule
@@ -84,15 +80,26 @@ def _observe(response: Response) -> Response:
     return response
 
 
+@every_process()
+def write_page() -> None:
+    """Write the page that the other processes of this host read, once a minute."""
+    if (metrics := current_app.extensions.get(EXTENSION)) is not None:
+        metrics.write_page()
+
+
 class Metrics:
-    """The metrics of this process, of the others on this host, and of the instance."""
+    """The metrics of this process, of the others on this host, and of the instance.
+
+    The library's own multiprocess mode maps files into memory, which ends a process on a full disk.
+    """
 
     def __init__(self, app: Flask) -> None:
         from prometheus_client import Counter, Histogram
         from prometheus_client.process_collector import ProcessCollector
 
         self._app = app
-        self.pages = SharedPages(current_settings(app).instance_path / "metrics", self._write_own)
+        self._name = f"{os.getpid()}-{secrets.token_hex(3)}"
+        self._folder = current_settings(app).instance_path / "metrics"
         self._requests: Histogram = Histogram(
             "testimonials_request_seconds",
             "Requests and how long they took, without those answered from memory.",
@@ -106,13 +113,12 @@ class Metrics:
         self._process = ProcessCollector(registry=None)
 
     def observe(self, route: str, method: str, status: int, seconds: float) -> None:
-        self.pages.keep()
         self._requests.labels(route, method, str(status)).observe(seconds)
         if (route, method) == SIGN_IN and 400 <= status < 500:
             self._refused.inc()
 
     def collect(self) -> Iterator["Metric"]:
-        yield from merge([*self._collect_process(), *self.pages.read_others()])
+        yield from merge([*self._collect_process(), *self._read_others()])
         yield from self._collect_host()
         try:
             rows = [*self._collect_mail(), *self._collect_webhooks(), *self._collect_jobs()]
@@ -123,8 +129,26 @@ class Metrics:
         yield _gauge("testimonials_database_up", "Whether the database answers.", {(): bool(rows)})
         yield from rows
 
-    def _write_own(self) -> bytes:
-        return _write(list(self._collect_process()))
+    def write_page(self) -> None:
+        """Write this process's page atomically, or not at all on a full disk."""
+        target = self._folder / f"{self._name}{ENDING}"
+        draft = target.with_suffix(".new")
+        with contextlib.suppress(OSError):
+            self._folder.mkdir(mode=0o700, exist_ok=True)
+            draft.write_bytes(_write(list(self._collect_process())))
+            draft.replace(target)
+
+    def _read_others(self) -> Iterator["Metric"]:
+        from prometheus_client.parser import text_string_to_metric_families
+
+        for path in sorted(self._folder.glob(f"*{ENDING}")):
+            if path.stem == self._name:
+                continue
+            with contextlib.suppress(OSError, ValueError):
+                if time.time() - path.stat().st_mtime > OLD_SECONDS:
+                    path.unlink()
+                    continue
+                yield from text_string_to_metric_families(path.read_text(encoding="utf-8"))
 
     def _collect_process(self) -> Iterator["Metric"]:
         ticker: Ticker | None = self._app.extensions.get(TICKER)
@@ -136,7 +160,7 @@ class Metrics:
         own = (self._requests, self._refused, self._process)
         for family in (widget, *(family for each in own for family in each.collect())):
             family.samples = [
-                sample._replace(labels=dict(sample.labels) | {"process": self.pages.name})
+                sample._replace(labels=dict(sample.labels) | {"process": self._name})
                 for sample in family.samples
             ]
             yield family
@@ -230,74 +254,6 @@ class _Collected(NamedTuple):
 
     def collect(self) -> Iterable["Metric"]:
         return self.families
-
-
-# Sharing metrics between the processes of a host.
-#
-# Each process writes its page to a folder of the instance every few seconds, and the one that is
-# scraped reads the others'. The library's own multiprocess mode has neither the memory and CPU time
-# of each process nor counters from elsewhere.
-
-WRITE_SECONDS = 5.0
-# An older page was left by a process that died.
-OLD_SECONDS = 30
-ENDING = ".prom"
-
-
-class SharedPages:
-    """The pages of all processes; `write_own` returns that of this one."""
-
-    def __init__(self, folder: Path, write_own: Callable[[], bytes]) -> None:
-        self.name = f"{os.getpid()}-{secrets.token_hex(3)}"
-        self._folder = folder
-        self._write_own = write_own
-        self._thread: threading.Thread | None = None
-        self._beginning = threading.Lock()
-        self._writing = threading.Lock()
-        self._ending = threading.Event()
-
-    def keep(self) -> None:
-        """Start writing this process's page every few seconds, at the first response.
-
-        Commands don't respond to requests, so they write none.
-        """
-        # Whoever takes the lock starts the thread; it is never released.
-        if self._thread is None and self._beginning.acquire(blocking=False):
-            self._thread = threading.Thread(target=self._run, name="metrics", daemon=True)
-            self._thread.start()
-
-    def end(self) -> None:
-        self._ending.set()
-        if self._thread is not None:
-            self._thread.join()
-        with contextlib.suppress(OSError):
-            (self._folder / f"{self.name}{ENDING}").unlink()
-
-    def write(self) -> None:
-        """Write this process's page atomically, or not at all on a full disk."""
-        target = self._folder / f"{self.name}{ENDING}"
-        draft = target.with_suffix(".new")
-        with self._writing, contextlib.suppress(OSError):
-            self._folder.mkdir(mode=0o700, exist_ok=True)
-            draft.write_bytes(self._write_own())
-            draft.replace(target)
-
-    def read_others(self) -> Iterator["Metric"]:
-        from prometheus_client.parser import text_string_to_metric_families
-
-        for path in sorted(self._folder.glob(f"*{ENDING}")):
-            if path.stem == self.name:
-                continue
-            with contextlib.suppress(OSError, ValueError):
-                if time.time() - path.stat().st_mtime > OLD_SECONDS:
-                    path.unlink()
-                    continue
-                yield from text_string_to_metric_families(path.read_text(encoding="utf-8"))
-
-    def _run(self) -> None:
-        while not self._ending.is_set() and self._folder.parent.is_dir():
-            self.write()
-            self._ending.wait(WRITE_SECONDS)
 
 
 def merge(families: Iterable["Metric"]) -> Iterator["Metric"]:

@@ -15,13 +15,12 @@ from prometheus_client.parser import text_string_to_metric_families
 from testimonials.core import clock
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
-from testimonials.core.jobs import Job
+from testimonials.core.jobs import Job, do_own_work
 from testimonials.operations.backup.creating import COPY_JOB
-from testimonials.operations.metrics import EXTENSION, end_metrics
 from tests.auth.links import init
 from tests.conftest import MakeApp
 from tests.support.process import run_program
-from tests.support.servers import find_program, free_port, wait_for
+from tests.support.servers import find_program, free_port
 
 pytestmark = pytest.mark.postgres
 TOKEN = "a-token-of-the-operator"
@@ -117,7 +116,8 @@ def test_each_process_answers_for_all(make_app, agent, instance):
     for number, each in enumerate(apps):
         for _ in range(number + 2):
             assert each.test_client().get("/v1/me").status_code == 401
-        each.extensions[EXTENSION].pages.write()
+        with each.app_context():
+            do_own_work("jobs")
     died = folder / "1234-abcdef.prom"
     died.write_text("# TYPE left_over gauge\nleft_over 1\n")
     os.utime(died, (1, 1))
@@ -188,16 +188,6 @@ def test_no_address_and_no_secret_is_in_it(client, make_caller, owner):
     assert re.findall(r"\w+@\w+", text) == []
     assert owner.api_key not in text
     assert owner.account_id not in text
-
-
-def test_a_process_that_ends_takes_its_page_away(app, instance):
-    assert app.test_cli_runner().invoke(args=["mail", "list"]).exit_code == 0
-    # A command leaves none.
-    assert not (instance / "metrics").exists()
-    assert app.test_client().get("/v1/me").status_code == 401
-    wait_for(lambda: list((instance / "metrics").glob("*.prom")), what="its page")
-    end_metrics(app)
-    assert list((instance / "metrics").iterdir()) == []
 
 
 RULES = Path(__file__).parents[2] / "packaging" / "prometheus-rules.yml"

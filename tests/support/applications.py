@@ -26,7 +26,6 @@ from testimonials.core.extensions import READER, db
 from testimonials.core.settings import instance
 from testimonials.core.settings.current import EXTENSION, current_settings
 from testimonials.core.settings.table import load_settings
-from testimonials.operations.metrics import end_metrics
 from testimonials.widget.cache import SIGHTINGS
 
 # With these an application has more of its own (threads, counters, a reporter of the whole process)
@@ -117,7 +116,6 @@ class Applications:
 def _put_back(one: Lent, *, empties: bool, keeps_connections: bool) -> None:
     """Take out of an application what its test did to it; empty the database if told."""
     app = one.app
-    end_metrics(app)
     with app.app_context():
         db.session.remove()
         is_postgres = db.engine.dialect.name == "postgresql"

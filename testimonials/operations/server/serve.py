@@ -205,8 +205,6 @@ def _answer(app: Flask, seat: supervisor.Seat, listener: socket.socket, *, sampl
     run_until_ended(server, background, seat.parent)
     with app.app_context():
         do_own_work("jobs")
-    if settings.metrics_token:
-        late("operations.metrics:end_metrics")(app)
 
 
 def _finish_start(app: Flask) -> None:
