@@ -3,7 +3,7 @@
 import functools
 import platform
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from importlib import metadata
@@ -29,34 +29,33 @@ from testimonials.core.http.errors import NotFound
 from testimonials.core.http.i18n import ENGLISH, use_language
 from testimonials.core.http.rate_limits import RateLimitCounter
 from testimonials.core.http.resource import View
-from testimonials.core.jobs import Job
-from testimonials.core.mail.outbox import MailState, count_mails, is_mail_refused, measure_waiting
+from testimonials.core.mail.outbox import MailState, count_mails
 from testimonials.core.settings.current import current_settings
 from testimonials.dashboard.framework import require_session
 from testimonials.dashboard.proofs import require_proof
 from testimonials.dashboard.shell import build_shell
-from testimonials.operations.backup.creating import BACKUP_JOB, COPY_JOB, VERIFY_JOB
 from testimonials.operations.backup.restoring import BackupState, describe_backups
-from testimonials.operations.doctor import check_schema
-from testimonials.operations.health import (
-    LEAST_FREE,
-    LONGEST_WAIT,
-    check_database,
-    check_host,
-    list_jobs,
-)
+from testimonials.operations.health import NEEDED, check_database, check_host, list_jobs
 from testimonials.operations.metrics import POSTGRES_SIZE, SQLITE_SIZE
 from testimonials.projects.domains import count_domains
 from testimonials.testimonials.media.recordings import find_whole_share
 
-# Problems: what happened, what still works, and one thing to do about it.
+# What needs somebody: what `/readyz` checks, with what to do about it, and what only shows here.
 
 NEARLY_FULL = 0.9
 # More wrong passwords and codes in an hour, of all accounts, than forgetful people enter.
 MANY_GUESSES = 100
-# Results of `check_host` about which this page says more.
-SAID_HERE = {"disk", "room", "mail", "jobs", "smtp", "database"}
 DOCTOR, BACK_UP, VERIFY = "doctor", "backup now", "backup verify"
+# For results of `check_host`: what it means, and a command that solves it or tells more.
+ADVICE = {
+    "disk": ("Nothing new is stored. Mend the disk, or who may write to it.", DOCTOR),
+    "room": (f"When the disk is full, nothing new is stored. {MAKE_ROOM}", "backup drop"),
+    "mail": ("It is kept, and tried again for about three days.", "mail list --state queued"),
+    "smtp": ("Everything else works. Set SMTP_URL and start the service again.", DOCTOR),
+    "jobs": ("Pages and widgets work, and each is tried again by itself.", DOCTOR),
+}
+GRAVE = {*NEEDED, "room", "jobs"}
+LABELS = {"room": "Disk", "smtp": "SMTP"}
 
 
 @dataclass(frozen=True)
@@ -70,16 +69,15 @@ class Trouble:
 
 
 def find_troubles(
-    backups: BackupState, storage: dict[str, Any], jobs: Sequence[Job], troubled_domains: int
+    backups: BackupState, storage: dict[str, Any], troubled_domains: int
 ) -> list[Trouble]:
     """Return all problems, the serious ones first."""
     troubles = chain(
         _judge_host(),
-        _judge_disk(storage),
-        _judge_jobs(jobs),
+        _judge_recordings(storage),
         _judge_backups(backups),
         _judge_version(),
-        _judge_mail(),
+        _judge_failed_mail(),
         _judge_guesses(),
         _judge_reports(),
         _judge_domains(troubled_domains),
@@ -88,22 +86,14 @@ def find_troubles(
 
 
 def _judge_host() -> Iterator[Trouble]:
-    for finding in check_schema():
-        yield Trouble(finding.problem, finding.advice, is_grave=True)
     for name, check in check_host().items():
-        if name == "disk" and not check.is_ok:
-            words = "Nothing new is stored. Mend the disk, or who may write to it."
-            yield Trouble(f"The disk {check.detail}", words, DOCTOR, is_grave=True)
-        elif name not in SAID_HERE and not check.is_ok:
-            words = "The doctor checks everything, and says what to do."
-            yield Trouble(f"{name.capitalize()}: {check.detail}", words, DOCTOR, is_grave=True)
+        if not check.is_ok:
+            words, command = ADVICE.get(name, ("The doctor says what to do.", DOCTOR))
+            title = f"{LABELS.get(name, name.capitalize())}: {check.detail}"
+            yield Trouble(title, words, command, is_grave=name in GRAVE)
 
 
-def _judge_disk(storage: dict[str, Any]) -> Iterator[Trouble]:
-    if storage["share"] >= NEARLY_FULL or storage["free"] < LEAST_FREE:
-        title = f"The disk is {storage['share']:.0%} full"
-        words = f"Widgets and words still work. When it is full, nothing new is stored. {MAKE_ROOM}"
-        yield Trouble(title, words, "backup drop", is_grave=True)
+def _judge_recordings(storage: dict[str, Any]) -> Iterator[Trouble]:
     if storage["recordings"] >= NEARLY_FULL * storage["recordings_limit"]:
         words = (
             "Words and pictures still come in. When it is full, no recording is taken. Raise "
@@ -112,37 +102,15 @@ def _judge_disk(storage: dict[str, Any]) -> Iterator[Trouble]:
         yield Trouble("The room for recordings is nearly full", words, "accounts list --largest")
 
 
-def _judge_jobs(jobs: Sequence[Job]) -> Iterator[Trouble]:
-    newest = max((job.finished_at for job in jobs if job.finished_at), default=None)
-    if newest is not None and clock.now() - newest > LONGEST_WAIT:
-        title = f"No background work since {clock.day(newest)}, {newest:%H:%M} UTC"
-        words = (
-            "Pages and widgets work. Mail, webhooks and backups wait. Start the service again; "
-            "its log says why."
-        )
-        yield Trouble(title, words, DOCTOR, is_grave=True)
-    # `_judge_backups` handles these.
-    others = {BACKUP_JOB, COPY_JOB, VERIFY_JOB}
-    failed = [job.id for job in jobs if job.failed_at and job.id not in others]
-    if failed:
-        words = "Everything else goes on, and each is tried again by itself."
-        yield Trouble(f"Failed: {', '.join(failed)}", words, DOCTOR)
-
-
 def _judge_backups(backups: BackupState) -> Iterator[Trouble]:
+    """Judge their age; that a job of backups failed is a result of `check_host`."""
     hours, days = current_settings().backup_hours, current_settings().backup_verify_days
-    late, now = timedelta(hours=2 * hours), clock.now()
-    if backups.last_error:
-        words = f"{backups.last_error}. Older backups are still there."
-        yield Trouble("The last backup failed", words, BACK_UP, is_grave=True)
-    elif hours and backups.last_at and now - backups.last_at > late:
+    now = clock.now()
+    if hours and backups.last_at and now - backups.last_at > timedelta(hours=2 * hours):
         title = f"The newest backup is {(now - backups.last_at).days} days old"
         words = f"One is due every {hours} hours. Make one now, and see which job failed."
         yield Trouble(title, words, BACK_UP, is_grave=True)
-    if backups.verified_error:
-        words = f"{backups.verified_error}. The service itself is not concerned."
-        yield Trouble("A backup could not be restored", words, VERIFY, is_grave=True)
-    elif days and backups.verified_at and now - backups.verified_at > timedelta(days=2 * days):
+    if days and backups.verified_at and now - backups.verified_at > timedelta(days=2 * days):
         title = f"No restore was tried since {clock.day(backups.verified_at)}"
         yield Trouble(title, f"One is due every {days} days. Try one now.", VERIFY)
 
@@ -159,23 +127,8 @@ def _judge_version() -> Iterator[Trouble]:
         yield Trouble(title, words)
 
 
-def _judge_mail() -> Iterator[Trouble]:
-    if not current_settings().smtp_url:
-        words = (
-            "Mail is printed to the log. Everything else works. Set SMTP_URL and start the service "
-            "again."
-        )
-        yield Trouble("No mail is sent", words)
-    count, age = measure_waiting(db.session())
-    is_refused = is_mail_refused(db.session())
-    if count and (is_refused or age > LONGEST_WAIT):
-        title = _say(count, "mail waits", "mails wait")
-        words = "They are kept, and tried again by themselves for about three days."
-        if is_refused:
-            words = f"The mail server refuses them or does not answer. {words}"
-        yield Trouble(title, words, "mail list --state queued")
-    failed = count_mails(db.session())[MailState.FAILED]
-    if failed:
+def _judge_failed_mail() -> Iterator[Trouble]:
+    if failed := count_mails(db.session())[MailState.FAILED]:
         title = _say(failed, "mail was given up", "mails were given up")
         yield Trouble(title, "Nobody gets them unless you try again.", "mail retry")
 
@@ -226,7 +179,7 @@ def describe_server() -> dict[str, Any]:
     sizes = {"day": minutes // (24 * 60), "hour": minutes // 60, "minute": minutes}
     unit, count = next((each for each in sizes.items() if each[1]), ("minute", 0))
     return {
-        "troubles": find_troubles(backups, storage, jobs, domains.troubled),
+        "troubles": find_troubles(backups, storage, domains.troubled),
         "versions": {
             "version": __version__,
             "python": platform.python_version(),

@@ -106,8 +106,8 @@ def test_nothing_needs_somebody(make_app, make_caller):
     # The first mail that the server refuses.
     add_mail(app, MailState.QUEUED)
     page = browser.get("/operator").text
-    assert "1 mail waits" in page
-    assert "The mail server refuses them or does not answer." in page
+    assert "Mail: 1 mail(s) not sent, the oldest for " in page
+    assert "the mail server refuses them or does not answer" in page
 
 
 def test_troubles_said(server, boss, customer, backend):
@@ -128,12 +128,13 @@ def test_troubles_said(server, boss, customer, backend):
         db.session.execute(update(Event).where(Event.type == "session.refused").values(times=90))
     page = boss.get("/operator").text
     for words in (
-        "No background work since", "Failed: send-mail", "wrong passwords or codes within an hour",
+        "Jobs: send-mail failed at", "none has run since",
+        "wrong passwords or codes within an hour",
         *(["The newest backup is 4 days old"] if backend == "sqlite" else []),
     ):  # fmt: skip
         assert words in page
     # The grave come first.
-    assert page.index("No background work since") < page.index("Failed: send-mail")
+    assert page.index("Jobs: ") < page.index("SMTP: SMTP_URL is not set")
 
 
 def test_another_schema(server, boss, monkeypatch):
@@ -145,7 +146,8 @@ def test_another_schema(server, boss, monkeypatch):
     # On PostgreSQL the tests share a database.
     with server.app_context(), db.engine.begin() as connection:
         connection.execute(text("UPDATE alembic_version SET version_num = :to"), {"to": before})
-    assert "The database is at revision 0001, and this version needs" in page
+    assert "Database: " in page
+    assert "at revision 0001, needs" in page
     assert "0.0.9 still runs" in page
 
 
