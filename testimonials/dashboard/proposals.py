@@ -108,8 +108,8 @@ def name_proposal(row: Proposal, target: Testimonial | None = None) -> str:
         return ": ".join([translate(title), about] + ([translate(reason)] if reason else []))
     title = translate(CHANGES[row.kind].title)
     title = title[:1].upper() + title[1:]
-    about = target.author_name if target else values.get("authorName") or values.get("name")
-    return f"{title}: {about}" if about else title
+    name = target.author_name if target else values.get("authorName") or values.get("name")
+    return f"{title}: {name}" if name else title
 
 
 def _describe_card(values: Mapping[str, Any]) -> dict[str, Any]:
