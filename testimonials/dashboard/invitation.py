@@ -78,13 +78,7 @@ def decline_invitation_here(token: str) -> ResponseReturnValue:
 
 @projects.get("/invite/declined")
 def show_declined() -> ResponseReturnValue:
-    return render_template("projects/team/invitation_problem.html", reason="declined")
-
-
-@projects.errorhandler(invitations.InvitationInvalid)
-def show_problem(error: invitations.InvitationInvalid) -> ResponseReturnValue:
-    page = render_template("projects/team/invitation_problem.html", reason=error.reason)
-    return answer_privately(page, error.status)
+    return render_template("projects/team/invitation_declined.html")
 
 
 def _join(token: str, signed_in: SignedIn | None) -> ResponseReturnValue:

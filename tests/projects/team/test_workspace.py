@@ -120,7 +120,7 @@ def test_invitations_are_sent_anew_or_end(app, client, mine):
     first = mailed_path(app, "invitation")
     assert mine.post(f"{TEAM}/invitations/resend", data={"email": NOOR}).status_code == 303
     second = mailed_path(app, "invitation")
-    assert (client.get(first).status_code, client.get(second).status_code) == (404, 200)
+    assert (client.get(first).status_code, client.get(second).status_code) == (410, 200)
     assert client.post(f"{second}/decline").status_code == 303
     assert mine.post(f"{TEAM}/invitations/resend", data={"email": NOOR}).status_code == 404
     invite(mine)
