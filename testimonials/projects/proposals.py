@@ -11,7 +11,6 @@ from sqlalchemy import (
     CompoundSelect,
     Select,
     and_,
-    case,
     false,
     func,
     literal,
@@ -31,7 +30,7 @@ from testimonials.core.db.transactions import find_row
 from testimonials.core.extensions import db
 from testimonials.core.http.answers import Cursor, Page, read_page
 from testimonials.core.http.errors import ServiceError, ValidationFailed, require_found
-from testimonials.core.http.i18n import ENGLISH, gettext_noop, ngettext, speaking, translate
+from testimonials.core.http.i18n import ENGLISH, gettext_noop, speaking, translate
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.urls import project_url
 from testimonials.core.images.uploads import Image
@@ -55,9 +54,6 @@ from testimonials.projects.notifications import (
 )
 
 # Deciding; accepting runs what a click of the owner would.
-
-# Kind and name, as in `Proposal`.
-Maker = tuple[str, str | None]
 
 GONE = gettext_noop("This proposal is no longer kept.")
 NOT_ALLOWED = gettext_noop("Only the owner and people who manage can decide this.")
@@ -137,15 +133,8 @@ def decide_proposals(
 
 def name_agents(rows: Iterable[Proposal]) -> dict[str, str]:
     """Return the names of the agents in pages and the history, by proposal."""
-    makers = {row.id: (row.actor_kind, row.actor_name) for row in rows}
-    names = name_actors(makers.values())
-    return {proposal_id: names[maker] for proposal_id, maker in makers.items()}
-
-
-def name_actors(makers: Iterable[Maker]) -> dict[Maker, str]:
-    """Return the names of agents for people, moderators among them."""
-    makers = set(makers)
-    ids = [name for kind, name in makers if kind == ActorKind.TOKEN]
+    rows = list(rows)
+    ids = [row.actor_name for row in rows if row.actor_kind == ActorKind.TOKEN]
     query = select(AccessToken.id, AccessToken.name, AccessToken.revoked_at)
     tokens = {
         row[0]: _("%(name)s (access token, revoked since)", name=row[1])
@@ -154,10 +143,10 @@ def name_actors(makers: Iterable[Maker]) -> dict[Maker, str]:
         for row in db.session.execute(query.where(AccessToken.id.in_(ids)))
     }
     return {
-        (kind, name): tokens.get(name or "", _("A deleted access token"))
-        if kind == ActorKind.TOKEN
+        row.id: tokens.get(row.actor_name or "", _("A deleted access token"))
+        if row.actor_kind == ActorKind.TOKEN
         else _("An agent (API key)")
-        for kind, name in makers
+        for row in rows
     }
 
 
@@ -201,29 +190,6 @@ def count_waiting(project_id: str) -> int:
 def _is_waiting(project_id: str, kinds: Collection[str] | None = None) -> list[ColumnElement[bool]]:
     conditions = [Proposal.project_id == project_id, Proposal.status == "waiting"]
     return conditions if kinds is None else [*conditions, Proposal.kind.in_(kinds)]
-
-
-def summarize(project_id: str) -> list[str]:
-    """Return a line for each of three agents: how many testimonials and changes it proposes."""
-    drafts = case((Proposal.kind == "testimonial.add", 1), else_=0)
-    rows = db.session.execute(
-        select(Proposal.actor_kind, Proposal.actor_name, func.sum(drafts), func.count())
-        .where(*_is_waiting(project_id))
-        .group_by(Proposal.actor_kind, Proposal.actor_name)
-        .limit(3)
-    ).all()
-    names = name_actors([(row[0], row[1]) for row in rows])
-    lines = []
-    for kind, name, drafted, count in rows:
-        parts = []
-        if drafted:
-            parts.append(
-                ngettext("%(num)s drafted testimonial", "%(num)s drafted testimonials", drafted)
-            )
-        if count > drafted:
-            parts.append(ngettext("%(num)s change", "%(num)s changes", count - drafted))
-        lines.append(f"{names[kind, name]}: {', '.join(parts)}")
-    return lines
 
 
 STATUSES = ("waiting", "accepted", "declined", "withdrawn")
@@ -455,7 +421,6 @@ def notify_of_proposals(project: Project, account_id: str) -> bool:
     url = make_unsubscribe_url(project.id, account_id)
     values = {
         "project_name": name,
-        "lines": summarize(project.id),
         "is_daily": find_choice(account_id, project.id).mode == "daily",
         "url": project_url(project.id, "inbox#proposals"),
         "choose_url": project_url(project.id, "settings/mail"),

@@ -293,7 +293,6 @@ def test_one_mail_tells_of_all_that_came_in_a_while(app, owner, make_caller, mov
     assert sorted(tell(app)) == ["admin@example.com", "owner@example.com"]
     (mail, *_) = [each for each in mails(app) if each.purpose == "proposals"]
     assert mail.subject == "2 proposals wait for Kiln & Clay"
-    assert "An agent (API key): 1 drafted testimonial, 1 change" in mail.text
     assert f"/dashboard/projects/{project}/inbox#proposals" in mail.text
     moved_clock.move(days=2)
     assert tell(app) == []
