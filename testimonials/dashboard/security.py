@@ -69,26 +69,11 @@ def find_lack(ways: step_up.WaysIn, *, is_asked: bool) -> Lack | None:
         return Lack(_("Your account has only a password"), text, needs_passkey=True)
     if ways.app and ways.recovery_codes < FEW_CODES:
         text = _("You need them if you lose your devices. Create new ones.")
-        return Lack(_describe_codes(ways.recovery_codes), text)
-    if ways.count == 1 and ways.passkeys == 1:
-        text = _("If you lose that device, you need a link by email. Add a second passkey.")
-        return Lack(_("You have only one passkey"), text, needs_passkey=True)
-    if ways.has_password and ways.app is None and ways.passkeys:
-        text = ngettext(
-            "You have a passkey, but your password alone also works. Remove it, or connect an "
-            "authenticator app.",
-            "You have %(num)s passkeys, but your password alone also works. Remove it, or "
-            "connect an authenticator app.",
-            ways.passkeys,
+        left = ngettext(
+            "One recovery code left", "%(num)s recovery codes left", ways.recovery_codes
         )
-        return Lack(_("Your password is the weak spot"), text)
+        return Lack(left if ways.recovery_codes else _("No recovery codes left"), text)
     return None
-
-
-def _describe_codes(number: int) -> str:
-    if number == 0:
-        return _("No recovery codes left")
-    return ngettext("One recovery code left", "%(num)s recovery codes left", number)
 
 
 def _list_ways(ways: step_up.WaysIn) -> Iterator[str]:
