@@ -16,7 +16,6 @@ from testimonials.core.http.fields import Choice, OneLine, Switch
 from testimonials.core.http.forms import FormSchema, add_notice
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.i18n import gettext_noop, ngettext, translate
-from testimonials.core.http.rate_limits import Limit
 from testimonials.core.http.urls import collection_page_url, wall_url
 from testimonials.core.images.colors import colour_of
 from testimonials.dashboard.formatting import describe_modes
@@ -43,7 +42,6 @@ from testimonials.transfer import ownership
 from testimonials.widget.drafts import change_rated, read_rated
 from testimonials.widget.settings import rate
 
-CHECKS_PER_PROJECT = Limit("domain-check-page", 60, "for one project")
 # Faces in the row of people.
 FACES = 2
 
@@ -148,10 +146,8 @@ def set_domain(access: Access, host: str) -> Done:
 
 
 def _look(access: Access) -> tuple[str, domains.Finding] | None:
-    if (domain := domains.find_domain(access.project)) is None:
-        return None
-    limiter.count(CHECKS_PER_PROJECT, access.project.id)
-    return domain.host, domains.check_host(domain.host)
+    domain = domains.find_domain(access.project)
+    return domains.look_up(access.project.id, domain.host) if domain else None
 
 
 @domain.save(at="/check", prepare=_look)

@@ -4,10 +4,8 @@ from typing import Any
 
 from testimonials.auth.api_auth import require_all_projects
 from testimonials.auth.tokens import Caller, Scope
-from testimonials.core.extensions import limiter
 from testimonials.core.http.answers import Page
 from testimonials.core.http.blueprints import projects
-from testimonials.core.http.rate_limits import Limit
 from testimonials.core.images.uploads import LOGO, Image
 from testimonials.projects import domains, schemas
 from testimonials.projects.brand import BrandUpdateSchema, find_brand
@@ -17,8 +15,6 @@ from testimonials.projects.projects import create_project as start_project
 from testimonials.projects.projects import read_projects
 from testimonials.projects.proposals_api import keep_picture
 from testimonials.projects.website import enqueue_reading
-
-CHECKS_PER_ACCOUNT = Limit("domain-check", 60, "of one account")
 
 
 @projects.resource(
@@ -199,17 +195,10 @@ def set_domain(project: Project, body: Values) -> CustomDomain:
     return domains.set_domain(project, body["host"])
 
 
-def _look_up(caller: Caller, domain: CustomDomain) -> tuple[str, domains.Finding]:
-    # `count` closes the session, and with it `domain`.
-    host = domain.host
-    limiter.count(CHECKS_PER_ACCOUNT, caller.id)
-    return host, domains.check_host(host)
-
-
 @projects.resource(
     "POST /v1/projects/<project_id>/domain/check",
     scope=Scope.CONFIGURE,
-    prepare=_look_up,
+    prepare=lambda domain: domains.look_up(domain.project_id, domain.host),
     data=schemas.DomainSchema,
     done="Looked up",
     raises=(429,),

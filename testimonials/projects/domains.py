@@ -20,10 +20,11 @@ from sqlalchemy import Row, func, select, update
 from testimonials.core import clock, http_client
 from testimonials.core.audit import record
 from testimonials.core.db.transactions import write
-from testimonials.core.extensions import db
+from testimonials.core.extensions import db, limiter
 from testimonials.core.http.blueprints import site
 from testimonials.core.http.errors import NotFound, ServiceError, ValidationFailed
 from testimonials.core.http.i18n import gettext, gettext_noop
+from testimonials.core.http.rate_limits import Limit
 from testimonials.core.http.urls import (
     host_mark_url,
     own_host_url,
@@ -161,6 +162,7 @@ def _refuse(message: str) -> ValidationFailed:
 KEPT_WITHOUT_RECORD = timedelta(days=3)
 # Each look-up may take 15 seconds, for which other jobs wait.
 DUE_AT_ONCE = 5
+CHECKS_PER_PROJECT = Limit("domain-check", 60, "for one project")
 
 
 class DomainMissing(ServiceError):
@@ -316,6 +318,12 @@ def _use_host(project: Project, host: str | None) -> None:
 
 
 # No transaction is open while the DNS is asked.
+
+
+def look_up(project_id: str, host: str) -> tuple[str, Finding]:
+    """Look a project's host name up because somebody asked; return it with what was found."""
+    limiter.count(CHECKS_PER_PROJECT, project_id)
+    return host, check_host(host)
 
 
 @every("domains")
