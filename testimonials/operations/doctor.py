@@ -205,7 +205,7 @@ def check_company() -> Iterator[Finding]:
         return
     provider = current_provider()
     try:
-        if provider.metadata().hides_auth_time or _was_silent():
+        if _was_silent():
             yield Finding(
                 f"{settings.oidc_issuer} doesn't say when it last asked somebody who they are "
                 "(auth_time), so nobody can confirm with it who they are.",

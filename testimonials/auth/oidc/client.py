@@ -140,8 +140,6 @@ class Metadata:
     takes_post_secret_only: bool
     # Whether its responses always have its `iss` (RFC 9207).
     names_itself: bool
-    # Whether it lists its claims, and auth_time isn't among them.
-    hides_auth_time: bool
 
 
 class Provider:
@@ -208,7 +206,6 @@ def read_metadata(document: Json) -> Metadata:
         # An https:// issuer can't have http:// endpoints.
         if not isinstance(value, str) or not value.startswith(("https://", scheme)):
             raise ProviderAway(f"its {name} is {str(value)[:200]!r}")
-    claims = _list_strings(document.get("claims_supported"))
     methods = _list_strings(document.get("token_endpoint_auth_methods_supported"))
     return Metadata(
         document["authorization_endpoint"],
@@ -218,7 +215,6 @@ def read_metadata(document: Json) -> Metadata:
         _list_strings(document.get("scopes_supported")),
         "client_secret_post" in methods and "client_secret_basic" not in methods,
         document.get("authorization_response_iss_parameter_supported") is True,
-        bool(claims) and "auth_time" not in claims,
     )
 
 

@@ -365,12 +365,6 @@ def test_a_provider_that_never_says_when_confirms_nothing_and_a_mailed_link_does
     assert browser.get(late).status_code == 404
 
 
-@pytest.mark.parametrize("listed", [["sub", "email"], ["sub", "auth_time"], []])
-def test_the_doctor_reads_whether_a_provider_says_when(app, provider, listed):
-    provider.metadata = {"claims_supported": listed}
-    assert ("(auth_time)" in doctor(app)) == (listed == ["sub", "email"])
-
-
 def test_who_has_a_password_gets_no_link(app, make_caller, moved_clock):
     browser = open_browser(app, make_caller(MIRA["email"], is_claimed=True))
     moved_clock.move(minutes=11)
