@@ -7,7 +7,7 @@ import logging
 import re
 import time
 from collections.abc import Iterable
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from flask import Response, jsonify, request
@@ -19,7 +19,7 @@ from testimonials.auth.models import Account, BillingSubscription
 from testimonials.core import clock
 from testimonials.core.audit import Actor, ActorKind, record
 from testimonials.core.db.identifiers import is_identifier
-from testimonials.core.db.transactions import delete_rows, write
+from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from testimonials.core.faults import refusing
 from testimonials.core.http.blueprints import auth
@@ -38,8 +38,6 @@ ENDED = frozenset({"canceled", "unpaid", "incomplete_expired", "paused"})
 SUBSCRIPTION_EVENT = re.compile(r"customer\.subscription\.(created|updated|deleted)")
 PROVIDERS_ID = re.compile("[!-~]{1,255}")
 CHECKOUT_EVENT = "checkout.session.completed"
-# How long a subscription is kept without the checkout that names its account.
-UNLINKED_KEPT = timedelta(days=90)
 # Any number, but the same in every process.
 LOCK = 7_264_551
 
@@ -84,16 +82,6 @@ def _read_id(value: Any) -> str:
     if not isinstance(value, str) or not PROVIDERS_ID.fullmatch(value):
         raise ValueError("an id of an unexpected form")
     return value
-
-
-def delete_unlinked_subscriptions() -> int:
-    """Delete old subscriptions without an account; return how many.
-
-    Stripe reports a running one again with its next payment.
-    """
-    row = BillingSubscription
-    is_old = row.told_at <= clock.now() - UNLINKED_KEPT
-    return delete_rows(row, row.account_id.is_(None), is_old)
 
 
 def _apply_checkout(session: dict[str, Any], time: datetime) -> None:

@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 from testimonials.analytics.counting import delete_old_insights
 from testimonials.auth.accounts import delete_expired_accounts, select_expired_accounts
-from testimonials.auth.billing import delete_unlinked_subscriptions
 from testimonials.auth.oidc.accounts import delete_old_attempts
 from testimonials.auth.sessions import delete_expired_sessions
 from testimonials.auth.tokens import delete_ended_tokens
@@ -122,7 +121,6 @@ KINDS = {
     "events": Kind("old events", lambda: delete_old_events(MAX_AT_ONCE)),
     "networks": Kind("networks of old events", lambda: forget_networks(MAX_AT_ONCE)),
     "erasures": Kind("ids of what was erased long ago", delete_old_erasures),
-    "subscriptions": Kind("subscriptions without an account", delete_unlinked_subscriptions),
     "idempotencyKeys": Kind("idempotency keys", lambda: delete_old_keys(db.session(), MAX_AT_ONCE)),
     "rateLimits": Kind("rate limit counters", lambda: delete_expired_counters(db.session())),
     # Last, since the other rows refer to pictures.

@@ -7,7 +7,7 @@ import pytest
 from flask import Flask
 
 from testimonials.analytics.models import InsightPathDay
-from testimonials.auth.models import AccessToken, BillingSubscription, CompanyAttempt, Session
+from testimonials.auth.models import AccessToken, CompanyAttempt, Session
 from testimonials.collection.models import AbuseReport, MailedRequest, RequestBatch
 from testimonials.core import clock
 from testimonials.core.db.erasure import Erased
@@ -89,13 +89,6 @@ def fill(app: Flask, owner: Caller, agent: Caller) -> None:
                     **person, email="answered@example.com", answered_at=now, mail_id=needed.id
                 ),
                 WidgetSighting(project_id=project, origin="https://old.example", seen_at=now),
-                BillingSubscription(
-                    id="sub_1", customer="cus_1", plan="pro", is_running=True, told_at=now
-                ),
-                BillingSubscription(
-                    id="sub_2", customer="cus_2", plan="pro", is_running=False, told_at=now,
-                    account_id=owner.account_id,
-                ),
                 InsightPathDay(
                     project_id=project, form="", day=f"{now - timedelta(days=400):%Y-%m-%d}",
                 ),
@@ -141,7 +134,6 @@ def test_each_kind_goes_when_its_time_has_passed_and_is_counted(app, owner, agen
     with app.app_context():
         states = sorted(mail.state for mail in db.session.query(OutboxMail))
         assert states == [MailState.FAILED, MailState.QUEUED]
-        assert [found.id for found in db.session.query(BillingSubscription)] == ["sub_2"]
     assert count_rows(app, MailedRequest) == count_rows(app, AbuseReport) == 1
 
 
