@@ -234,9 +234,6 @@ def project_look(project: Project) -> Look:
     return brand_look(brand.name, page_color(project), brand.logo_url, brand.typeface)
 
 
-MAIL_NAMES = 5
-
-
 def send_invitation_mail(project: Project, invitation: TeamInvitation, link: str, by: str) -> None:
     words = f"{by} invites you to the project {project.name}"
     _send(invitation, link, f"Join the project {cut(project.name, SUBJECT_NAME)}", words)
@@ -289,9 +286,7 @@ def send_workspace_invitation_mail(
     """Invite somebody to projects of these `names`; without any, to all of the sender's."""
     to = "all of their projects, also those to come"
     if names:
-        others = len(names) - MAIL_NAMES
-        to = "the projects " if len(names) > 1 else "the project "
-        to += ", ".join(names[:MAIL_NAMES]) + (f" and {others} more" if others > 0 else "")
+        to = ("the projects " if len(names) > 1 else "the project ") + ", ".join(names)
     _send(invitation, link, f"Join the projects of {by}", f"{by} invites you to {to}")
 
 
