@@ -58,7 +58,9 @@ CODES = [language.code for language in LANGUAGES if language is not ENGLISH]
 # What only owners and their teams read, which not every language has.
 OWNERS_PLACES = (
     "analytics/", "auth/", "core/event_lists.py", "dashboard/", "integrations/", "operations/",
-    "templates/agents/", "templates/auth/", "templates/dashboard/", "templates/help/",
+    "projects/access.py", "projects/brand.py", "projects/domains.py", "projects/invitations.py",
+    "projects/proposals.py", "projects/proposals_api.py", "projects/settings.py",
+    "projects/team.py", "projects/website.py", "templates/agents/", "templates/auth/", "templates/dashboard/", "templates/help/",
     "templates/operator/", "templates/projects/", "transfer/",
 )  # fmt: skip
 
