@@ -60,7 +60,8 @@ OWNERS_PLACES = (
     "analytics/", "auth/", "core/event_lists.py", "dashboard/", "integrations/", "operations/",
     "projects/access.py", "projects/brand.py", "projects/domains.py", "projects/invitations.py",
     "projects/proposals.py", "projects/proposals_api.py", "projects/settings.py",
-    "projects/team.py", "projects/website.py", "templates/agents/", "templates/auth/", "templates/dashboard/", "templates/help/",
+    "projects/team.py", "projects/website.py", "templates/agents/", "templates/auth/",
+    "templates/dashboard/", "templates/help/",
     "templates/operator/", "templates/projects/", "transfer/",
 )  # fmt: skip
 
