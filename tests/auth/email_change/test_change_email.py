@@ -9,7 +9,6 @@ from testimonials.core import clock
 from tests.auth.browsers import mailed_path, open_browser, purposes, sign_in
 from tests.auth.links import init, mails
 from tests.conftest import PASSWORD, Caller
-from tests.support.racing import at_once
 
 NEW = "new-address@example.com"
 
@@ -116,16 +115,3 @@ def test_a_change_ends_with_its_hour_or_a_new_password(app, browser, owner, link
     assert browser.post(mailed_path(app, "email-change")).status_code == 404
     assert email_of(owner) == owner.email
     assert [ask(browser).status_code for _ in range(3)] == [200, 200, 429]
-
-
-@pytest.mark.postgres
-def test_of_two_accounts_at_once_one_gets_the_address(app, owner, browser, outsider, link):
-    other = open_browser(app, outsider)
-    ask(other)
-    clicks = [(browser, link), (other, mailed_path(app, "email-change"))]
-    statuses = sorted(
-        at_once(2, lambda number: clicks[number][0].post(clicks[number][1]).status_code)
-    )
-    assert statuses[0] == 303
-    assert 400 <= statuses[1] < 500
-    assert [email_of(owner), email_of(outsider)].count(NEW) == 1

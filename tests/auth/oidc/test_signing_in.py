@@ -1,12 +1,10 @@
 """Signing in with the company's account, linking it, confirming with it, and groups."""
 
-from datetime import timedelta
-
 import pytest
 from flask import Flask
 from sqlalchemy import select
 
-from testimonials.auth.models import Account, CompanyAttempt, CompanyIdentity, Session
+from testimonials.auth.models import Account, CompanyIdentity, Session
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from testimonials.operations.doctor import check_company
@@ -218,18 +216,6 @@ def test_an_agents_account_is_claimed_after_a_look_at_its_key(app, make_caller, 
     assert accounts(app)[MIRA["email"]].is_claimed
     assert agent.get("/v1/me").status_code == 401
     assert browser.post(answer.location, data=form).status_code == 403
-
-
-def test_attempts_are_swept_away(app, provider):
-    leave(app.test_client())
-    with app.app_context(), write():
-        row = db.session.scalars(select(CompanyAttempt)).one()
-        row.started_at -= timedelta(minutes=16)
-    browser = app.test_client()
-    assert app.test_cli_runner().invoke(args=["prune"]).exit_code == 0
-    leave(browser)
-    with app.app_context():
-        assert len(db.session.scalars(select(CompanyAttempt)).all()) == 1
 
 
 LINK = "/dashboard/account/company/link"

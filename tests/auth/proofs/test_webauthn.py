@@ -5,14 +5,11 @@ from typing import Any
 import cbor2
 import pytest
 from flask import Flask
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from testimonials.auth.passkeys import Challenge, PasskeyInvalid, check_new_passkey, check_use
 from testimonials.core import clock
 from tests.auth.links import ORIGIN
 from tests.auth.proofs.authenticator import SYNCABLE, SYNCED, USED, VERIFIED, Device, decode, encode
-from tests.support.sampling import rounds
 
 CHALLENGE = encode(b"thirty-two bytes that are random")
 
@@ -51,6 +48,7 @@ DEVICES: dict[str, tuple[dict[str, Any], bool]] = {
     "another host": ({"host": "example.com"}, False),
     "another challenge": ({"more": {"challenge": encode(b"x" * 32)}}, False),
     "another type": ({"more": {"type": "payment.get"}}, False),
+    "in a frame of another site": ({"more": {"crossOrigin": True}}, False),
 }  # fmt: skip
 
 
@@ -73,33 +71,6 @@ def test_other_kinds_of_keys_are_refused(algorithm):
     assert not accepts_use(device.use(CHALLENGE), cbor2.dumps(cose))
 
 
-def test_a_signature_of_another_key_or_text_is_refused():
-    device, other = Device(), Device()
-    used, key = device.use(CHALLENGE), cbor2.dumps(device.cose())
-    assert not accepts_use(used, cbor2.dumps(other.cose()))
-    for part in ("signature", "authenticatorData"):
-        data = bytearray(decode(used[part]))
-        data[-1] ^= 1
-        bent = used | {part: encode(bytes(data))}
-        assert not accepts_use(bent, key)
-    longer = used | {"authenticatorData": encode(decode(used["authenticatorData"]) + b"\0")}
-    assert not accepts_use(longer, key)
-
-
-def test_answers_that_are_nothing_are_refused():
-    made = Device().make(CHALLENGE)
-    for part in ("clientDataJSON", "attestationObject"):
-        for bad in ("", "!", "é", "A" * 30_000, None, 5, [], encode(b"\xff"), encode(b"{}")):
-            assert not accepts_new(made | {part: bad})
-    nested = encode(b"[" * 11_000)
-    assert not accepts_new(made | {"clientDataJSON": nested})
-    whole = cbor2.loads(decode(made["attestationObject"]))
-    rubbish = encode(cbor2.dumps(whole | {"authData": whole["authData"] + b"\0"}))
-    assert not accepts_new(made | {"attestationObject": rubbish})
-    assert not accepts_new({})
-    assert not accepts_new(Device(more={"crossOrigin": True}).make(CHALLENGE))
-
-
 def test_no_certificates_of_who_made_it_are_read():
     made = Device().make(CHALLENGE)
     whole = cbor2.loads(decode(made["attestationObject"]))
@@ -119,16 +90,3 @@ def test_weak_keys_are_refused():
     assert not accepts_new(device.make(CHALLENGE))
     assert not accepts_new(Device(credential_id=b"x" * 1024).make(CHALLENGE))
 
-
-@settings(
-    max_examples=rounds(30, 300),
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
-@given(st.binary(max_size=200))
-def test_no_bytes_break_the_reader(data):
-    for answer in ({"attestationObject": encode(data)}, {"clientDataJSON": encode(data)}):
-        assert not accepts_new(Device.make(DEVICE, CHALLENGE) | answer)
-
-
-DEVICE = Device()

@@ -111,20 +111,6 @@ def test_only_so_many_wait_and_the_same_twice_is_one(agent, project):
     assert agent.get(f"{path}?status=withdrawn").json["data"]["items"][0]["_id"] == first["_id"]
 
 
-def test_the_same_picture_twice_is_one_proposal(agent, project):
-    row = agent.post(f"/v1/projects/{project}/testimonials", {"authorName": "Mo", "text": "Yes."})
-    person = f"/v1/projects/{project}/testimonials/{data_of(row)['_id']}/avatar"
-    headers = agent.headers | {"Content-Type": "image/png"}
-    for path in (f"/v1/projects/{project}/logo", person):
-        answers = [
-            agent.client.put(path, headers=headers, data=to_bytes(photo(90, height), "PNG"))
-            for height in (40, 40, 60)
-        ]
-        assert [each.status_code for each in answers] == [202] * 3
-        first, again, other = (dict(each.json or {})["data"]["_id"] for each in answers)
-        assert first == again != other
-
-
 def test_each_credential_sees_and_withdraws_its_own(owner, outsider):
     project = owner.create_project()["_id"]
     drafter = make_agent(owner, Scope.DRAFT, project=project)

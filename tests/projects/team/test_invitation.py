@@ -1,17 +1,14 @@
 """Answering an invitation: with an account, without one, with one that an agent began, or not."""
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from testimonials.auth.credentials import find_claimed_account
 from testimonials.auth.models import Account, Session
 from testimonials.core.extensions import db
-from testimonials.dashboard import invitation as pages
-from testimonials.projects.models import Member, TeamInvitation
+from testimonials.projects.models import Member
 from tests.auth.browsers import is_signed_in, mailed_path, open_browser, session_ids, sign_in
 from tests.auth.links import init
 from tests.conftest import PASSWORD
@@ -237,32 +234,6 @@ def test_two_new_passwords_at_once_make_one_account(team, link):
     assert count_rows(team.app, Account) == 2
     signed = [sign_in(team.app.test_client(), NOOR, word).status_code for word in words]
     assert sorted(signed) == [303, 422]
-
-
-@pytest.mark.postgres
-def test_a_link_is_used_once(team, link, monkeypatch):
-    def let_another_in(email: str) -> Account | None:
-        """Accept elsewhere, after this request found the invitation and before it goes on."""
-        monkeypatch.undo()
-        with ThreadPoolExecutor(1) as pool:
-            first = pool.submit(accept, team.app.test_client(), link, password=PASSWORD)
-        assert first.result().status_code == 303
-        return find_claimed_account(email)
-
-    monkeypatch.setattr(pages, "find_claimed_account", let_another_in)
-    answer = accept(team.app.test_client(), link, password="seven paper lanterns")
-    assert answer.status_code == 410
-
-
-@pytest.mark.postgres
-def test_accepting_or_taking_back_wins(team, link, make_caller):
-    browser = open_browser(team.app, make_caller(NOOR, is_claimed=True))
-    accepted, revoked = race(
-        lambda: accept(browser, link), lambda: team.post("invitations/withdraw", email=NOOR)
-    )
-    assert (accepted, revoked) in ((303, 404), (410, 303))
-    assert members(team.app) == ({NOOR: "moderator"} if accepted == 303 else {})
-    assert count_rows(team.app, TeamInvitation) == 0
 
 
 def test_signing_in_while_signed_in_ends_the_session_before(app, owner):

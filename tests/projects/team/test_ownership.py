@@ -22,7 +22,6 @@ from tests.auth.links import mails
 from tests.conftest import Caller
 from tests.operations.jobs.test_prune import prune
 from tests.projects.team.team_page import Team, members
-from tests.support.racing import at_once
 from tests.support.rows import add_member, add_workspace_member, count_rows, read_project
 
 pytestmark = pytest.mark.postgres
@@ -191,22 +190,3 @@ def test_an_offer_goes_with_project_and_accounts(team, owner, admin):
     runner = team.app.test_cli_runner()
     assert runner.invoke(args=["accounts", "delete", admin.email, "--yes"]).exit_code == 0
     assert count_rows(team.app, OwnershipOffer) == 0
-
-
-def test_of_two_answers_at_once_one_counts(team, owner, admin):
-    offer(team, admin, keeps_team="1")
-    browsers = [open_browser(team.app, admin) for _ in range(4)]
-    base = f"/dashboard/projects/{team.project}"
-
-    def send(place: int) -> int:
-        word = "accept" if place % 2 else "decline"
-        return browsers[place].post(f"{base}/people/offer/{word}").status_code
-
-    found = at_once(4, send)
-    # PostgreSQL doesn't find the project for who waited while its owner changed.
-    assert set(found) <= {303, 404}
-    with team.app.app_context():
-        types = [each.type for each in db.session.query(Event)]
-    taken, declined = types.count("ownership.taken"), types.count("ownership.declined")
-    assert (taken, declined) in ((2, 0), (0, 1))
-    assert owner_of(team) == (admin.email if taken else owner.email)

@@ -11,12 +11,11 @@ from testimonials.core.extensions import db
 from testimonials.core.http.rate_limits import RateLimitCounter
 from testimonials.operations.expiry import sweep
 from testimonials.projects.invitations import INVITE_PER_ACCOUNT, INVITE_PER_EMAIL, MAX_TEAM
-from testimonials.projects.models import Member
 from tests.auth.browsers import mailed_path, purposes
 from tests.auth.links import mails
 from tests.conftest import Caller, MakeCaller
 from tests.projects.team.team_page import NOOR, Team, invited, members
-from tests.support.rows import add_member, change_project, count_rows
+from tests.support.rows import add_member, change_project
 
 
 @pytest.fixture
@@ -223,37 +222,6 @@ def test_a_member_sees_inbox_and_leaves(team, owner, moderator):
     assert "You left " in browser.post(leave, follow_redirects=True).text
     assert browser.post(leave).status_code == 404
     assert (members(team.app), browser.get(inbox).status_code) == ({}, 404)
-
-
-def test_a_deleted_project_is_gone_for_members_until_taken_back(team, admin):
-    team.invite()
-    link = mailed_path(team.app, "invitation")
-    here, base = team.seen_by(admin), f"/dashboard/projects/{team.project}"
-    assert team.browser.post(f"{base}/settings/delete", data={"confirm": "fern"}).status_code == 303
-    assert here.browser.get(f"{base}/inbox").status_code == 404
-    assert here.browser.post(f"{base}/take-back").status_code == 404
-    page = here.browser.get("/dashboard/projects").text
-    assert "Fern" not in page
-    answer = team.app.test_client().get(link)
-    assert (answer.status_code, "Fern" in answer.text) == (410, False)
-    assert team.browser.post(f"{base}/take-back").status_code == 303
-    assert here.browser.get(f"{base}/inbox").status_code == 200
-    assert team.app.test_client().get(link).status_code == 200
-
-
-def test_deleting_an_account(team, owner, moderator, admin):
-    leaving = team.seen_by(moderator).browser
-    # Who owns no project is told of none that goes.
-    page = leaving.get("/dashboard/account/delete").text
-    assert ("This deletes" in page, "You leave other people’s projects." in page) == (False, True)
-    answer = leaving.post("/dashboard/account/delete", data={"confirm": moderator.email})
-    assert (answer.status_code, members(team.app)) == (303, {"admin@example.com": "admin"})
-    assert "moderator@example.com" not in team.page()
-    staying = team.seen_by(admin).browser
-    answer = team.browser.post("/dashboard/account/delete", data={"confirm": owner.email})
-    assert (answer.status_code, count_rows(team.app, Member)) == (303, 0)
-    page = staying.get("/dashboard/projects")
-    assert (page.status_code, "Fern" in page.text) == (200, False)
 
 
 def test_an_expired_one_is_sent_again(team, owner, moved_clock):
