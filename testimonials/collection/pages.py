@@ -181,9 +181,9 @@ def get_card_styles(slug: str) -> Response:
 def get_share_picture(slug: str) -> Response:
     """Serve the picture for shared links, redrawn if the page has changed."""
     project = find_public_project(slug=slug)
-    fingerprint = pictures.picture_fingerprint(project)
-    content = pictures.fetch_share_picture(project, fingerprint)
-    return pictures.send_picture(fingerprint, content, max_age=300)
+    picture = pictures.describe_page_picture(project)
+    content = pictures.fetch_share_picture(picture)
+    return pictures.send_picture(picture.fingerprint, content, max_age=300)
 
 
 @collection.get("/<slug>/<testimonial_id>/picture.png")

@@ -1,4 +1,4 @@
-"""Drawing share pictures of collection pages and testimonials, in the decoder process."""
+"""Drawing share pictures of testimonials and collection pages, in the decoder process."""
 
 import base64
 import io
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from testimonials.collection.images.draw import (
+    PAGE,
     SIZES,
     Box,
     Paint,
@@ -17,189 +18,31 @@ from testimonials.collection.images.draw import (
     draw_shadow,
     draw_stars,
     make_ground,
-    make_mask,
-    mix,
     paint_look,
 )
 from testimonials.collection.images.typesetting import SANS, Block, Text, Undrawable, draw_block
-from testimonials.core.images.colors import contrast, initials_of
 
 if TYPE_CHECKING:
     from PIL import Image as Pictures
-    from PIL import ImageDraw
 
-# The picture of a collection page.
-
-WIDTH, HEIGHT = 1200, 630
-# Increase these when the drawing changes.
-STYLE, TESTIMONIAL_STYLE = 3, 1
-MARGIN = 84
-# The card's distance from the edge, its radius, and the height of its bar.
-EDGE, RADIUS, BAR = 36, 32, 14
-TILE = 104
-STAR_SIZE, STAR_STEP = 60, 70
-STARS = 4 * STAR_STEP + STAR_SIZE
-
-THEMES: dict[str, dict[str, str]] = {
-    # page, card, line, text, secondary; then the star's fill and outline (design.md, "Tokens").
-    "light": {
-        "page": "#FAFAFA", "card": "#FFFFFF", "line": "#E4E4E7", "text": "#18181B",
-        "secondary": "#52525B", "star": "#F59E0B", "star_line": "#B45309",
-    },
-    "dark": {
-        "page": "#0B0B0D", "card": "#18181B", "line": "#3F3F46", "text": "#F4F4F5",
-        "secondary": "#A1A1AA", "star": "#FBBF24", "star_line": "#FBBF24",
-    },
-}  # fmt: skip
-# The star of all pages, in a square of 24.
-STAR = (
-    (12, 2.7), (14.8, 8.7), (21.3, 9.5), (16.5, 14), (17.8, 20.5),
-    (12, 17.3), (6.2, 20.5), (7.5, 14), (2.7, 9.5), (9.2, 8.7),
-)  # fmt: skip
-
-
-def draw_share_picture(data: bytes) -> tuple[dict[str, str], bytes]:
-    """Return the PNG of a description in JSON: logo or initial, name, headline and five stars.
-
-    A text with letters that no font has is left out.
-    """
-    return {}, _draw_page(json.loads(data))
-
-
-def _draw_page(shown: dict[str, Any]) -> bytes:
-    from PIL import Image as Pictures
-
-    colors = THEMES.get(shown["theme"], THEMES["light"])
-    logo = _read_logo(shown["logo"])
-    width = logo.width if logo else TILE
-    start = MARGIN + width + 28
-    name = _set(shown["name"], range(42, 26, -2), 1, WIDTH - MARGIN - start)
-    headline = _set(shown["headline"], range(76, 38, -2), 3, WIDTH - 2 * MARGIN)
-    leading = headline or name
-    is_mirrored = leading is not None and leading.is_right_to_left
-    # Centered without a headline.
-    top = 92 if headline else 200
-
-    def place(left: int, size: int) -> int:
-        if leading is None:
-            return (WIDTH - (STARS if size == STARS else width)) // 2
-        return WIDTH - left - size if is_mirrored else left
-
-    picture = Pictures.new("RGB", (WIDTH, HEIGHT), mix(shown["button"], colors["page"], 0.12))
-    _draw_ground(picture, shown, colors)
-    tile, middle = place(MARGIN, width), top + TILE // 2
-    if logo:
-        picture.paste(logo, (tile, top + (TILE - logo.height) // 2), logo)
-    else:
-        _draw_tile(picture, shown, colors, (tile, top, tile + TILE, top + TILE))
-    if name:
-        left = place(start, name.width)
-        _write(picture, name, left, middle - name.height // 2, colors["text"])
-    stars = HEIGHT - 158 if headline else top + TILE + 48
-    for index in range(5):
-        left = place(MARGIN - 6, STARS) + index * STAR_STEP
-        _draw_star(picture, (left, stars), STAR_SIZE, colors["star"], colors["star_line"])
-    if headline:
-        left, middle = place(MARGIN, headline.width), (top + TILE + stars) // 2
-        _write(picture, headline, left, middle - headline.height // 2, colors["text"])
-    out = io.BytesIO()
-    picture.save(out, "PNG", optimize=True)
-    return out.getvalue()
-
-
-def _draw_ground(picture: "Pictures.Image", shown: dict[str, Any], colors: dict[str, str]) -> None:
-    """Draw a card with a border, and a bar in the button's color if that is visible on the card."""
-    is_visible = contrast(shown["button"], colors["card"]) > 1.3
-    outer = (EDGE, EDGE, WIDTH - EDGE, HEIGHT - EDGE)
-    left, top, right, bottom = inner = _shrink(outer, 2)
-    draw_box(picture, outer, RADIUS, colors["line"])
-    draw_box(picture, inner, RADIUS - 2, shown["button"] if is_visible else colors["secondary"])
-    draw_box(picture, (left, top, right, bottom + 2 - BAR), RADIUS - 2, colors["card"])
-
-
-def _draw_tile(
-    picture: "Pictures.Image", shown: dict[str, Any], colors: dict[str, str], box: Box
-) -> None:
-    """Draw the initial of the name, or a star, instead of a logo."""
-    draw_box(picture, box, 26, colors["line"])
-    draw_box(picture, _shrink(box, 2), 24, shown["button"])
-    initial = _set(initials_of(shown["name"])[:1], range(54, 53, -1), 1, TILE)
-    if initial:
-        left, top = box[0] + (TILE - initial.width) // 2, box[1] + (TILE - initial.height) // 2
-        _write(picture, initial, left, top, shown["button_text"])
-    else:
-        at = (box[0] + 24, box[1] + 24)
-        _draw_star(picture, at, 56, shown["button_text"], shown["button_text"])
-
-
-def _draw_star(
-    picture: "Pictures.Image", at: tuple[int, int], size: int, color: str, line: str
-) -> None:
-    def fill(canvas: "ImageDraw.ImageDraw", scale: float) -> None:
-        canvas.polygon([(x * scale, y * scale) for x, y in STAR], 255)
-
-    def outline(canvas: "ImageDraw.ImageDraw", scale: float) -> None:
-        points = [(x * scale, y * scale) for x, y in (*STAR, *STAR[:2])]
-        canvas.line(points, 255, round(72 / size * scale), "curve")
-
-    for shade, draw in ((color, fill), (line, outline)):
-        picture.paste(shade, at, make_mask((size, size), size / 24, draw))
-
-
-def _shrink(box: Box, by: int) -> Box:
-    return box[0] + by, box[1] + by, box[2] - by, box[3] - by
-
-
-def _write(picture: "Pictures.Image", block: Block, left: int, top: int, color: str) -> None:
-    draw_block(picture, block, (left + block.width * block.is_right_to_left, top), color)
-
-
-def _set(text: str, sizes: range, most: int, width: int) -> Block | None:
-    """Return the text in the largest size that fits, or shortened in the smallest."""
-    try:
-        words = Text.read(" ".join(text.split()), SANS, "display")
-    except Undrawable:
-        return None
-    if not words.clusters:
-        return None
-    for size in sizes:
-        if block := words.set(size, width, most * round(size * words.line_height)):
-            return block
-    return words.shorten(sizes[-1], width, most * round(sizes[-1] * words.line_height))
-
-
-def _read_logo(content: str | None) -> "Pictures.Image | None":
-    from PIL import Image as Pictures
-
-    if content is None:
-        return None
-    with Pictures.open(io.BytesIO(base64.b64decode(content))) as file:
-        logo = file.convert("RGBA")
-    logo.thumbnail((TILE * 3, TILE), Pictures.Resampling.LANCZOS)
-    return logo
-
-
-# The picture of a testimonial.
-
+# Increase this when the drawing changes.
+STYLE = 4
 SHRINK = 0.94
 
 
-def draw_testimonial(data: bytes) -> tuple[dict[str, str], bytes]:
+def draw_card(data: bytes) -> tuple[dict[str, str], bytes]:
     """Return the PNG of a description in JSON, or the letters that no font has."""
+    shown = json.loads(data)
     try:
-        return {}, _draw_testimonial(json.loads(data))
+        size = SIZES[shown["size"]] if shown["name"] else PAGE
+        paint = paint_look(shown["look"], shown["light"], shown["dark"], shown["person"])
+        picture = make_ground(shown["look"], size, paint, shown["light"], shown["dark"])
+        _Drawing(picture, size, paint, shown).draw()
     except Undrawable as error:
         return {"letters": error.letters}, b""
-
-
-def _draw_testimonial(shown: dict[str, Any]) -> bytes:
-    size = SIZES[shown["size"]]
-    paint = paint_look(shown["look"], shown["light"], shown["dark"], shown["person"])
-    picture = make_ground(shown["look"], size, paint, shown["light"], shown["dark"])
-    _Drawing(picture, size, paint, shown).draw()
     out = io.BytesIO()
     picture.save(out, "PNG")
-    return out.getvalue()
+    return {}, out.getvalue()
 
 
 @dataclass
@@ -214,7 +57,7 @@ class _Drawing:
         self.words = Text.read(shown["text"], family, "display", shown["highlights"])
         self.is_mirrored = self.words.is_right_to_left
         photo = round(self.size.photo * 1.26)
-        is_alone = self.size.is_tall or self.paint.is_card
+        is_alone = self.size.is_tall or self.paint.is_card or not shown["name"]
         brand_width = round(self.inner * (0.85 if is_alone else 0.42))
         self.brand = self._line(shown["business"], self.size.role, brand_width)
         beside = 0 if is_alone else self.brand_reach + 32
@@ -271,14 +114,17 @@ class _Drawing:
         size = self.size
         foot = size.height - size.bottom - size.photo
         block = self._fit(foot - size.top - self.stars_height - 36)
-        self._draw_quote_mark()
+        if self.shown["name"]:
+            self._draw_quote_mark()
         free = foot - size.top - self.stars_height - block.height
         top = size.top if size.is_wide else size.top + free // 2
         self._draw_words(block, top)
-        self._draw_author(foot)
-        middle = foot + size.photo // 2
-        end = size.margin if self.is_mirrored else size.width - size.margin - self.brand_reach
-        self._draw_brand(end, middle)
+        middle, end = foot + size.photo // 2, size.width - size.margin - self.brand_reach
+        if self.shown["name"]:
+            self._draw_author(foot)
+        # A page has no author, and its brand is at the start.
+        is_left = self.is_mirrored == bool(self.shown["name"])
+        self._draw_brand(size.margin if is_left else end, middle)
 
     def _draw_tall(self) -> None:
         size = self.size
@@ -376,7 +222,7 @@ class _Drawing:
         if self.brand:
             gap = round(size.logo * 0.32)
             edge = x - gap - self.brand.width if self.is_mirrored else x + step + gap
-            _write(self.picture, self.brand, edge, middle - self.brand.height // 2, paint.text)
+            self._write(self.brand, edge, middle - self.brand.height // 2, paint.text)
 
     def _draw_logo(self, content: bytes, box: Box) -> None:
         from PIL import Image as Pictures
@@ -398,13 +244,17 @@ class _Drawing:
         words = Text.read(text, self.paint.family, "text")
         block = words.shorten(letters, box[2] - box[0], words.line_height * letters)
         left = (box[0] + box[2] - block.width) // 2
-        _write(self.picture, block, left, (box[1] + box[3] - block.height) // 2, color)
+        self._write(block, left, (box[1] + box[3] - block.height) // 2, color)
 
     def _line(self, text: str, letters: int, width: int, lines: int = 1) -> Block | None:
         if not text:
             return None
         words = Text.read(text, self.paint.family, "text")
         return words.shorten(letters, width, lines * round(words.line_height * letters))
+
+    def _write(self, block: Block, left: int, top: int, color: str) -> None:
+        start = left + block.width * block.is_right_to_left
+        draw_block(self.picture, block, (start, top), color)
 
     def _draw_line(self, block: Block, x: int, top: int, color: str) -> None:
         """Draw a line at the card's start edge, whatever its own direction."""

@@ -3,7 +3,7 @@
 import io
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from testimonials.collection.images.typesetting import SANS, SERIF
@@ -195,6 +195,8 @@ SIZES = {
         quote=5.2, is_tall=True,
     ),
 }  # fmt: skip
+# That of a collection page, which has no author.
+PAGE = replace(SIZES["landscape"], role=36, logo=72)
 LOOKS = ("paper", "solid", "night", "card")
 
 

@@ -5,19 +5,14 @@ import hashlib
 import io
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 from flask import Response, request
 from sqlalchemy import delete, select
 
-from testimonials.collection.images.cards import (
-    STYLE,
-    TESTIMONIAL_STYLE,
-    draw_share_picture,
-    draw_testimonial,
-)
+from testimonials.collection.images.cards import STYLE, draw_card
 from testimonials.collection.images.draw import LOOKS
 from testimonials.collection.models import SharePicture, TestimonialPicture
 from testimonials.core.db.transactions import write
@@ -26,10 +21,10 @@ from testimonials.core.http.errors import NotFound, ServiceError
 from testimonials.core.http.i18n import gettext_noop, speaking
 from testimonials.core.http.rate_limits import Limit
 from testimonials.core.http.urls import share_picture_url
-from testimonials.core.images.colors import TEXTS, draw_face, initials_of
+from testimonials.core.images.colors import derive_colors, draw_face, initials_of
 from testimonials.core.images.uploads import RETRY_AFTER, Image, ImageBusy
-from testimonials.core.images.worker import DecoderBusy, LimitsExceeded, Work, decoder
-from testimonials.projects.brand import brand_logo_id, find_button, page_logo_id
+from testimonials.core.images.worker import DecoderBusy, LimitsExceeded, decoder
+from testimonials.projects.brand import brand_logo_id, page_color, page_logo_id
 from testimonials.projects.models import Project
 from testimonials.projects.projects import lock_project
 from testimonials.projects.widget_design import read_colors
@@ -45,12 +40,12 @@ class PictureRefused(ServiceError):
     remedy = "Do without: `message` says why."
 
 
-def run_drawing(work: Work, shown: Mapping[str, Any]) -> bytes:
-    """Return the PNG that `work` draws; raise `PictureRefused` and `ImageBusy`."""
+def run_drawing(shown: Mapping[str, Any]) -> bytes:
+    """Return the PNG of a description; raise `PictureRefused` and `ImageBusy`."""
     # Don't hold a database connection while waiting.
     db.session.close()
     try:
-        result, content = decoder.run(work, io.BytesIO(json.dumps(shown).encode()))
+        result, content = decoder.run(draw_card, io.BytesIO(json.dumps(shown).encode()))
     except LimitsExceeded:
         raise PictureRefused(gettext_noop("This picture takes too long to draw.")) from None
     except DecoderBusy:
@@ -69,52 +64,6 @@ def run_drawing(work: Work, shown: Mapping[str, Any]) -> bytes:
     return content
 
 
-# The picture of a collection page.
-
-
-def picture_fingerprint(project: Project) -> str:
-    """Return a hash of everything that is drawn."""
-    config, button = project.page_config, _choose_button(project)
-    drawn = [STYLE, project.name, config["headline"], config["theme"], *button]
-    drawn.append(page_logo_id(project))
-    return hashlib.sha256(json.dumps(drawn).encode()).hexdigest()[:32]
-
-
-def versioned_picture_url(project: Project) -> str:
-    version = picture_fingerprint(project)[:8]
-    return f"{share_picture_url(project.slug, project.own_host)}?v={version}"
-
-
-def fetch_share_picture(project: Project, fingerprint: str) -> bytes:
-    """Return the stored picture, redrawn if it is out of date; raise `ImageBusy`."""
-    row = db.session.get(SharePicture, project.id)
-    if row is not None and row.fingerprint == fingerprint:
-        return row.content
-    config, logo = project.page_config, _load(page_logo_id(project))
-    button, text = _choose_button(project)
-    shown = {
-        "name": project.name,
-        "headline": config["headline"],
-        "theme": config["theme"],
-        "button": button,
-        "button_text": text,
-        "logo": base64.b64encode(logo.content).decode() if logo else None,
-    }
-    content = run_drawing(draw_share_picture, shown)
-    with write(partial(lock_project, project.id)) as project:
-        row = SharePicture(project_id=project.id, fingerprint=fingerprint, content=content)
-        db.session.merge(row)
-    return content
-
-
-def _choose_button(project: Project) -> tuple[str, str]:
-    config = project.page_config
-    if config["buttonColor"]:
-        return config["buttonColor"], config["buttonTextColor"] or TEXTS[0]
-    button = find_button(project)
-    return button.dark if config["theme"] == "dark" else button.light
-
-
 # Pictures of testimonials.
 
 # A project's newest are stored, some 20 MB.
@@ -126,7 +75,10 @@ OWN_DRAWINGS = Limit("own-picture", 600, "for pictures of one project", for_load
 
 @dataclass(frozen=True)
 class Picture:
-    """The description of a picture, with the ids of photo and logo in place of their bytes."""
+    """The description of a picture, with the ids of photo and logo in place of their bytes.
+
+    A page has no `testimonial_id`.
+    """
 
     project_id: str
     testimonial_id: str
@@ -136,7 +88,7 @@ class Picture:
 
     @property
     def fingerprint(self) -> str:
-        drawn = json.dumps([TESTIMONIAL_STYLE, self.look, self.size, self.shown], sort_keys=True)
+        drawn = json.dumps([STYLE, self.look, self.size, self.shown], sort_keys=True)
         return hashlib.sha256(drawn.encode()).hexdigest()[:32]
 
 
@@ -183,6 +135,10 @@ def fetch_picture(picture: Picture, limit: Limit = OWN_DRAWINGS) -> bytes:
     row = db.session.get(TestimonialPicture, (picture.testimonial_id, picture.look, picture.size))
     if row is not None and row.fingerprint == picture.fingerprint:
         return row.content
+    if not picture.shown["text"]:
+        raise PictureRefused(
+            gettext_noop("There is no text to draw. Add a transcript of the recording.")
+        )
     limiter.count(limit, picture.project_id)
     content = _draw(picture)
     with write():
@@ -191,10 +147,6 @@ def fetch_picture(picture: Picture, limit: Limit = OWN_DRAWINGS) -> bytes:
 
 
 def _draw(picture: Picture) -> bytes:
-    if not picture.shown["text"]:
-        raise PictureRefused(
-            gettext_noop("There is no text to draw. Add a transcript of the recording.")
-        )
     photo, logo = (_load(picture.shown[name]) for name in ("photo", "logo"))
     shown = picture.shown | {
         "look": picture.look,
@@ -210,7 +162,7 @@ def _draw(picture: Picture) -> bytes:
         # A wide logo contains the name.
         if logo.width > 2 * logo.height and not shown["picked"]:
             shown["business"] = ""
-    return run_drawing(draw_testimonial, shown)
+    return run_drawing(shown)
 
 
 def _store(picture: Picture, content: bytes) -> None:
@@ -249,3 +201,50 @@ def send_picture(fingerprint: str, content: bytes, max_age: int = 0) -> Response
 
 def _load(image_id: str | None) -> Image | None:
     return db.session.get(Image, image_id) if image_id else None
+
+
+# The picture of a collection page: its headline above five stars and the brand.
+
+
+def describe_page_picture(project: Project) -> Picture:
+    config, colors = project.page_config, derive_colors(page_color(project))
+    shown: dict[str, Any] = {
+        "text": config["headline"] or project.name,
+        "highlights": [],
+        "rating": 5,
+        **dict.fromkeys(("name", "role", "marks", "initials"), ""),
+        "person": 0,
+        "photo": None,
+        "business": project.name,
+        "picked": False,
+        "letter": initials_of(project.name)[:1],
+        "logo": page_logo_id(project),
+        "light": colors.light,
+        "dark": colors.dark,
+    }
+    look = "night" if config["theme"] == "dark" else LOOKS[0]
+    return Picture(project.id, "", look, "landscape", shown)
+
+
+def versioned_picture_url(project: Project) -> str:
+    version = describe_page_picture(project).fingerprint[:8]
+    return f"{share_picture_url(project.slug, project.own_host)}?v={version}"
+
+
+def fetch_share_picture(picture: Picture) -> bytes:
+    """Return the stored picture of a page, redrawn if it is out of date; raise `ImageBusy`.
+
+    Words with letters that no font has are left out.
+    """
+    row = db.session.get(SharePicture, picture.project_id)
+    if row is not None and row.fingerprint == picture.fingerprint:
+        return row.content
+    try:
+        content = _draw(picture)
+    except PictureRefused:
+        words = dict.fromkeys(("text", "business", "letter"), "")
+        content = _draw(replace(picture, shown=picture.shown | words))
+    with write(partial(lock_project, picture.project_id)) as project:
+        row = SharePicture(project_id=project.id, fingerprint=picture.fingerprint, content=content)
+        db.session.merge(row)
+    return content

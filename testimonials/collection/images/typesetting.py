@@ -473,7 +473,7 @@ def _runs(line: Line, is_mirrored: bool) -> list[tuple[Line, int]]:
 def _levels(line: Line, is_mirrored: bool) -> list[int]:
     """Return the bidirectional level of each cluster; odd levels are right to left."""
     library = fribidi()
-    if library is None:
+    if library is None or not line:
         return [0] * len(line)
     text = [ord(letter) for each in line for letter in each.text]
     count = len(text)
