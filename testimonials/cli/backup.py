@@ -12,7 +12,6 @@ import click
 
 from testimonials.cli.output import Group, Output, command
 from testimonials.core.clock import iso
-from testimonials.core.db.migrate import head
 from testimonials.core.db.sqlite import find_kept, list_kept
 from testimonials.core.db.transactions import write
 from testimonials.core.settings.current import current_settings
@@ -203,7 +202,6 @@ def restore(file: Path, replace: bool, dry_run: bool) -> Output:
         "database": restored.database,
         "keptIn": [str(path) for path in restored.kept],
         "erasedAgain": restored.erased_again,
-        "isUpgradedAtStart": restored.manifest["schemaRevision"] != head(),
         **restored.manifest,
     }
     return Output(value, "\n".join(_report(restored, dry_run)))
@@ -227,8 +225,6 @@ def _report(restored: Restored, is_trial: bool) -> Iterator[str]:
         )
     for folder in restored.kept:
         yield f"The old files are in {folder}."
-    if (revision := manifest["schemaRevision"]) != head():
-        yield f"Its schema is {revision}; the next start upgrades it to {head()}."
     if SECRET not in manifest["members"]:
         yield (
             "It has no secret_key: unless its settings have one, set TESTIMONIALS_SECRET_KEY to "

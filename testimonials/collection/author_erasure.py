@@ -1,23 +1,16 @@
 """Erasing what an author wrote or what is stored about an address, and exporting it."""
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlsplit
 
 from sqlalchemy import ColumnElement, and_, delete, exists, func, or_, select, update
 from sqlalchemy.orm import InstrumentedAttribute
 
 from testimonials import __version__
 from testimonials.auth.models import Account
-from testimonials.collection.author_rights import (
-    AUTHOR_MAIL,
-    AuthorRefused,
-    OwnTestimonial,
-    author_purpose,
-)
+from testimonials.collection.author_rights import AUTHOR_MAIL, AuthorRefused, OwnTestimonial
 from testimonials.collection.models import MailedRequest, UnsubscribedAddress, hash_email
 from testimonials.collection.request_mail import PURPOSES
 from testimonials.core import clock
@@ -27,7 +20,7 @@ from testimonials.core.db.erasure import ADDRESS as ERASED_ADDRESS
 from testimonials.core.db.erasure import TESTIMONIAL, note_erased, note_erased_person
 from testimonials.core.extensions import db
 from testimonials.core.http.idempotency import forget_answers
-from testimonials.core.http.urls import author_url, image_url, project_url
+from testimonials.core.http.urls import image_url, project_url
 from testimonials.core.images.uploads import Image
 from testimonials.core.jobs import enqueue_anew
 from testimonials.core.mail.outbox import MailState, OutboxMail
@@ -93,7 +86,7 @@ def record_erased(own: OwnTestimonial) -> None:
 def disown(own: OwnTestimonial) -> None:
     """Remove the address of somebody who denies having written the testimonial.
 
-    It is changes as spam, and the account sends no more mail to the address. The project is locked.
+    It is held as spam, and the account sends no more mail to the address. The project is locked.
     Raises `AuthorRefused` for a link that wasn't mailed.
     """
     row, email = own.row, own.row.author_email
@@ -123,24 +116,14 @@ def forget_email(condition: ColumnElement[bool]) -> None:
 
 
 def _remove_author_mails(row: Testimonial) -> None:
-    """Remove mails with the author's link from the outbox, except one that is being sent.
-
-    Sent mails, whose text is gone, go too.
-    """
-    # Only the path, since the host may differ.
-    own_path = re.escape(urlsplit(author_url("", host="any.host")).path)
-    mails = db.session.scalars(
-        select(OutboxMail).where(
+    """Remove mails with links of the author from the outbox, except one that is being sent."""
+    db.session.execute(
+        delete(OutboxMail).where(
             OutboxMail.purpose == AUTHOR_MAIL,
             OutboxMail.recipient == row.author_email,
             OutboxMail.state != MailState.SENDING,
         )
     )
-    for mail in mails:
-        link = re.search(own_path + r"([\w.-]+)", mail.text)
-        named = author_purpose.find(link[1], 2) if link else None
-        if not mail.text or (named and named[0] == row.id):
-            db.session.delete(mail)
 
 
 def _blank_submission_mails(project: Project, row: Testimonial) -> None:

@@ -5,15 +5,20 @@ import json
 import logging
 import os
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
-from datetime import datetime
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import delete, select
+from sqlalchemy import ColumnElement, exists, select
+from sqlalchemy.orm import InstrumentedAttribute
 
-from testimonials.collection.models import hash_email
+from testimonials.auth.models import Account
+from testimonials.collection.author_erasure import disown, erase, forget_email, record_erased
+from testimonials.collection.author_rights import AUTHOR_MAIL, OwnTestimonial, remove_recording
+from testimonials.collection.models import MailedRequest
+from testimonials.collection.request_mail import PURPOSES
 from testimonials.core import clock
+from testimonials.core.audit import IS_HISTORY, Event
 from testimonials.core.db.erasure import (
     ACCOUNT,
     ADDRESS,
@@ -25,18 +30,16 @@ from testimonials.core.db.erasure import (
     Erased,
     ErasedPeople,
 )
-from testimonials.core.db.sqlite import list_recordings, open_file
+from testimonials.core.db.sqlite import open_file
 from testimonials.core.db.transactions import delete_rows
 from testimonials.core.extensions import db
 from testimonials.core.faults import refusing
+from testimonials.core.mail.outbox import OutboxMail
 from testimonials.core.settings.current import current_settings
 from testimonials.core.settings.instance import give_to_owner, sync
 from testimonials.projects.models import Project
-from testimonials.testimonials.events import DISOWNED
-from testimonials.testimonials.media.recordings import FOLDER
-from testimonials.testimonials.media.removal import remove_after_commit
-from testimonials.transfer.archives.format import Row
-from testimonials.transfer.archives.reading import Archive, Stored
+from testimonials.testimonials.history import in_chunks
+from testimonials.testimonials.models import Testimonial
 
 # The list of erased ids, as a file beside the data and beside its backups.
 
@@ -161,261 +164,85 @@ def _read_or_empty(file: Path) -> ErasedList:
         return {}
 
 
-# Erasing from a backup that is being restored what was erased after it was made. The database is an
-# SQLite file that nothing else has open, maybe of an older revision.
-
-TABLES = (ACCOUNT, PROJECT, TESTIMONIAL)
-# Where the addresses of authors are. Other mail to an address is to an account.
-ADDRESSES = (
-    ("testimonial", "author_email", "author_email NOTNULL"),
-    ("invitation", "email", "1"),
-    ("outbox_mail", "recipient", "purpose IN ('author-link', 'invitation', 'invitation-reminder')"),
-)
-UNWANTED = (
-    "INSERT OR IGNORE INTO unsubscribed_address (account_id, email_hash, created_at) "
-    "VALUES (?, ?, ?)"
-)
-# Where testimonials are quoted: a table, a column that older revisions lack, and the statement that
-# removes the words.
-_NOTE = "An author has deleted a testimonial that was in this mail."
-QUOTES = (
-    (
-        "proposal",
-        "result",
-        "DELETE FROM proposal WHERE ?1 IN (target_id, json_extract(result, '$.testimonialId'))",
-    ),
-    ("webhook_delivery", "subject", "UPDATE webhook_delivery SET body = '' WHERE subject = ?"),
-    (
-        "idempotency_key",
-        "body",
-        "UPDATE idempotency_key SET body = x'' WHERE instr(body, CAST(? AS BLOB))",
-    ),
-    (
-        "outbox_mail",
-        "html",
-        f"UPDATE outbox_mail SET subject = 'News in your inbox', text = '{_NOTE}', "  # noqa: S608 - our own words
-        f"html = '<p>{_NOTE}</p>' WHERE purpose = 'submissions' AND instr(text, '/' || ?)",
-    ),
-    (
-        "outbox_mail",
-        "html",
-        "DELETE FROM outbox_mail WHERE purpose = 'author-link' AND recipient = "
-        "(SELECT author_email FROM testimonial WHERE id = ?)",
-    ),
-)
-DISOWNED_MAILS = (
-    "DELETE FROM outbox_mail WHERE purpose = 'author-link' AND recipient = ? AND created_at <= ?"
-)
+# Erasing what a restored backup or an imported archive brings back, as it was erased before.
 
 
-def erase_again(work: Path, database: Path, erased: ErasedList) -> int:
-    """Erase what is on the list from an unpacked backup; return the number of rows."""
-    if not erased:
-        return 0
-    with open_file(database) as opened:
-        # Overwrites what it deletes.
-        opened.execute("PRAGMA secure_delete=ON")
-        opened.execute("PRAGMA foreign_keys=ON")
-        opened.execute("BEGIN IMMEDIATE")
-        ids = {kind: [id for each, id in erased if each == kind] for kind in TABLES}
-        count = sum(_delete(opened, kind, ids[kind]) for kind in TABLES)
-        count += _erase_recordings(opened, erased)
-        count += _erase_addresses(opened, erased) + _erase_people(opened, erased)
-        known = [(kind, id, at) for (kind, id), at in erased.items()]
-        insert = "INSERT OR REPLACE INTO erased (kind, id, erased_at) VALUES (?, ?, ?)"
-        opened.executemany(insert, known)
-        opened.execute("COMMIT")
-        if count:
-            # The segments of the search index contain deleted words until they are merged.
-            merge = "INSERT INTO testimonial_search (testimonial_search) VALUES ('optimize')"
-            opened.execute(merge)
-    kept = set(list_recordings(database))
-    for file in list((work / FOLDER).iterdir()):
-        if file.name not in kept:
-            file.unlink()
-    return count
+def erase_again(erased: ErasedList, project_id: str = "") -> int:
+    """Erase what is on the list, in all projects or in this one; return how much was there.
 
-
-def _erase_recordings(opened: sqlite3.Connection, erased: ErasedList) -> int:
-    """Delete recordings, and testimonials that have no text."""
-    rows = [(id, at) for (kind, id), at in erased.items() if kind == RECORDING]
-    own = "(SELECT testimonial_id FROM recording WHERE testimonial_id = ? AND created_at <= ?)"
-    wordless = f"DELETE FROM testimonial WHERE text = '' AND id IN {own}"  # noqa: S608 - our own names
-    others = f"UPDATE testimonial SET kind = 'written' WHERE id IN {own}"  # noqa: S608 - our own names
-    recording = "DELETE FROM recording WHERE testimonial_id = ? AND created_at <= ?"
-    count = _run(opened, wordless, rows)
-    _run(opened, others, rows)
-    return count + _run(opened, recording, rows)
-
-
-def _erase_addresses(opened: sqlite3.Connection, erased: ErasedList) -> int:
-    """Disown testimonials again for people whose address somebody else used; see `disown`."""
-    rows = [(id, at) for (kind, id), at in erased.items() if kind == ADDRESS]
-    query = (
-        "SELECT author_email, account_id FROM testimonial JOIN project "
-        "ON project.id = project_id WHERE testimonial.id = ? AND author_email NOTNULL "
-        "AND testimonial.updated_at <= ?"
-    )
+    A testimonial that came back gets an entry in the public record if the record knows it.
+    """
+    times = {
+        kind: {id: clock.from_milliseconds(at) for (each, id), at in erased.items() if each == kind}
+        for kind in KINDS
+    }
     count = 0
-    for id, at in rows:
-        _forget_in_history(opened, lambda _email, created_at, at=at: created_at <= at, id)  # type: ignore[misc]
-        for email, account_id in opened.execute(query, [id, at]).fetchall():
-            count += _hold(opened, id, at)
-            opened.execute(DISOWNED_MAILS, (email, at))
-            opened.execute(UNWANTED, (account_id, hash_email(account_id, email), at))
-    return count
-
-
-def _hold(opened: sqlite3.Connection, id: str, at: int) -> int:
-    """Hold a testimonial as spam, without its address."""
-    values = {"author_email": "NULL", "email_verified_at": "NULL", "updated_at": str(at)}
-    values["held_for"] = f"CASE status WHEN 'withdrawn' THEN held_for ELSE '{DISOWNED}' END"
-    values["status"] = "CASE status WHEN 'withdrawn' THEN status ELSE 'spam' END"
-    changes = ", ".join(f"{name} = {value}" for name, value in values.items())
-    return _run(opened, f"UPDATE testimonial SET {changes} WHERE id = ?", [(id,)])  # noqa: S608 - our own names
-
-
-def _erase_people(opened: sqlite3.Connection, erased: ErasedList) -> int:
+    if not project_id:
+        count += _delete(Account, times[ACCOUNT]) + _delete(Project, times[PROJECT])
+    is_here = [Testimonial.project_id == project_id] if project_id else []
+    for row in _find(times[TESTIMONIAL], *is_here):
+        _erase(row)
+        count += 1
+    for row in _find(times[RECORDING], *is_here):
+        if row.recording and row.recording.created_at <= times[RECORDING][row.id]:
+            if row.text:
+                remove_recording(_own(row))
+            else:
+                _erase(row)
+            count += 1
+    for row in _find(times[ADDRESS], *is_here):
+        if row.author_email and row.updated_at <= times[ADDRESS][row.id]:
+            disown(_own(row))
+            count += 1
     people = ErasedPeople((id, at) for (kind, id), at in erased.items() if kind == PERSON)
-    if people.is_empty:
-        return 0
+    return count if people.is_empty else count + _erase_people(people, project_id)
 
-    def list_ids(query: str) -> list[str]:
-        return [row[0] for row in opened.execute(query) if people.covers(row[1], row[2])]
+
+def _erase_people(people: ErasedPeople, project_id: str) -> int:
+    def find(id: InstrumentedAttribute[Any], email: Any, *conditions: Any) -> list[str]:
+        of: Any = id.class_
+        query = select(id, email, of.created_at).where(id.is_not(None), email.is_not(None))
+        if project_id:
+            query = query.where(of.project_id == project_id)
+        rows = db.session.execute(query.where(*conditions))
+        return [row[0] for row in rows if people.covers(row[1], clock.to_milliseconds(row[2]))]
 
     # The author of an answer to a request may have given no address of their own.
-    query = "SELECT testimonial_id, email, created_at FROM invitation WHERE testimonial_id NOTNULL"
-    ids = {"testimonial": list_ids(query)}
-    for table, column, condition in ADDRESSES:
-        query = f"SELECT id, {column}, created_at FROM {table} WHERE {condition}"  # noqa: S608 - our own names
-        ids[table] = ids.get(table, []) + list_ids(query)
-    _forget_in_history(opened, people.covers)
-    return sum(_delete(opened, table, rows) for table, rows in ids.items())
+    written = find(MailedRequest.testimonial_id, MailedRequest.email)
+    written += find(Testimonial.id, Testimonial.author_email)
+    count = 0
+    for row in _find(set(written)):
+        _erase(row)
+        count += 1
+    count += _delete(MailedRequest, find(MailedRequest.id, MailedRequest.email))
+    if not project_id:
+        is_to_author = OutboxMail.purpose.in_((AUTHOR_MAIL, *PURPOSES))
+        count += _delete(OutboxMail, find(OutboxMail.id, OutboxMail.recipient, is_to_author))
+    before = Event.before["author_email"].as_string()
+    for ids in in_chunks(find(Event.id, before, IS_HISTORY)):
+        forget_email(Event.id.in_(ids))
+    return count
 
 
-def _forget_in_history(
-    opened: sqlite3.Connection,
-    is_erased: Callable[[str | None, int], bool],
-    testimonial_id: str | None = None,
-) -> None:
-    """Remove erased addresses from the history of one testimonial, or of all."""
-    table = next(each for each in ("testimonial_change", "event") if _has_table(opened, each))
-    query = f"SELECT id, before, created_at FROM {table} WHERE before LIKE ?"  # noqa: S608 - our own names
-    values = ['%"author_email"%']
-    if testimonial_id is not None:
-        query += " AND testimonial_id = ?"
-        values.append(testimonial_id)
-    for id, text, created_at in opened.execute(query, values).fetchall():
-        before = json.loads(text)
-        if is_erased(before.get("author_email"), created_at):
-            before.pop("author_email")
-            change = (json.dumps(before), id)
-            opened.execute(f"UPDATE {table} SET before = ? WHERE id = ?", change)  # noqa: S608 - our own names
+def _find(ids: Iterable[str], *conditions: ColumnElement[bool]) -> Iterator[Testimonial]:
+    for part in in_chunks(sorted(ids)):
+        yield from db.session.scalars(
+            select(Testimonial).where(Testimonial.id.in_(part), *conditions)
+        ).all()
 
 
-def _delete(opened: sqlite3.Connection, table: str, ids: Iterable[str]) -> int:
-    rows = [(each,) for each in ids]
-    for quoting, column, statement in QUOTES if table == TESTIMONIAL else ():
-        query = "SELECT 1 FROM pragma_table_info(?) WHERE name = ?"
-        if opened.execute(query, [quoting, column]).fetchone() is not None:
-            _run(opened, statement, rows)
-    if table == TESTIMONIAL and _has_table(opened, "kept_rating"):
-        # Without a reason, a trigger would keep counting the rating.
-        _run(opened, "UPDATE testimonial SET set_aside = 'withdrawn' WHERE id = ?", rows)
-    return _run(opened, f"DELETE FROM {table} WHERE id = ?", rows)  # noqa: S608 - our own names
+def _own(row: Testimonial) -> OwnTestimonial:
+    return OwnTestimonial(row, row.project, is_mailed=True)
 
 
-def _run(opened: sqlite3.Connection, statement: str, rows: Sequence[tuple[Any, ...]]) -> int:
-    return opened.executemany(statement, rows).rowcount if rows else 0
+def _erase(row: Testimonial) -> None:
+    own = _own(row)
+    entries = exists().where(Event.testimonial_id == row.id, Event.entry.is_not(None))
+    is_known = db.session.scalar(select(entries))
+    erase(own)
+    if is_known:
+        record_erased(own)
 
 
-def _has_table(opened: sqlite3.Connection, name: str) -> bool:
-    query = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?"
-    return opened.execute(query, [name]).fetchone() is not None
-
-
-# Leaving out of an archive what was erased here after it was made.
-
-
-def leave_out_erased(archive: Archive, stored: Stored) -> int:
-    """Remove testimonials and requests that their authors had erased; return how many.
-
-    A project that its owner deleted is no longer erased: its archive may bring it back.
-    """
-    own = (Erased.kind == PROJECT, Erased.id == archive.project["id"])
-    db.session.execute(delete(Erased).where(*own))
-    kinds = (TESTIMONIAL, PERSON, RECORDING, ADDRESS)
-    erased = db.session.scalars(select(Erased).where(Erased.kind.in_(kinds))).all()
-    gone = archive.differences.erased
-    if not (erased or gone):
-        return 0
-    unrecorded = {row.id for row in erased if row.kind == RECORDING}
-    gone |= {row.id for row in erased if row.kind == TESTIMONIAL}
-    gone |= {
-        row["id"]
-        for row in archive.lists["testimonials"]
-        if row["id"] in unrecorded and row["kind"] != "written" and not row["text"]
-    }
-    people = ErasedPeople(
-        (row.id, clock.to_milliseconds(row.erased_at)) for row in erased if row.kind == PERSON
-    )
-    lists = archive.lists
-    requests = [row for row in lists["invitations"] if _is_covered(people, row, "email")]
-    gone |= {row["testimonial_id"] for row in requests if row["testimonial_id"]}
-    left_out = [
-        row
-        for row in lists["testimonials"]
-        if row["id"] in gone or _is_covered(people, row, "author_email")
-    ]
-    _remove(lists, left_out, requests)
-    _remove_recordings(lists, unrecorded)
-    _disown(archive, {row.id: row.erased_at for row in erased if row.kind == ADDRESS})
-    kept = {row["id"] for row in lists["recordings"]}
-    remove_after_commit(file for old, (file, _) in stored.items() if old not in kept)
-    for change in archive.changes:
-        if _is_covered(people, change | change["before"], "author_email"):
-            change["before"].pop("author_email")
-    return len(left_out) + len(requests)
-
-
-def _remove_recordings(lists: dict[str, list[Row]], ids: set[str]) -> None:
-    for row in lists["testimonials"]:
-        if row["id"] in ids:
-            row["kind"] = "written"
-    posters = {row["poster_id"] for row in lists["recordings"] if row["testimonial_id"] in ids}
-    lists["recordings"] = [row for row in lists["recordings"] if row["testimonial_id"] not in ids]
-    lists["images"] = [row for row in lists["images"] if row["id"] not in posters]
-
-
-def _disown(archive: Archive, erased: dict[str, datetime]) -> None:
-    """Disown testimonials again for people whose address somebody else used."""
-    for row in archive.lists["testimonials"]:
-        erased_at = erased.get(row["id"])
-        if erased_at is None:
-            continue
-        for change in row["changes"]:
-            change["before"].pop("author_email", None)
-        if row["updated_at"] > erased_at or row["author_email"] is None:
-            continue
-        row["author_email"] = row["email_verified_at"] = None
-        if row["status"] != "withdrawn":
-            row["status"], row["held_for"] = "spam", DISOWNED
-
-
-def _is_covered(people: ErasedPeople, row: Row, name: str) -> bool:
-    return people.covers(row.get(name), clock.to_milliseconds(row["created_at"]))
-
-
-def _remove(lists: dict[str, list[Row]], testimonials: list[Row], requests: list[Row]) -> None:
-    gone = {row["id"] for row in testimonials}
-    request_ids = {row["id"] for row in requests}
-    lists["testimonials"] = [row for row in lists["testimonials"] if row["id"] not in gone]
-    lists["invitations"] = [row for row in lists["invitations"] if row["id"] not in request_ids]
-    for row in lists["invitations"]:
-        if row["testimonial_id"] in gone:
-            row["testimonial_id"] = None
-    pictures = {row["avatar_id"] for row in testimonials}
-    pictures |= {row["poster_id"] for row in lists["recordings"] if row["testimonial_id"] in gone}
-    lists["recordings"] = [row for row in lists["recordings"] if row["testimonial_id"] not in gone]
-    pictures -= {row["avatar_id"] for row in lists["testimonials"]}
-    lists["images"] = [row for row in lists["images"] if row["id"] not in pictures]
+def _delete(model: Any, ids: Iterable[str]) -> int:
+    return sum(delete_rows(model, model.id.in_(part)) for part in in_chunks(sorted(ids)))

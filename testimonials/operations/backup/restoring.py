@@ -1,23 +1,23 @@
 """Restoring a backup, and verifying one by a trial restore."""
 
 import contextlib
-import json
 import logging
 import shutil
 import sqlite3
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import make_url
+from flask import Flask
+from sqlalchemy import URL, exists, make_url, select, text
 from sqlalchemy.exc import DatabaseError
 
 from testimonials.core import clock
-from testimonials.core.chain import chain
+from testimonials.core.audit import Actor, ActorKind, Event, record_changes
 from testimonials.core.db import migrate
-from testimonials.core.db.erasure import PROJECT, TESTIMONIAL
+from testimonials.core.db.erasure import PROJECT, Erased
 from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.db.migrate import OLDER, OLDER_ADVICE, is_newer, name_revision
 from testimonials.core.db.sqlite import (
@@ -30,9 +30,11 @@ from testimonials.core.db.sqlite import (
     open_file,
     read_revision,
 )
-from testimonials.core.extensions import db
+from testimonials.core.db.transactions import write
+from testimonials.core.extensions import db, init_extensions
 from testimonials.core.faults import refusing
 from testimonials.core.jobs import Job, every, has_passed
+from testimonials.core.settings.current import EXTENSION as SETTINGS_EXTENSION
 from testimonials.core.settings.current import current_settings
 from testimonials.core.settings.instance import (
     FolderInUse,
@@ -43,6 +45,7 @@ from testimonials.core.settings.instance import (
     sync,
 )
 from testimonials.core.settings.table import Settings, load_settings
+from testimonials.integrations.webhooks.log import delete_old_deliveries
 from testimonials.operations.backup import creating, offsite
 from testimonials.operations.backup.archive import (
     DATABASE,
@@ -54,9 +57,13 @@ from testimonials.operations.backup.archive import (
     read_archive,
     working_folder,
 )
-from testimonials.operations.database import MoveRefused, opened_file, restore_to_postgres
+from testimonials.operations.database import MoveRefused, restore_to_postgres
+from testimonials.operations.expiry import MAX_AT_ONCE
+from testimonials.projects.models import Project
+from testimonials.testimonials.changes import delete_old_proposals
 from testimonials.testimonials.counts import find_wrong_counts
 from testimonials.testimonials.media.recordings import FOLDER
+from testimonials.testimonials.models import Recording
 from testimonials.testimonials.word_index import find_wrong_words
 from testimonials.transfer import erasure
 
@@ -108,9 +115,10 @@ def restore_backup(
             if not is_trial:
                 _require_free(work, places, is_replacing=is_replacing)
             erased = list_erased(source, settings, database, work / DATABASE)
-            erased_again = erasure.erase_again(work, work / DATABASE, erased)
-            if not is_trial:
-                note_restored(work / DATABASE, database, erased)
+            with opened_backup(work, target):
+                if not is_trial:
+                    note_restored(database)
+                erased_again = erase_again(work, erased)
             kept = [] if is_trial else _put(work, places, target, erased)
             return Restored(manifest, _name_database(target), kept, erased_again)
     except erasure.ListDamaged as error:
@@ -141,68 +149,63 @@ def list_erased(
     return {key: at for key, at in joined.items() if key not in back}
 
 
-def note_restored(
-    unpacked: Path, replaced: Path | None, erased: Collection[tuple[str, str]]
-) -> None:
+@contextlib.contextmanager
+def opened_backup(work: Path, settings: Settings) -> Iterator[None]:
+    """Open what was unpacked into `work` as the database of an application, after upgrading it."""
+    file = URL.create("sqlite", database=str(work / DATABASE))
+    url = file.render_as_string(hide_password=False)
+    settings = replace(settings, instance_path=work, database_url=url, ratelimit_storage_url="")
+    app = Flask("testimonials")
+    app.extensions[SETTINGS_EXTENSION] = settings
+    app.config["SQLALCHEMY_DATABASE_URI"] = url
+    init_extensions(app)
+    with app.app_context():
+        try:
+            migrate.upgrade(db.engine)
+            yield
+        finally:
+            db.session.remove()
+            db.engine.dispose()
+
+
+def erase_again(work: Path, erased: erasure.ErasedList) -> int:
+    """Erase what is on the list from an opened backup; return how much that was."""
+    with write():
+        # Overwrites what it deletes.
+        db.session.execute(text("PRAGMA secure_delete=ON"))
+        for (kind, id), at in erased.items():
+            db.session.merge(Erased(kind=kind, id=id, erased_at=clock.from_milliseconds(at)))
+        db.session.flush()
+        if count := erasure.erase_again(erased):
+            delete_old_proposals()
+            delete_old_deliveries(MAX_AT_ONCE)
+            # The segments of the search index contain deleted words until they are merged.
+            merge = "INSERT INTO testimonial_search (testimonial_search) VALUES ('optimize')"
+            db.session.execute(text(merge))
+    kept = set(db.session.scalars(select(Recording.id)))
+    for file in list((work / FOLDER).iterdir()):
+        if file.name not in kept:
+            file.unlink()
+    return count
+
+
+def note_restored(replaced: Path | None) -> None:
     """Add an entry to each public record that it was restored, with the head that was replaced.
 
-    Anybody who kept a later head than the backup's sees that entries are missing. Testimonials that
-    are erased again get their entry again.
+    Anybody who kept a later head than the backup's sees that entries are missing.
     """
-    if not list_columns(unpacked, "record_head"):
-        return
     heads: dict[str, dict[str, Any]] = {}
     if replaced is not None and replaced.exists():
         with contextlib.suppress(sqlite3.Error), open_file(replaced, wait=1) as opened:
             query = "SELECT project_id, seq, hash FROM record_head"
             heads = {id: {"seq": seq, "hash": hash} for id, seq, hash in opened.execute(query)}
-    with open_file(unpacked) as opened:
-        opened.execute("BEGIN IMMEDIATE")
-        newest = (
-            "SELECT id, account_id, event_number + 1, (SELECT entry FROM event WHERE "
-            "project_id = project.id AND entry IS NOT NULL ORDER BY number DESC LIMIT 1) "
-            "AS newest, (SELECT max(id) FROM event WHERE account_id = project.account_id) "
-            "FROM project WHERE newest IS NOT NULL"
-        )
-        ids = json.dumps([id for kind, id in erased if kind == TESTIMONIAL])
-        for project, account, number, last, last_id in opened.execute(newest).fetchall():
-            now, id = clock.now(), max(int(new_identifier(), 16), int(last_id or "0", 16) + 1)
-            entries = [{"kind": "restored", "replaced": heads.get(project)}]
-            entries += _list_erased_entries(opened, project, ids)
-            rows: list[dict[str, Any]] = [
-                {"entry": entry, "created_at": now, "actor_kind": "operator"} for entry in entries
-            ]
-            chain(last, rows)
-            for at, (row, entry) in enumerate(zip(rows, entries, strict=True)):
-                values = [f"{id + at:024x}", account, project, entry.get("testimonial")]
-                values += [number + at, row["entry"], clock.to_milliseconds(now)]
-                opened.execute(
-                    "INSERT INTO event (id, account_id, project_id, testimonial_id, type, "
-                    "actor_kind, times, details, number, entry, created_at) "
-                    "VALUES (?, ?, ?, ?, '', 'operator', 0, '{}', ?, ?, ?)",
-                    values,
-                )
-            update = "UPDATE project SET event_number = ? WHERE id = ?"
-            opened.execute(update, (number + len(rows) - 1, project))
-        opened.execute("COMMIT")
-
-
-def _list_erased_entries(
-    opened: sqlite3.Connection, project_id: str, ids: str
-) -> list[dict[str, Any]]:
-    """Return an entry for each erased testimonial of a project whose erasure isn't recorded."""
-    query = (
-        "SELECT testimonial_id, entry FROM event WHERE project_id = ? AND entry IS NOT NULL "
-        "AND testimonial_id IN (SELECT value FROM json_each(?)) ORDER BY number"
-    )
-    newest = dict(opened.execute(query, (project_id, ids)).fetchall())
-    entries = [json.loads(entry) for entry in newest.values()]
-    return [
-        {name: each[name] for name in ("testimonial", "source", "status", "stars", "proofs")}
-        | {"kind": "erased", "reason": each.get("reason", "withdrawn")}
-        for each in entries
-        if each["kind"] != "erased"
-    ]
+    has_record = exists().where(Event.project_id == Project.id, Event.entry.is_not(None))
+    with write():
+        for project in db.session.scalars(select(Project).where(has_record)).all():
+            entry = {"kind": "restored", "replaced": heads.get(project.id)}
+            row = {"type": "", "before": None, "created_at": clock.now(), "entry": entry}
+            by = Actor(ActorKind.OPERATOR)
+            record_changes(project, [row], by, batch_id=new_identifier())
 
 
 @refusing(lambda _fault: RestoreRefused("its manifest is wrong"))
@@ -439,8 +442,9 @@ def verify(settings: Settings, source: Path) -> Verified:
                 manifest = read_archive(stream, work, keeps_recordings=False)
             check_backup(manifest, work)
             erased = list_erased(source, settings, settings.database_file, work / DATABASE)
-            erased_again = erasure.erase_again(work, work / DATABASE, erased)
-            findings = _check_whole(work / DATABASE)
+            with opened_backup(work, settings):
+                erased_again = erase_again(work, erased)
+                findings = _check_whole()
     except (RestoreRefused, erasure.ListDamaged, migrate.SchemaError) as error:
         raise VerifyFailed(f"{source}: {error}") from None
     except (DatabaseError, sqlite3.Error) as error:
@@ -453,11 +457,9 @@ def verify(settings: Settings, source: Path) -> Verified:
     return Verified(source, manifest, erased_again)
 
 
-def _check_whole(database: Path) -> list[str]:
-    """Do what the next start and `db check` would do; return the errors."""
-    with opened_file(database) as engine:
-        migrate.upgrade(engine)
-        if findings := migrate.check_database(engine):
-            return findings
-        with engine.connect() as connection:
-            return find_wrong_counts(connection) + find_wrong_words(connection)
+def _check_whole() -> list[str]:
+    """Do what `db check` does; return the errors."""
+    if findings := migrate.check_database(db.engine):
+        return findings
+    connection = db.session.connection()
+    return find_wrong_counts(connection) + find_wrong_words(connection)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any
 
-from sqlalchemy import exists, insert, select
+from sqlalchemy import delete, exists, insert, select
 
 from testimonials.auth.models import Account
 from testimonials.collection.models import (
@@ -16,8 +16,10 @@ from testimonials.collection.models import (
     UnsubscribedAddress,
     hash_email,
 )
+from testimonials.core import clock
 from testimonials.core.audit import Event, add_history
 from testimonials.core.db.engine import insert_if_missing
+from testimonials.core.db.erasure import PROJECT, TESTIMONIAL, Erased
 from testimonials.core.db.identifiers import ID_LENGTH, new_identifier, whole_of
 from testimonials.core.extensions import db
 from testimonials.core.images.uploads import Image
@@ -33,7 +35,7 @@ from testimonials.projects.projects import (
     require_room,
 )
 from testimonials.projects.widget_design import PALETTES
-from testimonials.testimonials.counts import count_once
+from testimonials.testimonials.counts import count_once, count_where
 from testimonials.testimonials.history import in_chunks
 from testimonials.testimonials.media.recordings import require_share, size_of
 from testimonials.testimonials.media.uploads import set_contents
@@ -42,7 +44,7 @@ from testimonials.testimonials.record import continue_record
 from testimonials.testimonials.record_heads import describe_head
 from testimonials.transfer.archives.format import LISTS, Row
 from testimonials.transfer.archives.reading import Archive, Stored
-from testimonials.transfer.erasure import leave_out_erased
+from testimonials.transfer.erasure import erase_again, read_known
 from testimonials.transfer.tables.plan import finish_import
 from testimonials.widget.models import SavedWidget
 
@@ -63,7 +65,7 @@ class Restored:
     lost_slugs: list[str] = field(default_factory=list)
     # Requests that were waiting to be sent.
     waiting: int = 0
-    # Testimonials and requests that were erased here, and so left out.
+    # How many testimonials and requests were left out, since they were erased here.
     erased: int = 0
     # Ids of testimonials that differ from the record.
     differing: list[str] = field(default_factory=list)
@@ -89,14 +91,13 @@ def restore_project(
         require_room(account)
     slug = slug or archive.project["slug"]
     _require_free(slug)
-    erased, differences = leave_out_erased(archive, recordings), archive.differences
     ids = _renew_taken_ids(archive, None if by_operator else account)
     project = _insert_project(archive, account, slug, ids)
     own = {"project_id": project.id}
     lists = {name: [_renew(row, ids) | own for row in rows] for name, rows in archive.lists.items()}
     counts = (len(lists["testimonials"]), len(lists["images"]), len(ids))
-    restored = Restored(project, *counts, erased=erased, missing=differences.missing)
-    restored.differing = [ids.get(id := str(row["id"]), id) for row in differences.rows]
+    restored = Restored(project, *counts, missing=archive.differences.missing)
+    restored.differing = [ids.get(id := str(row["id"]), id) for row in archive.differences.rows]
     restored.lost_slugs = _insert_old_slugs(lists["oldSlugs"])
     for row in lists["savedWidgets"]:
         row["design"], row["draft"] = _renew_chosen(row["design"], row["draft"], ids)
@@ -113,6 +114,7 @@ def restore_project(
     account.has_created_project = True
     mark_changed(project)
     _continue_record(project, archive, ids)
+    _erase_again(restored, archive, ids)
     finish_import(restored.testimonials)
     return restored
 
@@ -134,6 +136,21 @@ def _continue_record(project: Project, archive: Archive, ids: dict[str, str]) ->
         missing=differences.missing,
         replaced=describe_head(head) if head and is_later else None,
     )
+
+
+def _erase_again(restored: Restored, archive: Archive, ids: dict[str, str]) -> None:
+    """Erase what was erased here after the archive was made, or by its record.
+
+    A project that its owner deleted is no longer erased: its archive may bring it back.
+    """
+    own = (Erased.kind == PROJECT, Erased.id == archive.project["id"])
+    db.session.execute(delete(Erased).where(*own))
+    erased, now = read_known(), clock.to_milliseconds(clock.now())
+    erased |= {(TESTIMONIAL, id): now for id in archive.differences.erased}
+    renewed = {(kind, ids.get(id, id)): at for (kind, id), at in erased.items()}
+    db.session.flush()
+    restored.erased = erase_again(renewed, restored.project.id)
+    restored.testimonials = count_where(restored.project.id)
 
 
 def _require_free(slug: str) -> None:
