@@ -5,13 +5,11 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from functools import partial
 from typing import Any
 
-from sqlalchemy import Select, func, inspect, select
+from sqlalchemy import func, inspect, select
 from sqlalchemy.orm.attributes import set_committed_value
 
-from testimonials.auth.emails import send_plain_mail
 from testimonials.collection import submission
 from testimonials.collection.author_rights import MAIL_LINK
 from testimonials.collection.context import Context
@@ -21,21 +19,18 @@ from testimonials.collection.verified_purchases import is_used
 from testimonials.core import clock
 from testimonials.core.audit import record
 from testimonials.core.db.engine import insert_row
-from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from testimonials.core.http.i18n import current_language
-from testimonials.core.http.urls import project_url
-from testimonials.core.jobs import enqueue, job
-from testimonials.core.settings.current import count_days, current_settings
-from testimonials.core.text import bare, cut, fingerprint
+from testimonials.core.jobs import enqueue
+from testimonials.core.settings.current import current_settings
+from testimonials.core.text import bare, fingerprint
 from testimonials.projects.models import Project
-from testimonials.projects.notifications import Reader, list_readers, make_unsubscribe_url
 from testimonials.projects.page_design import write_offer
 from testimonials.testimonials.events import BY_AUTHOR, TESTIMONIAL_SUBMITTED
 from testimonials.testimonials.media import uploads
 from testimonials.testimonials.media.recordings import RecordingGone, remove_files
 from testimonials.testimonials.models import Testimonial
-from testimonials.testimonials.notifications import NAME_LENGTH, enqueue_notification, lock_for_job
+from testimonials.testimonials.notifications import enqueue_notification
 from testimonials.testimonials.record import note, write_entry
 from testimonials.testimonials.tags import find_spellings, spell
 
@@ -108,8 +103,6 @@ def announce(context: Context, sent: submission.Submission, row: Testimonial) ->
     """Record a new testimonial, and enqueue the mails to owner and author."""
     project, asked = context.project, context.asked
     if row.status == "spam":
-        if submission.FLOOD in (row.held_for or ""):
-            enqueue(NOTIFY_OF_FLOOD, testimonial_id=row.id)
         note(project, row, "received", BY_AUTHOR, hashes=_list_digests(sent, row))
         return
     enqueue_notification(row)
@@ -208,7 +201,6 @@ def _find_stored(
 # Nothing is refused: a held submission is stored and can be released. Each rule looks for something
 # that people don't do, so one is enough; speed counts only together with a link.
 
-NOTIFY_OF_FLOOD = "mail.flood"
 # Several people may write the same few words, but not the same sentence.
 OWN_WORDS_LENGTH = 30
 
@@ -263,62 +255,15 @@ def find_links(text: str) -> list[str]:
     return _LINK.findall(text)
 
 
-@job(NOTIFY_OF_FLOOD, "mail")
-def notify_of_held(testimonial_id: str) -> None:
-    with write(partial(lock_for_job, testimonial_id)) as locked:
-        if locked is not None:
-            notify_of_flood(*locked)
-
-
-def notify_of_flood(project: Project, row: Testimonial) -> None:
-    """Notify the project's people of the first submission of a day that is held as a flood.
-
-    It may be a real one, from an event for example.
-    """
-    midnight = row.created_at.replace(hour=0, minute=0, second=0, microsecond=0)
-    earlier = _find_flood(project, midnight).where(Testimonial.created_at < row.created_at)
-    newest = earlier.order_by(Testimonial.created_at.desc()).limit(1)
-    if db.session.scalar(newest) is not None:
-        return
-    for reader in list_readers(project):
-        if reader.mode != "never":
-            _send_flood_mail(project, reader)
-
-
-def _send_flood_mail(project: Project, reader: Reader) -> None:
-    name, days = cut(project.name, NAME_LENGTH), count_days("spam")
-    kept = f" for {days} day{'s' if days > 1 else ''}" if days else ""
-    send_plain_mail(
-        reader.email,
-        "flood",
-        f"Many testimonials came at once for {name}",
-        [
-            f"More than {current_settings().flood_per_hour} testimonials arrived within an hour. "
-            f"The rest are held as spam{kept}, since it is mostly programs that send so many.",
-            "If they came from an event or a newsletter, release them there; nothing is lost. The "
-            "operator of this service can raise the limit.",
-        ],
-        footnote="You get this mail once a day at most, and never if you choose “Never” in the "
-        "project’s settings, Mail to you.",
-        link=f"{project_url(project.id, 'inbox')}?status=spam",
-        button="Open the spam folder",
-        list_unsubscribe=make_unsubscribe_url(project.id, reader.account_id),
-    )
-
-
 def count_flood(project: Project) -> int:
     """Return how many testimonials of a flood of the last week are still in spam."""
-    since = clock.now() - timedelta(days=7)
-    rows = _find_flood(project, since).where(Testimonial.status == "spam")
-    return int(db.session.scalar(select(func.count()).select_from(rows.subquery())) or 0)
-
-
-def _find_flood(project: Project, since: datetime) -> Select[str]:
-    return select(Testimonial.id).where(
+    flood = select(Testimonial.id).where(
         Testimonial.project_id == project.id,
-        Testimonial.created_at > since,
+        Testimonial.created_at > clock.now() - timedelta(days=7),
         Testimonial.held_for.contains(submission.FLOOD),
+        Testimonial.status == "spam",
     )
+    return int(db.session.scalar(select(func.count()).select_from(flood.subquery())) or 0)
 
 
 def _has_duplicate(project: Project, values: Mapping[str, Any], words: str, now: datetime) -> bool:

@@ -15,7 +15,6 @@ from testimonials.core.extensions import db
 from testimonials.core.mail.outbox import OutboxMail
 from testimonials.core.text import fingerprint
 from testimonials.testimonials import models
-from tests.auth.links import mails
 from tests.conftest import MakeApp, MakeCaller, MovableClock
 from tests.support.applications import change_settings
 from tests.support.rows import change_testimonial, count_rows, read_testimonials
@@ -206,24 +205,6 @@ def test_a_sudden_flood_is_held(page):
     assert page.send("One too many.", name="Ben") == "spam flood"
     page.clock.move(hours=1.1)
     assert page.send("An hour later.", name="Ana") == "pending"
-
-
-def test_the_owner_hears_of_a_flood_once_a_day(page):
-    page.clock.time = page.clock.time.replace(hour=9)
-    for day in (1, 2):
-        fill(page, 100 + day)
-        for number in range(3):
-            assert page.send(f"Number {day}{number}.", name=f"{number}") == "spam flood"
-        told = [mail for mail in mails(page.app) if mail.purpose == "flood"]
-        assert [mail.recipient for mail in told] == ["owner@example.com"] * day
-        page.clock.move(days=1)
-    assert f"/dashboard/projects/{page.project}/inbox?status=spam" in told[0].text
-    stop = told[0].list_unsubscribe
-    assert stop
-    assert page.client.post(stop.partition(".com")[2]).status_code == 200
-    fill(page, 100)
-    assert page.send("Not told.") == "spam flood"
-    assert len([mail for mail in mails(page.app) if mail.purpose == "flood"]) == 2
 
 
 @pytest.mark.parametrize(("limit", "status"), [(0, "pending"), (3, "spam flood"), (4, "pending")])

@@ -25,7 +25,6 @@ from testimonials.cli.delivery import make_test_mail
 from testimonials.collection.author_rights import send_author_mail
 from testimonials.collection.models import MailedRequest, RequestBatch
 from testimonials.collection.request_mail import write_due_mails
-from testimonials.collection.storing import notify_of_flood
 from testimonials.core import clock
 from testimonials.core.db.migrate import upgrade
 from testimonials.core.extensions import db
@@ -84,7 +83,7 @@ ANSWERS = {
 # The operator named their address in the settings. They are called after their job.
 OF_JOBS = {f"{job}-{end}" for job in (BACKUP_JOB, COPY_JOB) for end in ("failed", "works")}
 # Each comes because somebody else did something, or again and again.
-ENDABLE = {"flood", "proposals", "submissions", "invitation", "invitation-reminder"}
+ENDABLE = {"proposals", "submissions", "invitation", "invitation-reminder"}
 
 
 @dataclass(frozen=True)
@@ -199,7 +198,6 @@ def write_every_kind(account: Account, text: str) -> None:
     send_submissions_mail(reader, project, [row], 1)
     send_submissions_mail(reader, project, [row], 2)
     send_author_mail(project, row)
-    notify_of_flood(project, row)
     send_stopped_mail(project, text, text)
     send_left_mail(project, [text], clock.now())
     send_new_numbers_mail(project, account.email, text, now)

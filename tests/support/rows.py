@@ -9,7 +9,6 @@ from sqlalchemy import delete, func, select
 from testimonials import create_app
 from testimonials.auth.models import Account, Passkey
 from testimonials.collection.author_rights import MAIL_LINK
-from testimonials.collection.storing import NOTIFY_OF_FLOOD
 from testimonials.core import clock
 from testimonials.core.db import engine
 from testimonials.core.db.engine import Base
@@ -210,7 +209,7 @@ def do_jobs(app: Flask, *kinds: str) -> None:
 
 def write_mail(app: Flask) -> None:
     """Let the mail about what visitors sent be written."""
-    do_jobs(app, NOTIFY, NOTIFY_OF_FLOOD, MAIL_LINK)
+    do_jobs(app, NOTIFY, MAIL_LINK)
 
 
 def fill_outbox(instance: Path, count: int) -> None:
