@@ -19,7 +19,12 @@ from urllib.parse import quote, urlsplit
 from sqlalchemy import make_url
 
 from testimonials.core.settings import parsers
-from testimonials.core.settings.instance import SettingError, count_cores, read_secret_key
+from testimonials.core.settings.instance import (
+    AS_ITS_OWNER,
+    SettingError,
+    count_cores,
+    read_secret_key,
+)
 
 PREFIX = "TESTIMONIALS_"
 FILE_NAME = "testimonials.toml"
@@ -378,7 +383,8 @@ def _read_file(path: Path) -> dict[str, object]:
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise SettingError(f"{path} can't be read: {error}") from None
+        advice = f". {AS_ITS_OWNER}" if isinstance(error, PermissionError) else ""
+        raise SettingError(f"{path} can't be read: {error}{advice}") from None
     allowed = set(_names()) - {"instance_path"}
     for name in content:
         if name not in allowed:
