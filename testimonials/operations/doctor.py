@@ -13,7 +13,6 @@ from sqlalchemy.exc import DatabaseError, OperationalError
 
 from testimonials.auth.credentials import find_claimed_account
 from testimonials.auth.events import COMPANY_REFUSED
-from testimonials.auth.models import Account
 from testimonials.auth.oidc.accounts import ProviderSilent
 from testimonials.auth.oidc.client import ProviderAway, ProviderRefused, current_provider
 from testimonials.core import clock
@@ -27,7 +26,6 @@ from testimonials.core.http.urls import company_return_url
 from testimonials.core.jobs import KINDS, Job, find_other_place
 from testimonials.core.late import load_all
 from testimonials.core.logs import scrub
-from testimonials.core.mail.outbox import OutboxMail
 from testimonials.core.settings.current import current_settings
 from testimonials.core.settings.table import PREFIX, Settings
 from testimonials.integrations.webhooks.endpoints import name_host
@@ -44,8 +42,7 @@ from testimonials.operations.health import LONGEST_WAIT
 from testimonials.projects.models import Project
 from testimonials.projects.projects import reserved_slugs
 from testimonials.testimonials.media.recordings import MEGABYTE, find_whole_share, media_folder
-from testimonials.testimonials.media.removal import find_missing, find_orphans
-from testimonials.testimonials.models import Testimonial
+from testimonials.testimonials.media.removal import find_missing
 
 
 @dataclass(frozen=True)
@@ -213,11 +210,6 @@ def check_company() -> Iterator[Finding]:
                 "that is turned on for this client; Google never does.",
                 is_note=True,
             )
-        if not provider.find_keys(None):
-            yield Finding(
-                f"{settings.oidc_issuer} has no keys, so nobody can sign in with it.",
-                "Ask whoever runs it for signing keys (RS256 or ES256).",
-            )
     except (ProviderAway, ProviderRefused) as error:
         yield Finding(
             f"The company's sign-in can't be used: {error.reason}",
@@ -326,6 +318,7 @@ def check_schema() -> Iterator[Finding]:
 
 
 def check_clock() -> Iterator[Finding]:
+    """Compare this machine's clock with PostgreSQL's; `check_urls` has that of the addresses."""
     now = clock.now()
     if db.engine.dialect.name == "postgresql":
         theirs: datetime | None = db.session.scalar(select(func.now()))
@@ -333,16 +326,6 @@ def check_clock() -> Iterator[Finding]:
             yield Finding(
                 f"This machine's clock says {iso(now)}, the database's {iso(theirs)}.", SET_CLOCK
             )
-    for column in (Testimonial.created_at, OutboxMail.created_at, Account.created_at):
-        newest: datetime | None = db.session.scalar(select(func.max(column)))
-        if newest is not None and newest > now + CLOCK_DIFFERENCE:
-            yield Finding(
-                f"The newest row is from {iso(newest)}, but it is {iso(now)}: the clock was ahead, "
-                "or is behind.",
-                f"{SET_CLOCK}. If it is right, wait: what was written while it was ahead keeps its "
-                "time.",
-            )
-            return
 
 
 def check_work() -> Iterator[Finding]:
@@ -401,12 +384,6 @@ def check_recordings() -> Iterator[Finding]:
         yield Finding(
             f"The files of {len(missing)} recording(s) are missing, such as {missing[0]}.",
             f"Put them back into {media_folder()} from a backup: its members media/<id>.",
-        )
-    if files := find_orphans():
-        yield Finding(
-            f"{len(files)} file(s) in {media_folder()} belong to no recording.",
-            "`serve` removes them each minute; is it running?",
-            is_note=True,
         )
     if (share := find_whole_share()).is_nearly_full:
         yield Finding(

@@ -7,7 +7,6 @@ import json
 import os
 import platform
 import shlex
-import shutil
 import stat
 import urllib.error
 import urllib.request
@@ -26,7 +25,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from testimonials.core import clock
 from testimonials.core.clock import iso
 from testimonials.core.db.outages import MAKE_ROOM
-from testimonials.core.db.sqlite import advise_restore, choose_temporary_folder, is_damage
+from testimonials.core.db.sqlite import advise_restore, is_damage
 from testimonials.core.extensions import db, limiter
 from testimonials.core.logs import scrub
 from testimonials.core.mail.outbox import MailState, OutboxMail
@@ -36,19 +35,10 @@ from testimonials.core.settings.table import PREFIX, unknown_variables
 from testimonials.operations import doctor
 from testimonials.operations.database import instance_mark
 from testimonials.operations.doctor import CLOCK_DIFFERENCE, NO_SCHEMA, SET_CLOCK, Finding
-from testimonials.operations.health import MEGABYTE, check_disk, check_room_left, data_folders
+from testimonials.operations.health import check_disk, check_room_left, data_folders
 from testimonials.operations.health import check_mail as check_waiting
 
 # Checks of Python, settings, files and the disk.
-
-# Several uploads of the largest photo at once.
-UPLOADS = 50 * MEGABYTE
-MOUNTS = Path("/proc/self/mounts")
-# Locks and shared memory aren't reliable enough for SQLite on these.
-NETWORK_KINDS = {
-    "9p", "afs", "ceph", "cifs", "fuse.glusterfs", "fuse.rclone", "fuse.s3fs", "fuse.sshfs",
-    "glusterfs", "lustre", "ncpfs", "nfs", "nfs4", "smb3", "smbfs",
-}  # fmt: skip
 
 
 def check_python() -> Iterator[Finding]:
@@ -82,13 +72,6 @@ def check_settings() -> Iterator[Finding]:
                 "the widget on https pages.",
                 f"Put a proxy with TLS in front and set {PREFIX}{name} to its https:// address.",
             )
-    file = settings.database_file
-    kind = find_filesystem(file.parent) if file is not None else ""
-    if kind in NETWORK_KINDS:
-        yield Finding(
-            f"The SQLite file is on a network share ({kind}), where it can be damaged.",
-            "Move it to a local disk, or move to PostgreSQL.",
-        )
 
 
 def check_files() -> Iterator[Finding]:
@@ -114,15 +97,6 @@ def check_files() -> Iterator[Finding]:
 
 
 def check_room() -> Iterator[Finding]:
-    settings = current_settings()
-    temporary = choose_temporary_folder(settings.instance_path)
-    free = shutil.disk_usage(temporary).free
-    if free < UPLOADS and temporary not in data_folders():
-        yield Finding(
-            f"The folder for temporary files, {temporary}, has {free // MEGABYTE} MB free: photo "
-            "uploads and large exports fail.",
-            "Make room there, or set TMPDIR to another folder and restart.",
-        )
     folders = " or ".join(dict.fromkeys(data_folders()))
     disk, room = check_disk(), check_room_left()
     if not disk.is_ok:
@@ -136,27 +110,6 @@ def check_room() -> Iterator[Finding]:
         )
     elif not room.is_ok:
         yield Finding(f"The disk of {folders} has {room.detail}.", MAKE_ROOM)
-    elif (file := settings.database_file) is not None and file.exists():
-        path = Path(settings.backup_path)
-        folder = next(each for each in (path, *path.absolute().parents) if each.exists())
-        size, free = file.stat().st_size, shutil.disk_usage(folder).free
-        if free < size:
-            yield Finding(
-                f"{free // MEGABYTE} MB are free for backups of {size // MEGABYTE} MB.",
-                f"Set BACKUP_PATH to a folder on another disk, or make room. {MAKE_ROOM}",
-            )
-
-
-def find_filesystem(folder: Path, mounts: Path = MOUNTS) -> str:
-    """Return the type of a folder's file system, or "" if it is unknown."""
-    lines = mounts.read_text(errors="replace").splitlines() if mounts.exists() else []
-    # Spaces and the like are octal escapes.
-    kinds = {
-        point.encode().decode("unicode_escape"): kind
-        for _, point, kind, *_ in (line.split() for line in lines)
-    }
-    path = folder.resolve()
-    return next((kinds[str(each)] for each in (path, *path.parents) if str(each) in kinds), "")
 
 
 def is_loopback(origin: str) -> bool:

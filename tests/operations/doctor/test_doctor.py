@@ -7,7 +7,6 @@ import os
 import platform
 import re
 import sqlite3
-import tempfile
 import threading
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -30,7 +29,7 @@ from testimonials.core.jobs import run_due
 from testimonials.core.mail.outbox import MailState, OutboxMail
 from testimonials.core.settings.current import current_settings
 from testimonials.core.settings.table import load_settings
-from testimonials.operations.doctor_network import CHECKS, NETWORK_KINDS, find_filesystem
+from testimonials.operations.doctor_network import CHECKS
 from tests.conftest import MakeApp, MakeCaller
 from tests.integrations.webhooks.receiver import Handler, receiving
 from tests.operations.disks import fill, mount, small_disk
@@ -148,17 +147,6 @@ def test_addresses_without_tls_or_for_one_host(make_healthy, smtp):
     assert "\n      -> Put a proxy with TLS in front" in read
 
 
-@pytest.mark.parametrize("kind", ["nfs4", "cifs", "ext4"])
-def test_a_network_share_is_known_by_its_mount(tmp_path, kind):
-    folder = tmp_path / "a share"
-    folder.mkdir()
-    mounts = tmp_path / "mounts"
-    point = str(folder).replace(" ", "\\040")
-    mounts.write_text(f"/dev/sda1 / ext4 rw 0 0\nhost:/x {point} {kind} rw 0 0\n")
-    assert (find_filesystem(folder, mounts), find_filesystem(tmp_path, mounts)) == (kind, "ext4")
-    assert (kind in NETWORK_KINDS) == (kind != "ext4")
-
-
 def test_files_that_others_may_read(make_app, tmp_path):
     """With commands that can be pasted into a shell."""
     folder = tmp_path / "my shop; rm -rf"
@@ -220,14 +208,6 @@ def test_redis_that_is_away(make_healthy):
     assert "s3cret" not in str(found)
 
 
-def test_full_temporary_folder(healthy, tmp_path, monkeypatch):
-    with small_disk(tmp_path / "small", "1m") as disk:
-        monkeypatch.setattr(tempfile, "tempdir", str(disk))
-        found = consult(healthy)
-    assert f"The folder for temporary files, {disk}, has 1 MB free" in found["disk"]
-    assert "TMPDIR" in found["disk"]
-
-
 def test_a_full_disk_has_one_advice_which_makes_room(make_app, tmp_path):
     """The doctor's, of every command, of the start, and in the table for 3 a.m."""
     with small_disk(tmp_path / "disk", "4m") as disk:
@@ -280,15 +260,6 @@ def test_another_schema(healthy):
         change(healthy, sql=f"UPDATE alembic_version SET version_num = '{revision}'")
         assert words in consult(healthy)["schema"]
     change(healthy, sql=f"UPDATE alembic_version SET version_num = '{before}'")
-
-
-def test_a_clock_that_was_ahead(healthy):
-    texts = {"purpose": "test", "subject": "S", "text": "T", "html": "H", "recipient": "a@b.c"}
-    later = clock.now() + timedelta(hours=3)
-    change(healthy, OutboxMail(**texts, state=MailState.SENT, created_at=later))
-    found = consult(healthy)
-    assert list(found) == ["clock"]
-    assert "the clock was ahead, or is behind" in found["clock"]
 
 
 @pytest.mark.postgres
