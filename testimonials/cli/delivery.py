@@ -13,15 +13,13 @@ from testimonials.core.clock import iso
 from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.extensions import db
 from testimonials.core.mail import outbox
-from testimonials.core.mail.smtp import TIMEOUT_SECONDS, DeliveryFailed, SmtpTransport
+from testimonials.core.mail.smtp import DeliveryFailed, SmtpTransport
 from testimonials.core.settings.current import current_settings
 from testimonials.core.text import make_printable
 from testimonials.integrations.webhooks import endpoints, log
 from testimonials.integrations.webhooks.schemas import DeliverySchema, WebhookSchema
 from testimonials.projects.models import Project
 from testimonials.testimonials.media.recordings import MEGABYTE, find_whole_share
-from testimonials.testimonials.media.removal import find_missing, find_orphans
-from testimonials.testimonials.media.removal import remove_orphans as remove
 from testimonials.testimonials.models import Recording
 
 UNENCRYPTED = "The password travelled unencrypted: add ?starttls=1 to SMTP_URL."
@@ -90,19 +88,12 @@ def drop_command(mail_id: str) -> Output:
 
 @mail.command("test")
 @click.argument("recipient")
-@click.option(
-    "--timeout",
-    default=float(TIMEOUT_SECONDS),
-    type=click.FloatRange(0.1, 120),
-    show_default=True,
-    help="Seconds to wait for each reply of the server.",
-)
-def test_command(recipient: str, timeout: float) -> Output:
+def test_command(recipient: str) -> Output:
     """Send a test mail to RECIPIENT now, and show the SMTP dialogue."""
     settings = current_settings()
     if not settings.smtp_url:
         raise click.ClickException("TESTIMONIALS_SMTP_URL is not set, so no mail can be sent.")
-    transport = SmtpTransport(settings.smtp_url, settings.mail_from, timeout=timeout)
+    transport = SmtpTransport(settings.smtp_url, settings.mail_from)
     test = make_test_mail(parse_email(recipient))
     problem = warning = None
     try:
@@ -248,19 +239,3 @@ def list_recordings_command(limit: int) -> Output:
     share = find_whole_share()
     note = f"All take {share.bytes / MEGABYTE:.1f} of {share.limit // MEGABYTE} MB."
     return Output(records, records, notes=[note])
-
-
-@recordings.command("orphans")
-@click.option("--remove", "is_removing", is_flag=True, help="Remove these files.")
-def orphans(is_removing: bool) -> Output:
-    """List files without a recording, and recordings whose file is missing.
-
-    Files of the last hour are ignored. `serve` removes such files by itself.
-    """
-    files, missing = remove() if is_removing else find_orphans(), find_missing()
-    verb = "Removed" if is_removing else "Found"
-    return Output(
-        {"files": files, "missing": missing, "isRemoved": is_removing},
-        f"{verb} {len(files)} file(s) without a recording, {sum(files.values())} bytes.",
-        notes=[f"The file of the recording {each} is missing." for each in missing],
-    )

@@ -1,7 +1,6 @@
 """Commands about authors, privacy, abuse reports, and the activity and public records."""
 
 import json
-import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -40,7 +39,7 @@ from testimonials.testimonials.events import AUTHOR_ERASED, AUTHOR_EXPORTED
 from testimonials.testimonials.record_heads import add_up, check_record, rotate_key
 from testimonials.transfer.archives.writing import reading_snapshot
 from testimonials.transfer.privacy import count_found, describe_person
-from testimonials.transfer.tables.export import describe_event, find_names, write_events
+from testimonials.transfer.tables.export import describe_event, find_names
 
 SHOWN_LETTERS = 60
 
@@ -193,14 +192,9 @@ def activity() -> None:
 @click.option("--type", "type_", help="Only events of this type: `session`, or `session.refused`.")
 @click.option("--since", type=click.DateTime(), help="Only events since this time, in UTC.")
 @click.option("--limit", default=50, type=click.IntRange(1, 100_000), show_default=True)
-@click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
 def list_activity_command(
-    account: Account | None,
-    type_: str | None,
-    since: datetime | None,
-    limit: int,
-    as_csv: bool,
-) -> Rows | None:
+    account: Account | None, type_: str | None, since: datetime | None, limit: int
+) -> Rows:
     """List the events of the whole instance or of one account, newest first.
 
     Events without an account, such as sign-ins with an unknown address and deletions of accounts,
@@ -214,9 +208,6 @@ def list_activity_command(
     account_id = account.id if account else None
     events = list(list_events(*conditions, limit=limit, account_id=account_id))
     people, projects = find_names(None)
-    if as_csv:
-        write_events(events, people, projects, sys.stdout.buffer)
-        return None
     return [describe_event(event, people, projects) for event in events]
 
 

@@ -28,7 +28,6 @@ from testimonials.cli.output import (
     report_written,
     writing_file,
 )
-from testimonials.core import clock
 from testimonials.core.audit import record
 from testimonials.core.clock import iso
 from testimonials.core.db.transactions import next_batch, write
@@ -36,7 +35,6 @@ from testimonials.projects import domains as services
 from testimonials.projects import events
 from testimonials.projects.access import ROLES
 from testimonials.projects.brand import find_brand
-from testimonials.projects.invitations import list_invitations
 from testimonials.projects.models import Project
 from testimonials.projects.projects import (
     delete_project,
@@ -52,7 +50,6 @@ from testimonials.projects.team import (
     Colleague,
     find_colleague,
     list_colleagues,
-    list_members,
     remove_colleague,
     set_role,
 )
@@ -64,8 +61,6 @@ from testimonials.transfer.archives.writing import finish_records, reading_snaps
 from testimonials.transfer.case_file import CASE_FILES
 from testimonials.transfer.ownership import hand_over
 from testimonials.transfer.tables.export import write_table
-from testimonials.widget.api import WidgetSchema
-from testimonials.widget.settings import describe_widgets
 
 
 @click.group(cls=Group)
@@ -102,52 +97,6 @@ def show_command(project: Project) -> Record:
 def brand_command(project: Project) -> Record:
     """Show a project's brand."""
     return dict(BrandSchema().dump(find_brand(project)))
-
-
-@projects.command("members")
-@click.argument("project", type=PROJECT)
-def members_command(project: Project) -> Rows:
-    """List the people of a project: its owner, members and open invitations."""
-    rows: list[Record] = [
-        {
-            "email": member.email,
-            "name": member.display_name,
-            "accountId": member.account_id,
-            "role": member.role.name.lower(),
-            "state": "member",
-            "since": iso(member.since),
-        }
-        for member in list_members(project)
-    ]
-    rows += [
-        {
-            "email": invitation.email,
-            "name": None,
-            "accountId": None,
-            "role": invitation.role,
-            "state": "invited" if invitation.expires_at > clock.now() else "expired",
-            "since": iso(invitation.created_at),
-        }
-        for invitation in list_invitations(project)
-    ]
-    return rows
-
-
-@projects.command("widgets")
-@click.argument("project", type=PROJECT)
-def widgets_command(project: Project) -> Output:
-    """List the widgets of a project: its own, without a name, and the saved ones."""
-    records = WidgetSchema(many=True).dump(describe_widgets(project))
-    rows = [
-        {
-            "name": each["name"] or "(own)",
-            "shape": each["widgetDesign"]["shape"] or each["widgetConfig"]["layout"],
-            "order": each["widgetDesign"]["order"],
-            "updatedAt": each["updatedAt"],
-        }
-        for each in records
-    ]
-    return Output(records, rows)
 
 
 @projects.command("delete")

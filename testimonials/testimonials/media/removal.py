@@ -98,25 +98,13 @@ def delete_slow_uploads() -> int:
     return len(slow)
 
 
-def find_orphans() -> dict[str, int]:
-    """Return the size of each file that belongs to no recording, by its name."""
+def remove_orphans() -> None:
+    """Remove the files that belong to no recording."""
     latest = clock.now().timestamp() - SPARED_SECONDS
-    orphans = {
-        name: stat.st_size
-        for name, stat in recordings.list_files().items()
-        if stat.st_mtime < latest
-    }
+    orphans = {name for name, stat in recordings.list_files().items() if stat.st_mtime < latest}
     for names in in_chunks(list(orphans)):
-        for id in db.session.scalars(select(Recording.id).where(Recording.id.in_(names))):
-            orphans.pop(id)
-    return orphans
-
-
-def remove_orphans() -> dict[str, int]:
-    """Remove the files that `find_orphans` returns."""
-    orphans = find_orphans()
+        orphans -= {*db.session.scalars(select(Recording.id).where(Recording.id.in_(names)))}
     recordings.remove_files(orphans)
-    return orphans
 
 
 def find_missing() -> list[str]:
