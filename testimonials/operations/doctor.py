@@ -196,25 +196,25 @@ def _check_verified(settings: Settings) -> Iterator[Finding]:
 
 
 def check_company() -> Iterator[Finding]:
-    """Check the SSO provider's metadata and keys."""
+    """Check that the SSO provider answers, and that it can confirm who somebody is."""
     settings = current_settings()
     if not settings.oidc_issuer:
         return
-    provider = current_provider()
     try:
-        if _was_silent():
-            yield Finding(
-                f"{settings.oidc_issuer} doesn't say when it last asked somebody who they are "
-                "(auth_time), so nobody can confirm with it who they are.",
-                "They confirm with a passkey, or by a link in a mail. Some providers send it once "
-                "that is turned on for this client; Google never does.",
-                is_note=True,
-            )
+        current_provider().find_keys(None)
     except (ProviderAway, ProviderRefused) as error:
         yield Finding(
             f"The company's sign-in can't be used: {error.reason}",
             f"Check {PREFIX}OIDC_ISSUER, letter by letter, and that this machine reaches it. The "
             f"provider has to send browsers back to {company_return_url()}.",
+        )
+    if _was_silent():
+        yield Finding(
+            f"{settings.oidc_issuer} doesn't say when it last asked somebody who they are "
+            "(auth_time), so nobody can confirm with it who they are.",
+            "They confirm with a passkey, or by a link in a mail. Some providers send it once "
+            "that is turned on for this client; Google never does.",
+            is_note=True,
         )
     if settings.oidc_groups and find_claimed_account(settings.oidc_workspace.lower()) is None:
         yield Finding(

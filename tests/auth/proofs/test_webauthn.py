@@ -89,4 +89,3 @@ def test_weak_keys_are_refused():
     device.cose = lambda: point | {-3: point[-2]}  # type: ignore[method-assign]
     assert not accepts_new(device.make(CHALLENGE))
     assert not accepts_new(Device(credential_id=b"x" * 1024).make(CHALLENGE))
-
