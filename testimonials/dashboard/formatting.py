@@ -238,7 +238,7 @@ def _name_edit(change: Event) -> str | None:
 
 
 def describe_time(time: datetime) -> str:
-    """Return a time to the minute, or only its day if no time is known (`SaidOn`)."""
+    """Return a time to the minute, or only its day if no time is known (`SubmittedAt`)."""
     is_day = (time.hour, time.minute, time.second, time.microsecond) == (12, 0, 0, 0)
     return format_day(time) if is_day else format_time(time)
 

@@ -58,21 +58,21 @@ OWN_SOURCES = ("manual", "import")
 
 
 class TestimonialForm(FormSchema):
-    """The card, and what only the owner sees. Recordings need no text."""
+    """The card by column, and what only the owner sees. Recordings need no text."""
+
+    class Meta(FormSchema.Meta):
+        include = fields.list_columns(but=("text", "author_name", "author_role", "author_avatar"))
 
     text = fields.Words(required=False, load_default="")
     author_name = fields.AuthorName(missing=gettext_noop("Enter the author’s name."))
     author_role = fields.AuthorLine(load_default="")
-    author_company = fields.AuthorLine()
     # May be disposable, since nothing is mailed to it.
     author_email = Email(
         is_lasting=False,
         error_messages={"malformed": gettext_noop("Enter an email address like name@example.com.")},
     )
-    rating = fields.Rating()
-    submitted_on = fields.SaidOn(attribute="submitted_at", required=True)
+    submitted_on = fields.SubmittedAt(attribute="submitted_at", required=True)
     twitter_handle = fields.Handle(attribute="twitter")
-    translated_from = fields.LanguageTag(load_default=None)
     tags = fields.Tags(load_default=list)
     remove_avatar = Switch(load_default=False)
 
@@ -165,16 +165,11 @@ def read_captions(_access: Access, *, remove_captions: bool, **_sent: Any) -> di
 
 
 def read_values(row: Testimonial) -> dict[str, str]:
-    return {
-        "author_name": row.author_name,
-        "author_role": row.author_role,
-        "author_company": row.author_company or "",
-        "author_email": row.author_email or "",
-        "text": row.text,
+    columns = {name: getattr(row, name, None) or "" for name in TestimonialForm().fields}
+    return columns | {
         "rating": "" if row.rating is None else f"{row.rating:g}",
         "submitted_on": row.submitted_at.date().isoformat(),
         "twitter_handle": (row.twitter or {}).get("handle", ""),
-        "translated_from": row.translated_from or "",
         "tags": ", ".join(row.tags),
         "reply": row.reply or "",
     }

@@ -36,16 +36,12 @@ from testimonials.projects.models import Project, Proposal
 from testimonials.projects.proposals import propose
 from testimonials.projects.proposals_api import ProposalSchema
 from testimonials.testimonials.fields import (
-    AuthorAvatar,
-    AuthorName,
     Captions,
     CardFields,
     Highlights,
-    LanguageTag,
     Rating,
     Reply,
     Transcript,
-    Words,
 )
 from testimonials.testimonials.highlights import arrange
 from testimonials.testimonials.history import record_additions
@@ -132,18 +128,10 @@ class NewHighlights(Highlights):
 
 
 class TestimonialEditSchema(CardFields, StrictSchema):
-    """Changes of a testimonial; what is left out stays."""
+    """Changes of a testimonial; what is left out stays, and null removes what it needn't have."""
 
-    authorName = AuthorName(attribute="author_name", required=False)
     authorEmail = Email(attribute="author_email", is_lasting=False, allow_none=True)
-    authorAvatar = AuthorAvatar(
-        attribute="author_avatar", allow_none=True, description="URL of a public image."
-    )
-    text = Words(required=False)
-    rating = Rating(
-        allow_none=True, description="null removes it. A visitor’s rating can’t be changed: 409."
-    )
-    translatedFrom = LanguageTag(attribute="translated_from", allow_none=True)
+    rating = Rating(description="null removes it. A visitor’s rating can’t be changed: 409.")
     tags = TagList()
     pinned = Switch(attribute="is_pinned", description="Only approved testimonials can be pinned.")
     reply = Reply(description="The owner’s public reply; an empty text removes it.")
@@ -161,6 +149,11 @@ class TestimonialEditSchema(CardFields, StrictSchema):
     showsTranscript = Switch(
         attribute="shows_transcript", description="Whether the transcript is the card’s `text`."
     )
+
+    def on_bind_field(self, field_name: str, field_obj: fields.Field[Any]) -> None:
+        if field_name in CardFields().fields:
+            column = Testimonial.__table__.columns[field_obj.attribute or field_name]
+            field_obj.required, field_obj.allow_none = False, bool(column.nullable)
 
 
 _EDIT = TestimonialEditSchema()

@@ -1,8 +1,8 @@
 """Fields shared by the API, forms and imports; answers to questions."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, date, datetime, time
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import UTC, date, datetime
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
@@ -155,25 +155,6 @@ class Highlights(RuleField):
         return value
 
 
-class SaidOn(RuleField):
-    """The day on which a testimonial was given, as YYYY-MM-DD; loads as noon UTC of that day."""
-
-    rule = "Must be a day such as 2024-12-31."
-    form_messages: ClassVar[dict[str, str]] = {
-        "required": "Choose the day they said it.",
-        "invalid": "Choose a day from 1990 until today.",
-    }
-
-    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
-        try:
-            day = date.fromisoformat(value)
-        except ValueError:
-            raise self.make_error("invalid") from None
-        if not EARLIEST_DAY <= day <= clock.now().date():
-            raise self.make_error("invalid")
-        return datetime.combine(day, time(12), UTC)
-
-
 class SubmittedAt(RuleField):
     """When a testimonial was given: a day, or a time with its zone; from 1990 until now."""
 
@@ -186,6 +167,10 @@ class SubmittedAt(RuleField):
         "pattern": f"^{_MOMENT.pattern}$",
         "description": "When it was said, such as 2024-12-31 or 2024-12-31T12:00:00Z; left out: "
         "now.",
+    }
+    form_messages: ClassVar[dict[str, str]] = {
+        "required": "Choose the day they said it.",
+        "invalid": "Choose a day from 1990 until today.",
     }
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
@@ -248,6 +233,12 @@ class CardFields(Schema):
     authorCompany = AuthorLine(attribute="author_company")
     authorAvatar = AuthorAvatar(attribute="author_avatar", description="URL of a public image.")
     translatedFrom = LanguageTag(attribute="translated_from")
+
+
+def list_columns(but: Collection[str]) -> dict[str, fields.Field[Any]]:
+    """Return the fields of a card by their columns, without some, for a form."""
+    by_column = {each.attribute or name: each for name, each in CardFields().fields.items()}
+    return {name: each for name, each in by_column.items() if name not in but}
 
 
 # Answers to the owner's own questions.
