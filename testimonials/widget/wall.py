@@ -11,9 +11,8 @@ from flask.typing import ResponseReturnValue
 from markupsafe import Markup
 from sqlalchemy import ColumnExpressionArgument, or_, select
 
-from testimonials.core.db.cache import VersionedCache
 from testimonials.core.db.identifiers import is_identifier
-from testimonials.core.extensions import db, kept
+from testimonials.core.extensions import db
 from testimonials.core.http.blueprints import wall
 from testimonials.core.http.errors import (
     NotFound,
@@ -45,7 +44,6 @@ from testimonials.widget.selection import (
 from testimonials.widget.settings import describe_proof, describe_shown, find_settings, rate
 
 SORTS = (NEWEST, BEST)
-EXTENSION = "testimonials_wall"
 
 _has_photo = or_(
     Testimonial.avatar_id.is_not(None),
@@ -99,11 +97,14 @@ def read_choice(arguments: Mapping[str, str]) -> WallChoice:
 def read_wall(project: Project, choice: WallChoice, after: str | None) -> dict[str, Any]:
     """Return the wall's `figures`, a page of its `items`, and the cursor of the `next` page.
 
-    They are kept in memory until the project changes. Raises `ValidationFailed` for an invalid
-    cursor.
+    Raises `ValidationFailed` for an invalid cursor.
     """
-    page = _remember(project, (choice, after), lambda: _read_page(project, choice, after))
-    return page | {"figures": _find_figures(project)}
+    page: dict[str, Any] = {"figures": count_figures(project), "items": [], "next": None}
+    if not project.is_active:
+        return page
+    query = select(Testimonial).where(*_conditions(project, choice))
+    rows, cursor = read_page(query, choice.sort, after, 50)
+    return page | {"items": describe_shown(project, rows), "next": cursor}
 
 
 def find_shown_testimonial(project: Project, testimonial_id: str) -> dict[str, Any]:
@@ -148,14 +149,6 @@ def _count_tags(project: Project) -> list[tuple[str, int]]:
     return sorted(tags, key=lambda tag: (-tag[1], tag[0]))[:12]
 
 
-def _read_page(project: Project, choice: WallChoice, after: str | None) -> dict[str, Any]:
-    if not project.is_active:
-        return {"items": [], "next": None}
-    query = select(Testimonial).where(*_conditions(project, choice))
-    rows, cursor = read_page(query, choice.sort, after, 50)
-    return {"items": describe_shown(project, rows), "next": cursor}
-
-
 def _conditions(project: Project, choice: WallChoice) -> list[ColumnExpressionArgument[bool]]:
     conditions = [*find_conditions(project, read_content(DEFAULTS, choice.selection))]
     if choice.rating:
@@ -167,16 +160,6 @@ def _conditions(project: Project, choice: WallChoice) -> list[ColumnExpressionAr
     if choice.has_photo:
         conditions.append(_has_photo)
     return conditions
-
-
-def _find_figures(project: Project) -> dict[str, Any]:
-    return _remember(project, None, lambda: count_figures(project))
-
-
-def _remember(project: Project, key: Any, make: Any) -> dict[str, Any]:
-    bodies = kept(EXTENSION, lambda: VersionedCache(16 * 1024 * 1024))
-    body = bodies.get((project.id, key), project.feed_version, lambda: json.dumps(make()).encode())
-    return json.loads(body.plain)  # type: ignore[no-any-return]
 
 
 # Structured data (schema.org) for search engines.
@@ -297,7 +280,7 @@ def _describe_proof(project: Project, figures: Mapping[str, Any]) -> dict[str, s
 
 
 def render_testimonial(project: Project, item: dict[str, Any]) -> str:
-    proof = _describe_proof(project, _find_figures(project))
+    proof = _describe_proof(project, count_figures(project))
     still = make_still(
         project, find_settings(project), [item], kind="single", is_player=True, proof=proof
     )
