@@ -198,10 +198,6 @@ def describe_ratings(
 
 
 def _describe(item: dict[str, Any]) -> dict[str, Any]:
-    recording = item.get("extras", {}).get("recording")
-    content = {"reviewBody": item["text"]} if item["text"] else {}
-    if recording:
-        content |= _describe_recording(item, recording)
     return {
         "@type": "Review",
         "author": {"@type": "Person", "name": item["authorName"]},
@@ -212,26 +208,7 @@ def _describe(item: dict[str, Any]) -> dict[str, Any]:
             "bestRating": 5,
             "worstRating": 1,
         },
-    } | content
-
-
-def _describe_recording(item: dict[str, Any], recording: dict[str, Any]) -> dict[str, Any]:
-    """Return a review's `video` or `audio`."""
-    is_video = "width" in recording
-    optional = {
-        "description": item["text"],
-        "encodingFormat": recording.get("type"),
-        "duration": f"PT{recording['seconds']}S" if "seconds" in recording else None,
-        "thumbnailUrl": recording.get("poster"),
-    }
-    described = {
-        "@type": "VideoObject" if is_video else "AudioObject",
-        "name": item["authorName"],
-        "uploadDate": item["submittedAt"],
-        "contentUrl": recording["src"],
-        "url": recording["page"],
-    } | {name: value for name, value in optional.items() if value}
-    return {"video" if is_video else "audio": described}
+    } | ({"reviewBody": item["text"]} if item["text"] else {})
 
 
 # The pages of the wall and of one testimonial.

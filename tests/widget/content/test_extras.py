@@ -112,15 +112,11 @@ def test_words_alone_pay_for_nothing_else(app, client, project):
 
 
 def test_a_page_plays_without_a_script(app, client, project):
-    rated = {"rated": {"name": "Oat", "kind": "LocalBusiness"}}
-    change_project(app, project, dashboard_config=rated)
     testimonial = add_testimonial(app, project, text="", rating=5)
     recording = add_recording(app, testimonial, transcript="Warm <b>buns</b>.")
     src = f"https://testimonials.example.com/media/recordings/{recording}"
     page = client.get(f"/bakery/{testimonial}").text
     assert f'<video controls playsinline preload="none" crossorigin="anonymous" src="{src}"' in page
-    assert '"video": {"@type": "VideoObject", "name": "Visitor"' in page
-    assert f'"contentUrl": "{src}"' in page
     assert f'<track kind="captions" label="CC" src="{src}.vtt" default>' in page
     # The wall and what is built into other sites link to it.
     for path in ("/bakery/wall", f"/widget/{project}/fragment"):
