@@ -44,8 +44,8 @@ from testimonials.testimonials.models import Testimonial
 
 # Anybody can send beacons. So memory is limited, each address is counted a few times a minute and
 # fills only part of it, and unknown testimonials and forms are dropped before writing. Once a
-# project has too many websites on a day, further ones share a row. A killed process loses what it
-# hasn't written.
+# project has too many websites on a day, further ones share a row. A process that is killed, or
+# finds the database away, loses what it hasn't written.
 
 EXTENSION = "testimonials_insights"
 # The counting columns of each table.
@@ -137,16 +137,6 @@ class Counts:
             self.clear()
         return taken
 
-    def give_back(self, taken: "Counts") -> None:
-        """Add what couldn't be written, if there is room."""
-        with self._lock:
-            if len(self.numbers) + len(taken.numbers) <= MAX_KEYS:
-                self.numbers.update(taken.numbers)
-                self.times = taken.times | self.times
-            if len(self.visits) + len(taken.visits) <= MAX_KEYS:
-                for key, (form, step) in taken.visits.items():
-                    self.visits[key] = form, max(step, self.visits.get(key, ("", 0))[1])
-
 
 def current_counts() -> Counts:
     return kept(EXTENSION, Counts)
@@ -155,16 +145,10 @@ def current_counts() -> Counts:
 @every_process()
 def write_insights() -> None:
     """Store what this process has counted since the last time."""
-    counts = current_counts()
-    taken = counts.take()
-    if not (taken.numbers or taken.visits):
-        return
-    try:
+    taken = current_counts().take()
+    if taken.numbers or taken.visits:
         with write():
             write_counts(taken)
-    except Exception:
-        counts.give_back(taken)
-        raise
 
 
 def write_counts(counts: Counts) -> None:
