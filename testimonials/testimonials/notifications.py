@@ -41,7 +41,7 @@ from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import NotFound, ServiceError
 from testimonials.core.http.i18n import gettext_noop
-from testimonials.core.http.signing import TokenExpired, TokenInvalid, TokenPurpose
+from testimonials.core.http.signing import TokenPurpose
 from testimonials.core.http.urls import image_url, link_url, project_url
 from testimonials.core.images.colors import initials_of
 from testimonials.core.jobs import Interrupted, Job, current_job, enqueue, every, job
@@ -74,48 +74,28 @@ decision_purpose = TokenPurpose("decide")
 
 
 class DecisionLinkInvalid(ServiceError):
-    status = 404
-    default_message = gettext_noop(
-        "It is incomplete, or you no longer have access or want such links."
-    )
-
-
-class DecisionLinkExpired(DecisionLinkInvalid):
     status = 410
-    code = "DECISION_LINK_EXPIRED"
     default_message = gettext_noop(
-        "It worked for seven days. The testimonial may still be in your inbox."
+        "It works once, for seven days. The testimonial may still be in your inbox."
     )
-
-
-class DecisionLinkUsed(DecisionLinkInvalid):
-    status = 410
-    code = "DECISION_LINK_USED"
-    default_message = gettext_noop("It works once, and the testimonial has changed since.")
 
 
 def find_decision(token: str, *, for_update: bool = False) -> tuple[Access, Testimonial]:
     """Return the current access of the link's person, and the testimonial.
 
-    `for_update` locks the project. Raises `DecisionLinkInvalid` or a subclass.
+    `for_update` locks the project. Raises `DecisionLinkInvalid`.
     """
     named, _, signed = token.partition(".")
-    try:
-        values, _ = decision_purpose.read(signed, LINK_SECONDS)
-        project_id, testimonial_id, account_id, seen = values
-    except TokenExpired:
-        raise DecisionLinkExpired from None
-    except (TokenInvalid, TypeError, ValueError):
-        raise DecisionLinkInvalid from None
+    values = decision_purpose.find(signed, 4, LINK_SECONDS) or (None,) * 4
+    project_id, testimonial_id, account_id, seen = values
     if named != testimonial_id:
         raise DecisionLinkInvalid
     access = _find_access(account_id, project_id, for_update=for_update)
     row = db.session.get(Testimonial, testimonial_id)
-    if row is None or row.project_id != project_id:
-        raise DecisionLinkUsed
-    is_open = row.status == "pending" and row.deleted_at is None
-    if not is_open or clock.to_milliseconds(row.updated_at) != seen:
-        raise DecisionLinkUsed
+    if row is None or row.project_id != project_id or row.status != "pending" or row.deleted_at:
+        raise DecisionLinkInvalid
+    if clock.to_milliseconds(row.updated_at) != seen:
+        raise DecisionLinkInvalid
     return access, row
 
 

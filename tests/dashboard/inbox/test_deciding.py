@@ -154,13 +154,13 @@ def test_a_link_ends_with_any_change_a_week_and_the_role(inbox, client, outsider
     # Only who chose it gets such a link.
     assert mailed_link(inbox) == f"{inbox.base}/decide/{maya}"
     assert client.get(path).status_code == 200
-    assert client.get(f"{path[:-3]}abc").status_code == 404
+    assert client.get(f"{path[:-3]}abc").status_code == 410
     gone = inbox.client.post(f"{inbox.base}/people/{outsider.account_id}/remove")
     assert gone.status_code == 303
-    assert client.post(path, data={"action": "approve"}).status_code == 404
+    assert client.post(path, data={"action": "approve"}).status_code == 410
     add_member(inbox.app, inbox.project, outsider, "moderator")
     # The choice ended with the membership, and a link lives only as long as the choice.
-    assert client.get(path).status_code == 404
+    assert client.get(path).status_code == 410
     decide_by_mail(inbox, open_browser(inbox.app, outsider))
     assert client.get(path).status_code == 200
     form = {"text": "Other words", "author_name": "Maya", "submitted_on": "2024-01-01"}
@@ -192,5 +192,5 @@ def test_who_is_removed_while_their_link_waits_for_the_lock_decides_nothing(
             waiting = pool.submit(client.post, path, data={"action": "approve"})
             # Long enough for it to wait for the lock, usually.
             time.sleep(0.5)
-        assert waiting.result().status_code == 404
+        assert waiting.result().status_code == 410
     assert inbox.shown() == []
