@@ -16,22 +16,16 @@ AUTHOR = gettext_noop("The author")
 BY_AUTHOR = Actor(ActorKind.VISITOR, AUTHOR)
 ADDRESS = gettext_noop("The holder of the address")
 
-# Texts for one and for several testimonials, by the action in an event's details.
-BECAME = {
-    "submit": (gettext_noop("sent a testimonial"), gettext_noop("sent testimonials: %(count)s")),
+# Texts by the action in an event's details: for one testimonial, and for several if it can be done
+# to several at once.
+BECAME: dict[str, tuple[str, ...]] = {
+    "submit": (gettext_noop("sent a testimonial"),),
     "release": (
         gettext_noop("moved a testimonial out of spam"),
         gettext_noop("moved testimonials out of spam: %(count)s"),
     ),
-    "spam": (
-        gettext_noop("marked a testimonial as spam"),
-        gettext_noop("marked testimonials as spam: %(count)s"),
-    ),
-    "edit": (gettext_noop("edited a testimonial"), gettext_noop("edited testimonials: %(count)s")),
-    "correct": (
-        gettext_noop("corrected a testimonial"),
-        gettext_noop("corrected testimonials: %(count)s"),
-    ),
+    "edit": (gettext_noop("edited a testimonial"),),
+    "correct": (gettext_noop("corrected a testimonial"),),
     "pin": (gettext_noop("pinned a testimonial"), gettext_noop("pinned testimonials: %(count)s")),
     "unpin": (
         gettext_noop("unpinned a testimonial"),
@@ -41,10 +35,7 @@ BECAME = {
         gettext_noop("changed the tags of a testimonial"),
         gettext_noop("changed the tags of testimonials: %(count)s"),
     ),
-    "highlight": (
-        gettext_noop("highlighted words of a testimonial"),
-        gettext_noop("highlighted words of testimonials: %(count)s"),
-    ),
+    "highlight": (gettext_noop("highlighted words of a testimonial"),),
     "restore": (
         gettext_noop("restored a testimonial"),
         gettext_noop("restored testimonials: %(count)s"),
@@ -53,26 +44,11 @@ BECAME = {
         gettext_noop("undid a change of a testimonial"),
         gettext_noop("undid changes of testimonials: %(count)s"),
     ),
-    "remove_recording": (
-        gettext_noop("removed the recording of a testimonial"),
-        gettext_noop("removed the recordings of testimonials: %(count)s"),
-    ),
-    "consent": (
-        gettext_noop("consented again to a testimonial"),
-        gettext_noop("consented again to testimonials: %(count)s"),
-    ),
-    "confirm": (
-        gettext_noop("confirmed the words of a testimonial"),
-        gettext_noop("confirmed the words of testimonials: %(count)s"),
-    ),
-    "object": (
-        gettext_noop("objected to the words of a testimonial"),
-        gettext_noop("objected to the words of testimonials: %(count)s"),
-    ),
-    "disown": (
-        gettext_noop("denied having written a testimonial"),
-        gettext_noop("denied having written testimonials: %(count)s"),
-    ),
+    "remove_recording": (gettext_noop("removed the recording of a testimonial"),),
+    "consent": (gettext_noop("consented again to a testimonial"),),
+    "confirm": (gettext_noop("confirmed the words of a testimonial"),),
+    "object": (gettext_noop("objected to the words of a testimonial"),),
+    "disown": (gettext_noop("denied having written a testimonial"),),
 }
 CHANGED = (gettext_noop("changed a testimonial"), gettext_noop("changed testimonials: %(count)s"))
 SET_ASIDE = (
@@ -81,11 +57,11 @@ SET_ASIDE = (
 )
 
 
-def _by_number(one: str, many: str) -> Callable[[Mapping[str, Any]], str]:
-    return lambda details: many if details.get("count", 1) > 1 else one
+def _by_number(*texts: str) -> Callable[[Mapping[str, Any]], str]:
+    return lambda details: texts[-1 if details.get("count", 1) > 1 else 0]
 
 
-def _name_action(details: Mapping[str, Any], usual: tuple[str, str] = CHANGED) -> str:
+def _name_action(details: Mapping[str, Any], usual: tuple[str, ...] = CHANGED) -> str:
     return _by_number(*BECAME.get(details.get("action", ""), usual))(details)
 
 
@@ -126,11 +102,7 @@ TESTIMONIAL_DELETED = EventType(
     webhook="testimonial.deleted",
 )
 TESTIMONIAL_WITHDRAWN = EventType(
-    "testimonial.withdrawn",
-    _by_number(
-        gettext_noop("withdrew a testimonial"), gettext_noop("withdrew testimonials: %(count)s")
-    ),
-    webhook="testimonial.withdrawn",
+    "testimonial.withdrawn", "withdrew a testimonial", webhook="testimonial.withdrawn"
 )
 AUTHOR_THANKED = EventType("author.thanked", "thanked an author by email")
 REPLY_CHANGED = EventType(
