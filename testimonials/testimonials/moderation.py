@@ -24,17 +24,6 @@ from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.tags import find_spellings, spell
 from testimonials.testimonials.testimonials import prepare_approved, write_added
 
-# Why recordings can't be approved, by the kind of a single one, or "" for several.
-MUTE = {
-    "video": gettext_noop(
-        "%(name)s’s video recording needs a transcript or captions before you can approve it."
-    ),
-    "voice": gettext_noop(
-        "%(name)s’s voice recording needs a transcript or captions before you can approve it."
-    ),
-    "": gettext_noop("These recordings need a transcript or captions before you can approve them."),
-}
-
 
 class ActionRefused(ServiceError):
     """The state of the testimonial doesn't allow this."""
@@ -184,8 +173,9 @@ def list_open(project: Project, rows: Sequence[Testimonial], name: str) -> list[
     load_recordings(can)
     mute = [row for row in can if row.is_recorded and not (row.transcript or row.captions)]
     if mute and len(mute) == len(can):
-        kind = mute[0].kind if len(mute) == 1 else ""
-        raise ActionRefused(MUTE[kind], values={"name": mute[0].author_name})
+        raise ActionRefused(
+            gettext_noop("A recording needs a transcript or captions before you can approve it.")
+        )
     return [row for row in can if row not in mute]
 
 

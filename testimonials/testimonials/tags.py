@@ -193,9 +193,5 @@ def _change_tags(
 def _read_one(text: str) -> str:
     names = read_tags(text)
     if len(names) != 1:
-        raise TagRefused(
-            gettext_noop("Enter one tag at a time.")
-            if names
-            else gettext_noop("Enter a tag first.")
-        )
+        raise TagRefused(gettext_noop("Enter one tag at a time."))
     return names[0]

@@ -5,7 +5,6 @@ import hashlib
 import hmac
 import re
 from collections.abc import Iterable, Iterator
-from itertools import pairwise
 from typing import Any, BinaryIO
 
 from flask import Response, request
@@ -34,7 +33,6 @@ from testimonials.testimonials.models import Recording, Testimonial
 # Captions: WebVTT that is checked and rewritten, or made from a transcript.
 
 CAPTIONS_LENGTH = 40_000
-MOST_CUES = 1000
 # The length of a cue that is made from a transcript.
 GLANCE = 80
 TIME = r"(?:(\d{1,3}):)?([0-5]\d):([0-5]\d)\.(\d{3})"
@@ -61,11 +59,7 @@ def clean_captions(text: str) -> str:
         raise CaptionsRefused(
             gettext("There is no cue in these captions: a time, and words below it.")
         )
-    if len(cues) > MOST_CUES:
-        raise CaptionsRefused(gettext("There are too many cues: at most %(most)s.", most=MOST_CUES))
-    if any(earlier[0] > later[0] for earlier, later in pairwise(cues)):
-        raise CaptionsRefused(gettext("The cues must be in the order of their times."))
-    return _write(cues)
+    return _write(sorted(cues))
 
 
 def _read_cue(block: str) -> Cue:
@@ -74,16 +68,14 @@ def _read_cue(block: str) -> Cue:
     timing = TIMING.fullmatch(lines[at].strip()) if at < len(lines) else None
     words = "\n".join(line.strip() for line in lines[at + 1 :] if line.strip())
     shown = lines[min(at, len(lines) - 1)][:60]
-    if timing is None:
+    if timing is None or _seconds(timing, 1) >= _seconds(timing, 5):
         problem = gettext_noop(
             "A cue must have a time such as 00:01.000 --> 00:04.000: “%(line)s”."
         )
-    elif (start := _seconds(timing, 1)) >= (end := _seconds(timing, 5)):
-        problem = gettext_noop("A cue must end after it begins: “%(line)s”.")
     elif not words or "-->" in words:
         problem = gettext_noop("A cue must have words below its time: “%(line)s”.")
     else:
-        return start, end, words
+        return _seconds(timing, 1), _seconds(timing, 5), words
     raise CaptionsRefused(gettext(problem, line=shown))
 
 

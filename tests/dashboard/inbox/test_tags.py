@@ -74,7 +74,7 @@ def test_the_first_spelling_wins(inbox, app, make_caller):
 def test_what_is_no_tag_is_refused_with_the_reason(inbox):
     (maya,) = inbox.receive("Maya")
     for name, reason in (
-        ("", "Enter a tag first."), (" , ", "Enter a tag first."),
+        ("", "Enter one tag at a time."), (" , ", "Enter one tag at a time."),
         ("one, two", "Enter one tag at a time."), ("x" * 41, "Shorten the tag"),
         ("a\x1bb", "control characters"), ("one\ntwo", "line breaks"),
     ):  # fmt: skip
