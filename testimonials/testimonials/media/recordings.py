@@ -154,13 +154,8 @@ def hold(recording_id: str) -> Iterator[Path]:
     """Lock a file against others that hold or append to it. Raises `RecordingGone` and `NoRoom`."""
     path = path_of(recording_id)
     try:
-        with contextlib.ExitStack() as held:
-            while True:
-                file = held.enter_context(path.open("rb"))
-                fcntl.flock(file, fcntl.LOCK_EX)
-                # The file may have been replaced in the meantime.
-                if os.fstat(file.fileno()).st_ino == path.stat().st_ino:
-                    break
+        with path.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
             yield path
     except FileNotFoundError:
         raise RecordingGone from None
