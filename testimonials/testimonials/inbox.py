@@ -13,7 +13,6 @@ from testimonials.testimonials.counts import count_states, count_tags, count_whe
 from testimonials.testimonials.models import (
     REASONS,
     TAKEN_OUT,
-    TagCount,
     Testimonial,
     TestimonialCount,
     TestimonialTag,
@@ -53,8 +52,6 @@ ASIDE = "set-aside"
 TABS = (*COUNTED_TABS, ASIDE)
 # Tabs that hold one state each.
 STATES = ("pending", "approved", "rejected", "spam")
-# Tabs whose tags are counted, and the status that the count includes and the tab doesn't.
-TAG_TABS = {"all": "spam", "approved": "demo", "trash": ""}
 KINDS = ("written", "video", "voice")
 SOURCES = ("public_page", "manual", "import", "demo")
 
@@ -191,9 +188,7 @@ def find_next_pending(project_id: str, after: Testimonial | None = None) -> Test
 
 
 def _count(project_id: str, filters: InboxFilter, most: int) -> Total:
-    """Return how many a filter finds; for a tag combined with others, `most` at most."""
-    if filters == InboxFilter(filters.tab, tag=filters.tag) and filters.tab in TAG_TABS:
-        return Total(_count_tagged(project_id, filters))
+    """Return how many a filter finds; with a tag, `most` at most."""
     if filters.tag:
         rows = select(Testimonial.id).where(match_filter(project_id, filters)).limit(most + 1)
         count = int(db.session.scalar(select(func.count()).select_from(rows.subquery())) or 0)
@@ -205,24 +200,6 @@ def _count(project_id: str, filters: InboxFilter, most: int) -> Total:
         conditions.append(row.halves.in_((2 * filters.rating, 2 * filters.rating + 1)))
     conditions += [row.halves >= 2 * filters.min_rating] if filters.min_rating else []
     return Total(count_where(project_id, *conditions, *_match_origin(row, filters)))
-
-
-def _count_tagged(project_id: str, filters: InboxFilter) -> int:
-    """Return the tag's count without the few testimonials that the tab leaves out."""
-    row = TagCount
-    number, kept, visible = db.session.execute(
-        select(func.sum(row.number), func.sum(row.kept), func.sum(row.visible)).where(
-            row.project_id == project_id, row.name == filters.tag
-        )
-    ).one()
-    if not number or filters.tab == "trash":
-        return int((number or 0) - (kept or 0))
-    left_out = and_(
-        match_filter(project_id, InboxFilter("any", tag=filters.tag)),
-        Testimonial.status == TAG_TABS[filters.tab],
-    )
-    others = db.session.scalar(select(func.count(Testimonial.id)).where(left_out))
-    return int((kept if filters.tab == "all" else visible) - (others or 0))
 
 
 def find_samples(project_id: str) -> Sequence[Testimonial]:
