@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -261,14 +261,14 @@ def add_to_order(project: Project, widget: Widget, testimonial: Testimonial) -> 
         return
     if len(ids) >= selection.MAX_CHOSEN:
         raise OrderFull
-    _keep_order(project, widget, [*ids, testimonial.id])
+    _keep_order(widget, [*ids, testimonial.id])
 
 
 def take_out(project: Project, widget: Widget, testimonial_id: str) -> None:
     """Remove a testimonial from the order, so that it is shown by its time again."""
     ids = _list_ids(project, widget)
     if testimonial_id in ids:
-        _keep_order(project, widget, [each for each in ids if each != testimonial_id])
+        _keep_order(widget, [each for each in ids if each != testimonial_id])
 
 
 def move(project: Project, widget: Widget, testimonial_id: str, places: int) -> None:
@@ -278,14 +278,14 @@ def move(project: Project, widget: Widget, testimonial_id: str, places: int) -> 
         place = max(0, ids.index(testimonial_id) + places)
         ids.remove(testimonial_id)
         ids.insert(place, testimonial_id)
-        _keep_order(project, widget, ids)
+        _keep_order(widget, ids)
 
 
 def arrange(project: Project, widget: Widget, order: Sequence[str]) -> None:
     """Bring the testimonials that come first into this order, with unnamed ones at the end."""
     ids = _list_ids(project, widget)
     places = {each: place for place, each in enumerate(order)}
-    _keep_order(project, widget, sorted(ids, key=lambda each: places.get(each, len(places))))
+    _keep_order(widget, sorted(ids, key=lambda each: places.get(each, len(places))))
 
 
 def _list_pinned(project: Project, content: selection.Content) -> list[Testimonial]:
@@ -300,15 +300,5 @@ def _list_ids(project: Project, widget: Widget) -> list[str]:
     return [row.id for row in list_first(project, widget)[0]]
 
 
-def _keep_order(project: Project, widget: Widget, ids: list[str]) -> None:
-    """Write an order into the draft, unless it is the published one anyway."""
-    published, content = (
-        selection.read_content(settings["design"], WHOLE)
-        for settings in (read_published(widget), read_draft(widget))
-    )
-    changes = {"chosen": ids, "order": selection.BY_HAND}
-    if published.order != selection.BY_HAND and not content.is_only_chosen:
-        content = replace(content, order=published.order)
-        if ids == [row.id for row in _list_pinned(project, content)]:
-            changes = {"chosen": list(published.chosen), "order": published.order}
-    change_draft(widget, {"design": changes}, step="order")
+def _keep_order(widget: Widget, ids: list[str]) -> None:
+    change_draft(widget, {"design": {"chosen": ids, "order": selection.BY_HAND}}, step="order")
