@@ -29,19 +29,16 @@ UNSPACED = re.compile(f"([{SCRIPTS}])")
 class Word:
     """A word to find, or several joined by punctuation; it matches beginnings of words.
 
-    `pattern` finds it in a folded text; it is None for punctuation, which the index doesn't have.
+    `pattern` finds it in a folded text.
     """
 
     text: str
-    pattern: re.Pattern[str] | None
+    pattern: re.Pattern[str]
     # A single letter of a script with spaces, which begins too many words.
     is_short: bool = False
 
     def find(self, folded: str) -> Iterator[tuple[int, int]]:
         """Yield the spans of the word in a folded text."""
-        if self.pattern is None:
-            yield from (match.span() for match in re.finditer(re.escape(self.text), folded))
-            return
         for match in self.pattern.finditer(folded):
             start = match.start()
             if not start or not is_letter(folded[start - 1]) or _is_unspaced(folded, start):
@@ -49,7 +46,9 @@ class Word:
 
 
 def read_words(text: str) -> list[Word]:
-    return [_read_word(each) for each in text.replace("\0", " ").split()[:MAX_WORDS]]
+    """Return the words to find; the index has no punctuation and no emoji, so they are left out."""
+    words = map(_read_word, text.replace("\0", " ").split()[:MAX_WORDS])
+    return [word for word in words if word is not None]
 
 
 def find_places(words: list[Word], text: str) -> list[tuple[int, int]]:
@@ -93,11 +92,11 @@ def _fold_letter(letter: str) -> str:
     return normalize("NFC", plain).lower()
 
 
-def _read_word(text: str) -> Word:
+def _read_word(text: str) -> Word | None:
     spaced = UNSPACED.sub(r" \1 ", fold(text))
     parts = "".join(each if is_letter(each) else " " for each in spaced).split()
     if not parts:
-        return Word(text, None)
+        return None
     pattern = re.escape(parts[0])
     for before, part in itertools.pairwise(parts):
         is_near = UNSPACED.match(before) or UNSPACED.match(part)
@@ -253,7 +252,8 @@ def search(
     Matches in the name come first, then in company, role and address, then in the text; among
     equals the newest. `of_ids` says the same as the conditions, for queries that name ids.
     """
-    terms = read_words(words)
+    if not (terms := read_words(words)):
+        return Found([], is_all=True)
     tagged = _find_tagged(project_id, terms)
     of_project = (Testimonial.project_id == project_id, *conditions)
     listed = select(*_COLUMNS).where(*of_project).order_by(*_NEWEST).limit(MOST + 1)
@@ -272,10 +272,7 @@ def _ask_index(
     project_id: str, words: list[Word], tagged: dict[Word, set[str]]
 ) -> tuple[set[str], list[str], bool]:
     """Return ids that match by the index, others that may match, and whether there are no more."""
-    indexed = [word for word in words if word.pattern]
-    if not indexed:
-        return set(), [], False
-    matches = find_by_index(project_id, indexed)
+    matches = find_by_index(project_id, words)
     is_all = len(matches) <= MOST and not any(word.is_short for word in words)
     others: list[str] = []
     for names in tagged.values():
@@ -285,11 +282,8 @@ def _ask_index(
     unindexed = find_unindexed(project_id, MOST + 1)
     others += unindexed[:MOST]
     is_all = is_all and len(unindexed) <= MOST
-    if tagged and not is_all and (rest := [word for word in indexed if word not in tagged]):
+    if tagged and not is_all and (rest := [word for word in words if word not in tagged]):
         others += find_by_index(project_id, rest)[:MOST]
-    if len(indexed) < len(words):
-        # The other words are punctuation, which the index doesn't have.
-        return set(), [*matches[:MOST], *others], is_all
     return set(matches[:MOST]), others, is_all
 
 

@@ -38,10 +38,10 @@ WANTED = [
     ("quick spreadsheet", "Zoë"), ("quick tokyo", ""), ("well-made", "Zoë"), ("made-well", ""),
     ("question", ""), ("pres", "Zoë"), ("東京", "Tokyo"), ("京都", ""), ("ดี", "Tokyo"),
     ("日本", "Tokyo"), ('quick"', "Zoë"), ("project : quick", ""), ("quick*", "Zoë"),
-    ("' OR", ""), ("\\", ""), ("²", ""), ("NOT", ""), ("🌿", "Tokyo"), ("!!!", ""),
+    ("' OR", ""), ("\\", ""), ("²", ""), ("NOT", ""), ("🌿", ""), ("!!!", ""),
     ("\u0301", ""), ("a\u0301", "Zoë"), ("()", ""), (":*", ""), ("&", ""),
     ("press quick", "Zoë"), ("press zoe", "Zoë"), ("press tokyo", ""), ("press press", "Zoë"),
-    ("q", "Zoë"), ("q z", "Zoë"), ("quick 🌿", ""), ("日本 🌿", "Tokyo"),
+    ("q", "Zoë"), ("q z", "Zoë"), ("quick 🌿", "Zoë"), ("日本 🌿", "Tokyo"),
     ("spreadsheets b", "Zoë"),
 ]  # fmt: skip
 
