@@ -1,13 +1,11 @@
 """Changing testimonials, one or thousands, and recording who did it and the earlier values."""
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
-from sqlalchemy import ColumnElement, select, update
-from sqlalchemy.orm.attributes import set_committed_value
+from sqlalchemy import ColumnElement, select
 
 from testimonials.core import clock
 from testimonials.core.audit import IS_HISTORY, Actor, Event, LockedProject, record_changes
@@ -32,9 +30,6 @@ T = TypeVar("T")
 # A testimonial, and the values to set.
 Change = tuple[Testimonial, dict[str, Any]]
 
-_COLUMNS = {column.name for column in Testimonial.__table__.columns}
-# From this many on, rows that get the same values are written at once, in a third of the time.
-MANY, MOST_ALIKE = 100, 50
 # The values that both databases take in one statement.
 CHUNK = 10_000
 
@@ -56,17 +51,13 @@ def change_all(
     part, changes = part or Part(new_identifier()), list(changes)
     if not changes:
         return part.id, 0
-    alike = _group(changes) if len(changes) >= MANY else {}
-    put = set_committed_value if alike else setattr
     time = max([clock.now(), *(row.updated_at + clock.MILLISECOND for row, _ in changes)])
     befores = []
     for row, values in changes:
         befores.append((row, {name: getattr(row, name) for name in values}))
         for name, value in (values | {"updated_at": time}).items():
-            put(row, name, value)
+            setattr(row, name, value)
     db.session.flush()
-    for rows in alike.values():
-        _write_alike(rows, time)
     mark_changed(project)
     _record(project, befores, part, actor, action, by)
     return part.id, len(changes)
@@ -189,31 +180,6 @@ MAIL_CHANGED, SETTLES = "mail.author-changed", timedelta(minutes=5)
 def _concerns_author(row: Any, before: dict[str, Any]) -> bool:
     is_theirs = not WORDS.keys().isdisjoint(before) and row.source == "public_page"
     return is_theirs and row.author_email is not None
-
-
-def _group(changes: Sequence[Change]) -> dict[str, list[Change]]:
-    """Group changes by the values that they set.
-
-    Returns nothing if the session has to write them one by one: most differ, or set more than
-    columns.
-    """
-    alike: dict[str, list[Change]] = defaultdict(list)
-    for row, values in changes:
-        alike[repr(sorted(values.items()))].append((row, values))
-    is_plain = all(_COLUMNS.issuperset(values) for _, values in changes)
-    return alike if is_plain and len(alike) <= MOST_ALIKE else {}
-
-
-def _write_alike(changes: Sequence[Change], time: datetime) -> None:
-    """Write the same values to many rows, whose objects have them already."""
-    values = changes[0][1] | {"updated_at": time}
-    for ids in in_chunks([row.id for row, _ in changes]):
-        db.session.execute(
-            update(Testimonial)
-            .where(Testimonial.id.in_(ids))
-            .values(values)
-            .execution_options(synchronize_session=False)
-        )
 
 
 def in_chunks(values: Sequence[T]) -> Iterator[Sequence[T]]:

@@ -178,11 +178,9 @@ def read(inbox: Inbox) -> list[tuple[object, ...]]:
         return [tuple(each) for each in db.session.execute(query.order_by(row.id, tag.name))]
 
 
-@pytest.mark.parametrize("rows", [7, 250])
-def test_many_are_changed_and_put_back_exactly(inbox, monkeypatch, rows):
-    """They are written in parts, here of 25, and committed in parts, here of 7."""
-    monkeypatch.setattr(history, "CHUNK", 25)
-    monkeypatch.setattr(history, "ROWS", rows)
+def test_many_are_changed_and_put_back_exactly(inbox, monkeypatch):
+    """They are committed in parts, here of 7."""
+    monkeypatch.setattr(history, "ROWS", 7)
     fill(inbox, 30)
     before = read(inbox)
     approved = inbox.bulk("approve", all="1", status="all")

@@ -7,7 +7,6 @@ from flask import Flask
 
 from testimonials.auth.tokens import Scope
 from testimonials.core import clock
-from testimonials.testimonials import history
 from tests.auth.tokens import TokenCaller, give_token
 from tests.conftest import Caller
 from tests.support.racing import at_once
@@ -94,10 +93,7 @@ def states(app: Flask, project_id: str) -> list[tuple[Any, ...]]:
     return sorted((row.id, row.status, row.is_pinned, row.reviewed_at is None) for row in rows)
 
 
-@pytest.mark.parametrize("many", [2, 1_000])
-def test_decisions_about_many_are_written_and_undone(app, publisher, project_id, monkeypatch, many):
-    monkeypatch.setattr(history, "MANY", many)
-    monkeypatch.setattr(history, "CHUNK", 2)
+def test_decisions_about_many_are_written_and_undone(app, publisher, project_id):
     for _ in range(5):
         add_testimonial(app, project_id, status="pending", reviewed_at=None)
     add_testimonial(app, project_id, status="rejected")
