@@ -70,7 +70,7 @@ def test_it_can_be_proposed(app, owner, project_id):
     client = app.test_client()
     client.post("/login", data={"email": owner.email, "password": PASSWORD})
     inbox = f"/dashboard/projects/{project_id}/inbox"
-    assert "Set a testimonial aside: the same person twice" in client.get(inbox).text
+    assert "Set aside: 1 testimonial: the same person twice" in client.get(inbox).text
     accept = {"ids": proposal["_id"], "decision": "accepted"}
     assert client.post(f"{inbox}/proposals", data=accept).status_code == 303
     assert read_testimonials(app, project_id)[0].set_aside == "same_person"
