@@ -27,17 +27,16 @@ from testimonials.core.jobs import KINDS, Job, find_other_place
 from testimonials.core.late import load_all
 from testimonials.core.logs import scrub
 from testimonials.core.settings.current import current_settings
-from testimonials.core.settings.table import PREFIX, Settings
+from testimonials.core.settings.table import PREFIX
 from testimonials.integrations.webhooks.endpoints import name_host
 from testimonials.integrations.webhooks.log import list_failing
 from testimonials.operations.backup.creating import (
     BACKUP_JOB,
     COPY_JOB,
     VERIFY_JOB,
-    find_newest,
     is_backup_wanted,
 )
-from testimonials.operations.backup.offsite import CopyFailed, is_copy_wanted, list_copies
+from testimonials.operations.backup.offsite import is_copy_wanted
 from testimonials.operations.health import LONGEST_WAIT
 from testimonials.projects.models import Project
 from testimonials.projects.projects import reserved_slugs
@@ -60,139 +59,64 @@ NO_SCHEMA = Finding(
 )
 
 
-START = "Is `testimonials serve` running? `testimonials backup now` makes one."
-
-
 def check_backups() -> Iterator[Finding]:
-    """Check that backups are made, copied off-site, and can be restored."""
+    """Check that backups are made, copied off-site, and restored on trial, on whichever host."""
     settings = current_settings()
+    hours, days = 2 * settings.backup_hours, 2 * settings.backup_verify_days
     if not settings.backup_hours:
         yield Finding(
             "Scheduled backups are switched off (BACKUP_HOURS=0).",
             "Run `testimonials backup make FILE` from a timer of your own.",
             is_note=True,
         )
-    if is_copy_wanted():
-        advice = "It is tried again each hour; `testimonials backup now` does it at once."
-        job = db.session.get(Job, COPY_JOB)
-        yield from _check_last(job, "The last copy of a backup failed", advice)
-    if settings.backup_to:
-        yield from _check_copies(settings)
-    if settings.backup_command:
-        yield from _check_command(settings)
-    if settings.backup_verify_days:
-        yield from _check_verified(settings)
     if is_backup_wanted():
-        yield from _check_own(settings)
-
-
-def _check_own(settings: Settings) -> Iterator[Finding]:
-    job = db.session.get(Job, BACKUP_JOB)
-    advice = "Fix that, then make one now: `testimonials backup now`."
-    yield from _check_last(job, "The last backup failed", advice)
-    folder = Path(settings.backup_path)
-    newest = max((path.stat().st_mtime for path in folder.glob("*.tar.gz")), default=None)
-    hours = (clock.now().timestamp() - newest) / 3600 if newest else None
-    if hours is not None and hours <= 2 * settings.backup_hours:
-        return
-    if where := _find_maker(job, settings):
-        if not is_copy_wanted():
-            yield Finding(
-                f"The newest backup {where} and is not in {folder} here: if that disk is lost, so "
-                "is the backup.",
-                "On all hosts set BACKUP_TO, or a BACKUP_PATH on a disk that they share.",
+        yield from _check_done(BACKUP_JOB, "backup", "backup now", hours)
+        if is_copy_wanted():
+            yield from _check_done(COPY_JOB, "copy of a backup", "backup now", hours)
+        if days:
+            yield from _check_done(
+                VERIFY_JOB, "restore on trial", "backup verify", hours + 24 * days
             )
-    elif hours is None:
-        yield Finding(f"There is no backup in {folder}.", START)
-    else:
-        yield Finding(
-            f"The newest backup in {folder} is {hours:.0f} hours old; one is due every "
-            f"{settings.backup_hours} hours.",
-            START,
-        )
-
-
-def _check_last(job: Job | None, problem: str, advice: str) -> Iterator[Finding]:
-    """Report a job's error, as a note if it failed on another host."""
-    if job is not None and job.error is not None:
-        other = find_other_place(job)
-        where = f" on {other}" if other else ""
-        yield Finding(
-            f"{problem} at {iso(job.failed_at or clock.now())}{where}: {scrub(job.error)}",
-            "Run `testimonials doctor` there." if other else advice,
-            is_note=bool(other),
-        )
-
-
-def _find_maker(job: Job | None, settings: Settings) -> str:
-    """Return in words when another host did a job in time, or "" if none did."""
-    other = find_other_place(job)
-    last = job.finished_at if job is not None else None
-    if not other or last is None or clock.now() - last > _longest(settings):
-        return ""
-    return f"was taken at {iso(last)} on {other}"
-
-
-def _check_copies(settings: Settings) -> Iterator[Finding]:
-    place = settings.backup_to
-    try:
-        copies = list_copies(Path(place))
-    except CopyFailed as error:
-        yield Finding(f"BACKUP_TO ({place}) can't be read: {error}", "Mount its disk.")
-        return
-    newest = max((each.made_at for each in copies if each.is_scheduled), default=None)
-    if is_backup_wanted() and (newest is None or clock.now() - newest > _longest(settings)):
-        if where := _find_maker(db.session.get(Job, COPY_JOB), settings):
-            yield Finding(
-                f"The newest copy {where} and is not in BACKUP_TO ({place}) here.",
-                "Mount the same folder there on all hosts.",
-            )
-            return
-        since = f"is from {iso(newest)}" if newest else "is not there yet"
-        yield Finding(f"The newest backup in {place} {since}.", START)
-    if Path(place).stat().st_dev == settings.instance_path.stat().st_dev:
+    place = Path(settings.backup_to)
+    if settings.backup_to and place.exists() and _share_disk(place, settings.instance_path):
         yield Finding(
             f"BACKUP_TO ({place}) is on the same disk as the data, so both can be lost at once.",
             "If it should be another disk: is that mounted?",
             is_note=True,
         )
-
-
-def _check_command(settings: Settings) -> Iterator[Finding]:
-    program = shlex.split(settings.backup_command)[0]
-    if shutil.which(program) is None:
+    program = (shlex.split(settings.backup_command) or [""])[0]
+    if program and shutil.which(program) is None:
         yield Finding(
             f"BACKUP_COMMAND begins with {program}, which is no program here.",
             "Install it, or write its whole path.",
         )
-    job = db.session.get(Job, COPY_JOB)
+
+
+def _check_done(name: str, what: str, command: str, hours: int) -> Iterator[Finding]:
+    """Report a job that failed, as a note if that was on another host, or that is late."""
+    job = db.session.get(Job, name)
     last = job.finished_at if job is not None else None
-    if is_backup_wanted() and (last is None or clock.now() - last > _longest(settings)):
-        since = f"since {iso(last)}" if last else "yet"
-        yield Finding(f"BACKUP_COMMAND has taken no backup {since}.", START)
-
-
-def _longest(settings: Settings) -> timedelta:
-    return timedelta(hours=2 * settings.backup_hours)
-
-
-def _check_verified(settings: Settings) -> Iterator[Finding]:
-    job = db.session.get(Job, VERIFY_JOB)
-    last = job.finished_at if job is not None else None
+    is_late = last is None or clock.now() - last > timedelta(hours=hours)
     if job is not None and job.error is not None:
-        advice = (
-            "Fix that, then try again: `testimonials backup verify`. The newest backup may be "
-            "worth nothing until then."
+        other = find_other_place(job)
+        where = f" on {other}" if other else ""
+        yield Finding(
+            f"The last {what} failed at {iso(job.failed_at or clock.now())}{where}: "
+            f"{scrub(job.error)}",
+            "Run `testimonials doctor` there."
+            if other
+            else f"Fix that, then try again: `testimonials {command}`.",
+            is_note=bool(other) and not is_late,
         )
-        yield from _check_last(job, "The newest backup could not be restored on trial", advice)
-    elif (newest := find_newest()) is not None:
-        oldest = clock.now() - timedelta(days=2 * settings.backup_verify_days)
-        if (last or newest.made_at) < oldest:
-            where = settings.backup_to or settings.backup_path
-            yield Finding(
-                f"No backup in {where} has been restored on trial since {iso(last or oldest)}.",
-                "Is `testimonials serve` running? `testimonials backup verify` tries one now.",
-            )
+    elif is_late:
+        yield Finding(
+            f"There was no {what} {f'since {iso(last)}' if last else 'yet'}.",
+            f"Is `testimonials serve` running? `testimonials {command}` does it now.",
+        )
+
+
+def _share_disk(one: Path, other: Path) -> bool:
+    return one.stat().st_dev == other.stat().st_dev
 
 
 def check_company() -> Iterator[Finding]:
