@@ -2,7 +2,6 @@
 
 import errno
 import os
-import sys
 from typing import Any
 
 import click
@@ -45,23 +44,9 @@ def main(context: click.Context) -> None:
     Settings come from TESTIMONIALS_... variables or testimonials.toml in the instance folder;
     `testimonials config show` prints those in effect.
     """
-    _open_closed_streams()
     # Only this user may read the files that the program writes.
     os.umask(0o077)
     # Flask's command groups find the application this way.
     from flask.cli import ScriptInfo
 
     context.obj = ScriptInfo(create_app=create_app)
-
-
-def _open_closed_streams() -> None:
-    """Open /dev/null in place of closed standard streams.
-
-    Otherwise the next files and sockets would get their descriptors, and the output.
-    """
-    for number, name in enumerate(("stdin", "stdout", "stderr")):
-        if getattr(sys, name) is None:
-            # This gets the lowest free descriptor, which is `number`.
-            os.open(os.devnull, os.O_RDWR)
-            stream = open(number, "w" if number else "r", closefd=False)  # noqa: SIM115
-            setattr(sys, name, stream)

@@ -13,7 +13,7 @@ from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from testimonials.core.http.urls import agent_guide_url, collection_page_url, widget_page_url
 from testimonials.projects.models import Project
-from testimonials.projects.projects import SlugTaken, create_project, list_projects, random_slug
+from testimonials.projects.projects import create_project, list_projects
 from testimonials.testimonials.testimonials import add_approved_testimonial
 from testimonials.widget.settings import update_widget_config
 
@@ -52,11 +52,7 @@ def prepare_sample() -> Sample:
 
 
 def _create_project(account: Account) -> Project:
-    try:
-        project = create_project(account.id, dict(SALON["project"]))
-    except SlugTaken:
-        # Somebody else's project has the slug.
-        project = create_project(account.id, SALON["project"] | {"slug": random_slug()})
+    project = create_project(account.id, dict(SALON["project"]))
     for values in reversed(SALON["testimonials"]):
         add_approved_testimonial(project, dict(values))
     update_widget_config(project, {"palette": "emerald"})

@@ -309,24 +309,6 @@ def test_a_look_at_the_help_makes_no_instance(tmp_path, monkeypatch):
         assert list(tmp_path.iterdir()) == [], arguments
 
 
-@pytest.mark.thorough
-@pytest.mark.process
-def test_streams_that_are_closed_are_read_as_empty(tmp_path):
-    environment = clean_environment(make_instance(tmp_path / "service", "new@example.com"), {})
-    for arguments, said in (
-        (("accounts", "delete", "new@example.com"), "Aborted!"),
-        (
-            ("projects", "import", "-", "--account", "new@example.com"),
-            "Error: The file isn’t an archive",
-        ),
-    ):
-        shell = ["/bin/sh", "-c", 'exec "$@" <&- >&-', "sh"]
-        done = run_program([*shell, *COMMAND, *arguments], env=environment)
-        assert done.returncode == 1
-        assert said in done.stderr
-        assert "Traceback" not in done.stderr
-
-
 @pytest.mark.process
 def test_who_may_not_use_the_instance_is_told_who_may():
     """As when the service's files were made by root, or a command is run by somebody else."""

@@ -22,13 +22,6 @@ def test_it_is_made_once_with_pages_that_answer(app):
     assert client.get(urlsplit(first.collection_page).path).status_code == 200
 
 
-def test_it_gives_way_to_a_project_of_its_name(app, owner):
-    owner.create_project(businessName="Fern & Fable Salon")
-    with app.app_context():
-        sample = prepare_sample()
-    assert not sample.collection_page.endswith("/fern-fable-salon")
-
-
 def test_it_keeps_to_the_limit_of_projects(make_app):
     app = make_app(project_limit=0)
     with app.app_context(), pytest.raises(ServiceError, match="This account is at its limit of 0"):
