@@ -1,25 +1,20 @@
 """Rate limits, in the database and in Redis (decisions, "Accounts": they survive a restart)."""
 
-import multiprocessing
 import socket
 import time
-from multiprocessing.synchronize import Barrier as ProcessBarrier
 
 import pytest
 from flask import Flask
-from sqlalchemy import func, select, update
+from sqlalchemy import update
 
-from testimonials import create_app
 from testimonials.core.extensions import db, limiter
 from testimonials.core.http.errors import RateLimited
 from testimonials.core.http.rate_limits import Limit, RateLimitCounter, client_key
-from testimonials.core.settings.current import current_settings
-from testimonials.core.settings.table import load_settings
 from testimonials.operations.expiry import sweep
 from tests.collection.authors.authors import Visitor
 from tests.conftest import MakeApp
 from tests.support.racing import at_once
-from tests.support.servers import PATIENCE, RedisServer, free_port
+from tests.support.servers import RedisServer, free_port
 
 pytestmark = pytest.mark.postgres
 
@@ -69,24 +64,6 @@ def test_counts_are_exact_over_threads_and_apps(make_counting_app, limit):
     assert sum(at_once(8, count)) == 20
 
 
-def count_in_a_process(overrides: dict[str, object], limit: Limit, barrier: ProcessBarrier) -> int:
-    app = create_app(load_settings({}, overrides))
-    barrier.wait(PATIENCE)
-    return sum(is_let_in(app, limit) for _ in range(15))
-
-
-@pytest.mark.thorough
-def test_counts_are_exact_over_processes(make_counting_app, limit):
-    settings = current_settings(make_counting_app())
-    names = ("instance_path", "database_url", "ratelimit_storage_url")
-    overrides = {name: str(getattr(settings, name)) for name in names}
-    context = multiprocessing.get_context("spawn")
-    with context.Manager() as manager, context.Pool(2) as pool:
-        barrier = manager.Barrier(2)
-        arguments = [(overrides, limit, barrier)] * 2
-        assert sum(pool.starmap(count_in_a_process, arguments, chunksize=1)) == 20
-
-
 def end_windows(app: Flask) -> None:
     """Let an hour pass for every counter."""
     with app.app_context():
@@ -111,15 +88,6 @@ def test_requests_refused_do_not_lengthen_the_hour(app):
             waits.append(int(caught.value.headers["Retry-After"]))
     assert waits == sorted(waits, reverse=True)
     assert 3590 <= waits[-1] <= waits[0] <= 3600
-
-
-def test_the_sweep_removes_hours_that_have_passed(app, limit):
-    is_let_in(app, limit, "old")
-    end_windows(app)
-    is_let_in(app, limit, "new")
-    with app.app_context():
-        sweep()
-        assert db.session.scalar(select(func.count(RateLimitCounter.key))) == 1
 
 
 @pytest.mark.parametrize(

@@ -92,25 +92,6 @@ def test_a_turned_photo_comes_out_upright_and_without_its_place(kind):
         assert left not in content
 
 
-@pytest.mark.parametrize("orientation", range(1, 9))
-def test_every_way_to_hold_a_camera(orientation):
-    corner = Image.new("RGB", (64, 48), BLUE)
-    corner.paste(RED, (0, 0, 32, 24))
-    turn = Image.Transpose
-    stored = {
-        2: turn.FLIP_LEFT_RIGHT, 3: turn.ROTATE_180, 4: turn.FLIP_TOP_BOTTOM, 5: turn.TRANSPOSE,
-        6: turn.ROTATE_90, 7: turn.TRANSVERSE, 8: turn.ROTATE_270,
-    }.get(orientation)  # fmt: skip
-    data = to_bytes(
-        corner if stored is None else corner.transpose(stored), "JPEG", exif=exif(orientation)
-    )
-    found = pictures.read(read_image(data, LOGO).content)
-    assert found.size == (64, 48)
-    assert is_near(found.getpixel((8, 8)), RED)
-    assert is_near(found.getpixel((56, 8)), BLUE)
-    assert is_near(found.getpixel((8, 40)), BLUE)
-
-
 @pytest.mark.parametrize("mode", ["RGBA", "LA", "P", "1", "L"])
 def test_transparency_and_palettes(mode):
     picture = photo(600, 600, "RGBA")

@@ -182,14 +182,6 @@ def test_backups_at_once_make_one_file(instance, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["b.tar.gz", "instance"]
 
 
-@pytest.mark.parametrize("name", ["100%41 a", "why?not#ü&x=1"])
-def test_a_folder_may_have_any_name(tmp_path, name):
-    instance = make_instance(tmp_path / name, "owner@example.com")
-    back_up(instance, instance / "backup.tar.gz")
-    restore_here(tmp_path / f"{name} 2", instance / "backup.tar.gz")
-    assert emails(tmp_path / f"{name} 2") == {"owner@example.com"}
-
-
 def test_a_disk_that_became_read_only_can_be_backed_up_to_another(tmp_path):
     with small_disk(tmp_path / "disk") as disk:
         instance = make_instance(disk / "instance", "owner@example.com")

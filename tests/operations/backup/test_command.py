@@ -120,26 +120,6 @@ def test_a_folder_that_is_away_keeps_no_backup_from_the_command(make, script, pl
     assert "there is no folder" in str(job_error(app))
 
 
-def test_of_two_hosts_only_the_one_that_made_a_backup_hands_it_over(
-    make, script, place, moved_clock, tmp_path
-):
-    program = script(f'cp "$1" "{place}/"')
-    one = make(backup_path=str(tmp_path / "one"), backup_command=f"{program} {{file}}")
-    two = make(backup_path=str(tmp_path / "two"), backup_command=f"{program} {{file}}")
-    work(one)
-    script("exit 1")
-    moved_clock.move(hours=24)
-    work(two)
-    assert names(tmp_path / "two") == [SECOND]
-    moved_clock.move(hours=1)
-    script(f'cp "$1" "{place}/"')
-    (place / FIRST).unlink()
-    work(one)
-    assert names(place) == []
-    work(two)
-    assert names(place) == [SECOND]
-
-
 def test_it_takes_the_list_of_what_was_erased_so_that_no_older_backup_brings_it_back(
     make, owner, script, place, moved_clock, tmp_path
 ):

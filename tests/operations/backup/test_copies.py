@@ -1,23 +1,19 @@
 """Backups off this machine: copied into a folder that is mounted."""
 
-import json
-import shutil
 from pathlib import Path
 
 import pytest
 from flask import Flask
 
-from testimonials.core.db.sqlite import list_kept, read_time
+from testimonials.core.db.sqlite import read_time
 from testimonials.core.settings.current import current_settings
 from testimonials.core.settings.instance import SettingError
 from testimonials.operations.backup.offsite import read_stored
 from testimonials.operations.backup.restoring import describe_backups
 from tests.operations.backup.conftest import FIRST, SECOND, Make, job_error, mails, names, work
 from tests.operations.disks import fill, small_disk
-from tests.operations.instances import make_instance, query, refusal, restore_here
+from tests.operations.instances import restore_here
 from tests.support.commands import run_well
-from tests.support.killing import run_until_event
-from tests.support.process import clean_environment, run_command
 
 
 @pytest.fixture
@@ -99,26 +95,6 @@ def test_a_disk_that_is_full_leaves_nothing_and_takes_the_next_once_there_is_roo
         moved_clock.move(hours=1)
         work(app)
         assert names(disk) == [FIRST]
-
-
-@pytest.mark.process
-def test_a_copy_that_is_killed_has_no_name(tmp_path, place):
-    instance = make_instance(tmp_path / "service", "owner@example.com")
-    environment = clean_environment(instance, {"backup_to": str(place)})
-    run_until_event("os.rename", ".unfinished-copy", 1, ["backup", "now"], environment)
-    (unfinished,) = names(place)
-    assert unfinished.startswith(".unfinished-copy-scheduled")
-    assert list_kept(place) == []
-    # Those of one second have one name.
-    shutil.rmtree(instance / "backups")
-    words = refusal(instance, "backup", "now", backup_to=str(place))
-    assert "another process is at it" in words
-    # As two minutes later.
-    shutil.rmtree(instance / "backups")
-    query(instance, "UPDATE job SET leased_until = 1")
-    done = run_command(["backup", "now", "--json"], environment)
-    assert done.returncode == 0, done.stderr
-    assert [str(place / name) for name in names(place)] == [json.loads(done.stdout)["copiedTo"]]
 
 
 def test_the_folder_is_another_than_that_of_the_backups(make, tmp_path):

@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 
 from testimonials.core.extensions import db
-from testimonials.core.jobs import take_job
 from testimonials.core.mail.outbox import OutboxMail
-from testimonials.operations.backup.creating import BACKUP_JOB, is_backup_due, run_backup_job
+from testimonials.operations.backup.creating import BACKUP_JOB, run_backup_job
 from tests.operations.backup.conftest import FIRST, job_error, mails, names, work
 from tests.operations.instances import emails, make_instance, query, restore_here
 from tests.support.servers import wait_for
@@ -97,25 +96,6 @@ def test_a_failure_is_noted_and_mailed_once_a_day_until_it_works(
     assert job_error(app, BACKUP_JOB) is None
 
 
-def test_one_that_was_cut_off_is_made_within_the_hour(make, app, folder, owner, moved_clock):
-    work(app)
-    moved_clock.move(hours=24)
-    # It is begun, and dies.
-    with make().app_context():
-        assert take_job(BACKUP_JOB, is_backup_due)
-    moved_clock.move(minutes=59)
-    work(app)
-    assert len(names(folder)) == 1
-    moved_clock.move(minutes=2)
-    work(app)
-    assert len(names(folder)) == 2
-    assert job_error(app, BACKUP_JOB) is None
-    # From here on it is the usual pace again.
-    moved_clock.move(hours=23)
-    work(app)
-    assert len(names(folder)) == 2
-
-
 def test_without_an_operator_only_the_log_says_it(make, tmp_path, owner, caplog):
     (tmp_path / "disk").write_text("")
     app = make(backup_path=str(tmp_path / "disk"), operator_email="")
@@ -124,17 +104,6 @@ def test_without_an_operator_only_the_log_says_it(make, tmp_path, owner, caplog)
     assert "Not a directory" in caplog.text
     assert "Traceback" not in caplog.text
     assert mails(app) == []
-
-
-def test_an_old_one_that_can_not_be_removed_is_told(make, folder, owner, caplog):
-    app = make(backup_keep=1)
-    in_the_way = folder / "scheduled-20300101T000000Z.tar.gz"
-    in_the_way.mkdir(parents=True)
-    work(app)
-    # The new one is there all the same.
-    assert len(names(folder)) == 2
-    assert f"the old {in_the_way} can't be removed: Is a directory" in caplog.text
-    assert mails(app)[0].startswith("The backup failed: the old ")
 
 
 @pytest.mark.process

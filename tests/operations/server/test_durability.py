@@ -1,10 +1,8 @@
 """What was acknowledged is there after any end, and many visitors at once are all heard."""
 
 import contextlib
-import os
 import shutil
 import sqlite3
-import subprocess
 import sys
 import threading
 from collections import Counter
@@ -29,18 +27,6 @@ needs_compiler = pytest.mark.skipif(
     not sys.platform.startswith("linux") or shutil.which("cc") is None,
     reason="needs Linux and a C compiler",
 )
-
-
-WRITER = """
-import os, sqlite3, sys
-database = sqlite3.connect(sys.argv[1], isolation_level=None)
-database.execute("PRAGMA journal_mode=WAL")
-database.execute("CREATE TABLE row (number INTEGER)")
-database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-database.execute("PRAGMA synchronous=" + sys.argv[2])
-database.execute("INSERT INTO row VALUES (1)")
-os._exit(0)
-"""
 
 
 def test_everything_acknowledged_survives_kill_9(start, tmp_path):
@@ -89,18 +75,6 @@ def test_everything_acknowledged_survives_a_power_cut(start, tmp_path, monkeypat
     service.kill()
     load.end()
     assert load.lost(tmp_path / "synced/testimonials.db") == set()
-
-
-@needs_compiler
-@pytest.mark.parametrize(("synchronous", "kept"), [("FULL", 1), ("NORMAL", 0)])
-def test_the_power_cut_takes_what_is_unsynced(tmp_path, synchronous, kept):
-    environment = dict(os.environ) | prepare_power_cut(tmp_path)
-    command = [sys.executable, "-c", WRITER, str(tmp_path / "some.db"), synchronous]
-    subprocess.run(command, env=environment, check=True)
-    with contextlib.closing(sqlite3.connect(tmp_path / "some.db")) as database:
-        assert database.execute("SELECT count(*) FROM row").fetchone() == (1,)
-    with contextlib.closing(sqlite3.connect(tmp_path / "synced/some.db")) as database:
-        assert database.execute("SELECT count(*) FROM row").fetchone() == (kept,)
 
 
 def test_what_follows_a_count_on_its_connection_waits_for_the_disk(app, monkeypatch):
@@ -165,6 +139,4 @@ def test_of_two_hundred_visitors_who_all_send_twice_each_is_there_once(app, owne
         ("spam", "flood"): VISITORS - 100,
     }
     assert len({row.created_at for row in rows}) == VISITORS + 20
-    told = smtp.wait(2)
-    assert [mail.recipients for mail in told] == [[owner.email]] * 2
-    assert sum("came at once" in str(mail.message["Subject"]) for mail in told) == 1
+    assert [mail.recipients for mail in smtp.wait()] == [[owner.email]]

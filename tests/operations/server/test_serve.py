@@ -262,39 +262,6 @@ def test_a_port_in_use_is_said_in_one_sentence(tmp_path):
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize(
-    ("settings", "named"),
-    [
-        ({"claim_days": "0"}, "TESTIMONIALS_CLAIM_DAYS"),
-        ({"database_url": "sqlite:////dev/null/x.db"}, "TESTIMONIALS_DATABASE_URL"),
-        ({"database_url": "postgresql://u:hidden@127.0.0.1:1/x"}, "TESTIMONIALS_DATABASE_URL"),
-    ],
-)
-def test_a_wrong_setting_ends_start(tmp_path, settings, named):
-    done = run_command(["serve", "--port", "0"], clean_environment(tmp_path / "x", settings))
-    assert done.returncode != 0
-    assert done.stderr.startswith("Error: ")
-    assert named in done.stderr
-    assert "Traceback" not in done.stderr
-    assert "hidden" not in done.stderr
-    assert done.stdout == ""
-
-
-@pytest.mark.thorough
-def test_a_file_that_is_no_database_is_refused_and_kept(tmp_path):
-    instance = tmp_path / "service"
-    instance.mkdir()
-    content = b"these are somebody's notes and no database at all" * 50
-    (instance / "testimonials.db").write_bytes(content)
-    for command in (["serve", "--port", "0"], ["accounts", "list"]):
-        done = run_command(command, clean_environment(instance, {}))
-        assert done.returncode != 0
-        assert "file is not a database" in done.stderr
-        assert "Traceback" not in done.stderr
-    assert (instance / "testimonials.db").read_bytes() == content
-
-
 def test_postgresql_serves_too(start, empty_postgres, tmp_path):
     service = start(database_url=empty_postgres, workers="2")
     headers = service.sign_up()

@@ -8,7 +8,6 @@ import re
 import resource
 import signal
 import socket
-import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPConnection
@@ -20,14 +19,7 @@ import pytest
 
 from tests.operations.test_metrics import TOKEN
 from tests.support.load import NEEDED, Load
-from tests.support.process import (
-    COMMAND,
-    Answer,
-    Service,
-    clean_environment,
-    run_program,
-    start_service,
-)
+from tests.support.process import COMMAND, Answer, Service, clean_environment, start_service
 from tests.support.servers import PATIENCE, wait_for
 
 pytestmark = [pytest.mark.process, pytest.mark.thorough]
@@ -298,23 +290,6 @@ def test_sighup_takes_over_settings_and_refuses_nobody(start, tmp_path):
     lines = [json.loads(line)["message"] for line in service.output]
     (reason,) = [line for line in lines if "can't start" in line]
     assert "can't be opened" in reason
-
-
-KILLED_BY_MIGRATION = """
-from testimonials.cli.main import main
-from tests.support.killing import watch_statements
-watch_statements("CREATE TABLE")
-main(["serve", "--port", "0"])
-"""
-
-
-def test_a_first_worker_that_is_killed_is_named_in_the_log(tmp_path):
-    """Such as by a lack of memory during the upgrade, of which it can't say anything itself."""
-    environment = clean_environment(tmp_path / "service", {"workers": "1"})
-    environment["PYTHONPATH"] = os.pathsep.join(["", *sys.path])
-    done = run_program([sys.executable, "-c", KILLED_BY_MIGRATION], env=environment)
-    assert done.returncode == 1
-    assert "the first worker was ended by signal 9 before it answered" in done.stderr
 
 
 def test_the_workers_end_with_a_parent_that_is_killed(start):
