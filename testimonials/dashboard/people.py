@@ -29,11 +29,9 @@ from testimonials.projects.invitations import (
     INVITE_PER_ACCOUNT,
     INVITE_PER_EMAIL,
     MAX_TEAM,
-    NewInvitation,
     invite,
     list_invitations,
     list_invited_projects,
-    resend_invitation,
     revoke_invitation,
 )
 from testimonials.projects.models import Project, TeamInvitation
@@ -76,26 +74,14 @@ def _count_mail(who: SignedIn | Access, email: str, **_values: object) -> None:
     limiter.count(INVITE_PER_EMAIL, hash_secret(email))
 
 
-def _send(project: Project, user: SignedIn, new: NewInvitation) -> None:
-    invitation = new.invitation
-    send_invitation_mail(project, invitation, new.link, user.email)
-    record(events.INVITATION_SENT, project, email=invitation.email, role=invitation.role)
-
-
 @project_people.save(InviteForm, prepare=_count_mail)
 def invite_here(access: Access, email: str, role: str, prepared: None) -> Done:
-    _send(
-        access.project, access.user, invite(access.project, access.user, access.role, email, role)
-    )
-    return Done(_("Invitation sent"))
-
-
-@project_people.save(AddressForm, at="/invitations/resend", prepare=_count_mail)
-def resend(access: Access, email: str, prepared: None) -> Done:
-    """Mail an invitation again, with a new link."""
+    """Invite somebody, or mail their invitation again, with a new link."""
     project, user = access.project, access.user
-    _send(project, user, resend_invitation(project, user, access.role, email))
-    return Done(_("Invitation sent again. The earlier link no longer works."))
+    new = invite(project, user, access.role, email, role)
+    send_invitation_mail(project, new.invitation, new.link, user.email)
+    record(events.INVITATION_SENT, project, email=email, role=role)
+    return Done(_("Invitation sent"))
 
 
 @project_people.save(AddressForm, at="/invitations/withdraw")
@@ -210,29 +196,16 @@ def show_all_from_here(access: Access) -> Values:
     return describe_all_people(access.user, access.project)
 
 
-def _send_to_all(owner: SignedIn, new: NewInvitation) -> None:
-    invitation = new.invitation
-    names = list_invited_projects(invitation)
-    send_workspace_invitation_mail(invitation, new.link, owner.email, names)
-    record(events.INVITATION_SENT, owner.account_id, email=invitation.email, role=invitation.role)
-
-
 @all_people.save(InviteToAllForm, step_up="invite a colleague", prepare=_count_mail)
 def invite_to_all(
     owner: SignedIn, email: str, role: str, reach: str, projects: list[str], prepared: None
 ) -> Done:
     ids = projects if reach == "some" else None
-    place = lock_account(owner.account_id)
-    _send_to_all(owner, invite(place, owner, Role.OWNER, email, role, ids))
+    new = invite(lock_account(owner.account_id), owner, Role.OWNER, email, role, ids)
+    names = list_invited_projects(new.invitation)
+    send_workspace_invitation_mail(new.invitation, new.link, owner.email, names)
+    record(events.INVITATION_SENT, owner.account_id, email=email, role=role)
     return Done(_("Invitation sent"))
-
-
-@all_people.save(AddressForm, at="/invitations/resend", prepare=_count_mail)
-def resend_to_all(owner: SignedIn, email: str, prepared: None) -> Done:
-    """Mail an invitation again, with a new link."""
-    place = lock_account(owner.account_id)
-    _send_to_all(owner, resend_invitation(place, owner, Role.OWNER, email))
-    return Done(_("Invitation sent again. The earlier link no longer works."))
 
 
 @all_people.save(AddressForm, at="/invitations/withdraw")
@@ -308,7 +281,6 @@ def describe_project_people(access: Access) -> Values:
         "back_url": url_for("dashboard.settings.show_settings"),
         "is_offered_to_me": bool(offer and offer.receiver_id == access.user.account_id),
         "invite_url": url_for(".invite_here"),
-        "resend_url": url_for(".resend"),
         "withdraw_url": url_for(".withdraw"),
     }
 
@@ -328,7 +300,6 @@ def describe_all_people(user: SignedIn, project: Project | None) -> Values:
         "projects": list_projects(user.account_id),
         "workspaces": team.list_workspaces(user.account_id),
         "invite_url": url_for(".invite_to_all", project=here),
-        "resend_url": url_for(".resend_to_all", project=here),
         "withdraw_url": url_for(".withdraw_from_all", project=here),
     }
 

@@ -80,20 +80,23 @@ def invite(
 ) -> NewInvitation:
     """Invite a normalized address to a locked place, or only to some of an owner's projects.
 
-    `actor` is the inviter's role. Raises `RoleTooLow`, and `ValidationFailed` for an address that
-    can't be invited.
+    Whoever was invited before gets a new link, and the old one stops working. `actor` is the
+    inviter's role. Raises `RoleTooLow`, and `ValidationFailed` for an address that can't be
+    invited.
     """
     require_over(actor, ROLES[role])
-    invitations = list_invitations(place)
+    invitations = {each.email: each for each in list_invitations(place)}
+    invitation = invitations.get(email)
+    if invitation is not None:
+        require_over(actor, ROLES[invitation.role])
     problem, member_count, full = _check_members(place, email, ROLES[role])
-    if problem is None and any(each.email == email for each in invitations):
-        problem = f"{email} is already invited. Send the mail again from the list."
-    if problem is None and member_count + len(invitations) >= MAX_TEAM:
-        problem = full
+    if invitation is None and member_count + len(invitations) >= MAX_TEAM:
+        problem = problem or full
     if problem is not None:
         raise ValidationFailed.of({"email": [problem]})
     chosen = None if project_ids is None else _filter_owned(place.id, project_ids)
-    invitation = TeamInvitation(**place_key(place), email=email, role=role, project_ids=chosen)
+    invitation = invitation or TeamInvitation(**place_key(place), email=email)
+    invitation.role, invitation.project_ids = role, chosen
     db.session.add(invitation)
     return _renew(invitation, inviter)
 
@@ -105,17 +108,14 @@ def list_invited_projects(invitation: TeamInvitation) -> list[str]:
     return [each.name for each in db.session.scalars(query.order_by(Project.created_at))]
 
 
-def resend_invitation(place: Place, inviter: SignedIn, actor: Role, email: str) -> NewInvitation:
-    """Make a new link for an invitation to a locked place; the old one stops working.
-
-    Raises `NotFound` and `RoleTooLow`.
-    """
-    return _renew(_find_manageable(place, actor, email), inviter)
-
-
 def revoke_invitation(place: Place, actor: Role, email: str) -> None:
     """Withdraw an invitation to a locked place; raise `NotFound` and `RoleTooLow`."""
-    db.session.delete(_find_manageable(place, actor, email))
+    # PostgreSQL rejects NUL in queries.
+    invitation = _find(place, email.replace("\0", ""))
+    if invitation is None:
+        raise NotFound(gettext_noop("This invitation was already answered or withdrawn."))
+    require_over(actor, ROLES[invitation.role])
+    db.session.delete(invitation)
     db.session.flush()
 
 
@@ -149,15 +149,6 @@ def _filter_owned(owner_id: str, project_ids: Sequence[str]) -> list[str]:
     if not owned:
         raise ValidationFailed.of({"projects": [gettext_noop("Choose at least one project.")]})
     return owned
-
-
-def _find_manageable(place: Place, actor: Role, email: str) -> TeamInvitation:
-    # PostgreSQL rejects NUL in queries.
-    invitation = _find(place, email.replace("\0", ""))
-    if invitation is None:
-        raise NotFound(gettext_noop("This invitation was already answered or withdrawn."))
-    require_over(actor, ROLES[invitation.role])
-    return invitation
 
 
 def _find(place: Place, email: str) -> TeamInvitation | None:

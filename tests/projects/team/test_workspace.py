@@ -110,19 +110,16 @@ def test_what_cannot_be_invited_is_said(app, mine, owner):
         answer = mine.post(TEAM, data=form)
         assert answer.status_code == 422
         assert words in answer.text
-    assert invite(mine) == 303
-    assert invite(mine) == 422
-    assert count_rows(app, TeamInvitation) == 1
+    assert count_rows(app, TeamInvitation) == 0
 
 
 def test_invitations_are_sent_anew_or_end(app, client, mine):
     invite(mine)
     first = mailed_path(app, "invitation")
-    assert mine.post(f"{TEAM}/invitations/resend", data={"email": NOOR}).status_code == 303
+    assert invite(mine) == 303
     second = mailed_path(app, "invitation")
     assert (client.get(first).status_code, client.get(second).status_code) == (410, 200)
     assert client.post(f"{second}/decline").status_code == 303
-    assert mine.post(f"{TEAM}/invitations/resend", data={"email": NOOR}).status_code == 404
     invite(mine)
     third = mailed_path(app, "invitation")
     assert mine.post(f"{TEAM}/invitations/withdraw", data={"email": NOOR}).status_code == 303
