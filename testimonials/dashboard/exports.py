@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import IO, Any
+from typing import IO
 
 from flask import Response, redirect, render_template, request, send_file, url_for
 from flask.typing import ResponseReturnValue
@@ -29,7 +29,7 @@ from testimonials.core.http.urls import collection_page_url
 from testimonials.dashboard.activity import Search, read_search
 from testimonials.dashboard.formatting import describe_plan
 from testimonials.dashboard.framework import ProjectPage, Values, require_role, require_session
-from testimonials.dashboard.imports import MEGABYTE, NAME_LENGTH
+from testimonials.dashboard.imports import MEGABYTE
 from testimonials.dashboard.shell import build_shell
 from testimonials.projects.access import Access, Role, find_access
 from testimonials.projects.defaults import SLUG_LENGTH
@@ -148,7 +148,7 @@ def send_download(file: IO[bytes], stem: str, ending: str, kind: str) -> Respons
     return response
 
 
-# Importing a project from an archive: upload, preview, confirmation.
+# Importing a project from an archive.
 
 MAX_FILE_BYTES = 14 * MEGABYTE
 FORM_BYTES = MAX_FILE_BYTES + 64 * 1024
@@ -161,8 +161,6 @@ TOO_LARGE = gettext_noop(
     "The archive is larger than 14 MB. Ask the operator of this service to import it."
 )
 ARCHIVES_PER_ACCOUNT = Limit("archive-account", 20, "to import archives, from one account")
-# Each preview reads the archive again, which takes up to a second.
-LOOKS_PER_ACCOUNT = Limit("archive-look-account", 100, "to look at archives, from one account")
 
 # Reading one takes memory, so a process reads one at a time.
 _reading = threading.Lock()
@@ -178,54 +176,29 @@ class ArchivesBusy(ServiceError):
 @settings.get("/dashboard/projects/import")
 @require_session
 def show_archive(owner: SignedIn) -> ResponseReturnValue:
-    """Show the waiting archive, or a form to upload one."""
     return _page(owner, {})
-
-
-@settings.post("/dashboard/projects/import")
-@require_session
-def upload_archive(owner: SignedIn) -> ResponseReturnValue:
-    """Check an archive, and keep it until it is confirmed."""
-    limiter.count(ARCHIVES_PER_ACCOUNT, owner.account_id)
-    try:
-        name, content = _read_upload()
-        with _opening(content):
-            pass
-    except ServiceError as error:
-        return _page(owner, {"file": [error.shown]}), 422
-    with write():
-        reading.keep_waiting(owner.account_id, name, content)
-    return redirect(url_for(".show_archive"), 303)
 
 
 class ArchiveForm(FormSchema):
     slug = fields.String(load_default="")
 
 
-@settings.post("/dashboard/projects/import/confirm")
+@settings.post("/dashboard/projects/import")
 @require_session
 def import_archive(owner: SignedIn) -> ResponseReturnValue:
-    """Create a project from the waiting archive, completely or not at all."""
+    """Create a project from an archive, completely or not at all."""
     limiter.count(ARCHIVES_PER_ACCOUNT, owner.account_id)
-    sent, waiting = ArchiveForm().read().values, reading.find_waiting(owner.account_id)
-    if waiting is None:
-        return redirect(url_for(".show_archive"), 303)
+    slug = ""
     try:
-        target, text = _import(owner, waiting.content, **sent)
+        content = _read_upload()
+        slug = ArchiveForm().read().values["slug"]
+        target, text = _import(owner, content, slug)
     except ServiceError as error:
-        return _page(owner, _to_errors(error), sent["slug"]), 422
+        return _page(owner, _to_errors(error), slug), 422
     return redirect(add_notice(target, text), 303)
 
 
-@settings.post("/dashboard/projects/import/discard")
-@require_session
-def discard_archive(owner: SignedIn) -> ResponseReturnValue:
-    with write():
-        reading.drop_waiting(owner.account_id)
-    return redirect(url_for(".show_archive"), 303)
-
-
-def _read_upload() -> tuple[str, bytes]:
+def _read_upload() -> bytes:
     request.max_content_length = FORM_BYTES
     try:
         file = request.files.get("file")
@@ -236,7 +209,7 @@ def _read_upload() -> tuple[str, bytes]:
         raise reading.ArchiveRefused(_("Choose a file."))
     if len(content) > MAX_FILE_BYTES:
         raise reading.ArchiveRefused(TOO_LARGE)
-    return file.filename[:NAME_LENGTH], content
+    return content
 
 
 @contextmanager
@@ -270,7 +243,6 @@ def _import(owner: SignedIn, content: bytes, slug: str) -> tuple[str, str]:
     ):
         restored = restore_project(archive, account, recordings, slug=slug or None)
         project = restored.project
-        reading.drop_waiting(owner.account_id)
         record(PROJECT_IMPORTED, project, name=project.name)
         text = (
             _("Project imported. What differs from its record counts as imported")
@@ -281,45 +253,20 @@ def _import(owner: SignedIn, content: bytes, slug: str) -> tuple[str, str]:
 
 
 def _to_errors(error: ServiceError) -> Errors:
+    if isinstance(error, (reading.ArchiveRefused, ArchivesBusy)):
+        return {"file": [error.shown]}
     if isinstance(error, (SlugTaken, SlugReserved)) and not error.errors:
         return {"slug": [_("This address is taken. Choose another.")]}
     return to_form_errors(error)
 
 
-def _describe(archive: reading.Archive) -> dict[str, Any]:
-    lists, project = archive.lists, archive.project
-    return {
-        "name": project["business_name"],
-        "slug": project["slug"],
-        "counts": {
-            _("Testimonials"): len(lists["testimonials"]),
-            _("Pictures"): len(lists["images"]),
-            _("Saved widgets"): len(lists["savedWidgets"]),
-            _("People asked by email"): len(lists["invitations"]),
-        },
-        "differing": [row["author_name"] for row in archive.differences.rows],
-        "missing": archive.differences.missing,
-    }
-
-
-def _page(owner: SignedIn, errors: Errors, slug: str | None = None) -> str:
-    limiter.count(LOOKS_PER_ACCOUNT, owner.account_id)
-    account = get_account(owner.account_id)
-    waiting, inside = reading.find_waiting(owner.account_id), None
-    if waiting is not None:
-        try:
-            with _opening(waiting.content) as archive:
-                inside = _describe(archive)
-        except ServiceError as error:
-            errors = errors or {"file": [error.shown]}
+def _page(owner: SignedIn, errors: Errors, slug: str = "") -> str:
     return render_template(
         "dashboard/transfer/archive.html",
         shell=build_shell(owner, "projects"),
-        limit=describe_plan(account),
-        waiting=waiting,
-        inside=inside,
+        limit=describe_plan(get_account(owner.account_id)),
         errors=errors,
-        slug=slug if slug is not None else inside and inside["slug"],
+        slug=slug,
         page_base=collection_page_url(""),
         max_bytes=MAX_FILE_BYTES,
         too_large=TOO_LARGE,

@@ -536,15 +536,6 @@ CREATE INDEX ix_table_import_project_id_created_at ON table_import (project_id, 
 
 CREATE INDEX ix_table_import_state ON table_import (state);
 
-CREATE TABLE waiting_archive (
-	account_id VARCHAR NOT NULL, 
-	file_name VARCHAR(255) NOT NULL, 
-	content BLOB NOT NULL, 
-	created_at BIGINT NOT NULL, 
-	CONSTRAINT pk_waiting_archive PRIMARY KEY (account_id), 
-	CONSTRAINT fk_waiting_archive_account_id_account FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE
-);
-
 CREATE INDEX ix_project_cover_id ON project (cover_id);
 
 CREATE INDEX ix_project_portrait_id ON project (portrait_id);
@@ -1054,4 +1045,4 @@ CREATE TRIGGER search_changed AFTER UPDATE OF project_id, author_name, author_ro
   INSERT INTO testimonial_search (rowid, project, words) SELECT number, NEW.project_id, (SELECT CASE WHEN whole NOT GLOB '*[฀-໿က-႟ក-៿぀-ヿ㐀-䶿一-鿿𠀀-𱍏]*' THEN whole ELSE (WITH RECURSIVE part (it, rest) AS (SELECT substr(whole, 1, 50), substr(whole, 51) UNION ALL SELECT substr(rest, 1, 50), substr(rest, 51) FROM part WHERE rest <> ''), place (at) AS (SELECT 1 UNION ALL SELECT at + 1 FROM place WHERE at < 50) SELECT group_concat(CASE WHEN substr(it, at, 1) GLOB '[฀-໿က-႟ក-៿぀-ヿ㐀-䶿一-鿿𠀀-𱍏]' THEN ' ' || substr(it, at, 1) || ' ' ELSE substr(it, at, 1) END, '') FROM part CROSS JOIN place) END FROM (SELECT coalesce(NEW.author_name, '') || ' ' || coalesce(NEW.author_role, '') || ' ' || coalesce(NEW.author_company, '') || ' ' || coalesce(NEW.author_email, '') || ' ' || coalesce(NEW.text, '') || ' ' || (SELECT coalesce(group_concat(value, ' '), '') FROM json_tree(NEW.answers) WHERE key = 'answer') AS whole)) FROM testimonial_search_row WHERE testimonial_id = NEW.id AND number <= (SELECT max(id) FROM testimonial_search_docsize);
 END;
 
-INSERT INTO alembic_version (version_num) VALUES ('0019')
+INSERT INTO alembic_version (version_num) VALUES ('0020')

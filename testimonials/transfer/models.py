@@ -1,4 +1,4 @@
-"""Imports of tables, and archives that wait for confirmation."""
+"""Imports of tables."""
 
 from datetime import datetime
 from typing import Any
@@ -6,7 +6,6 @@ from typing import Any
 from sqlalchemy import JSON, Index, LargeBinary, String
 from sqlalchemy.orm import Mapped, mapped_column
 
-from testimonials.auth.models import Account
 from testimonials.core.db.engine import Base, Timestamp, child_of, present
 from testimonials.core.db.identifiers import new_identifier
 from testimonials.projects.models import Project
@@ -49,12 +48,3 @@ class TableImport(Base):
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
     finished_at: Mapped[datetime | None] = mapped_column(Timestamp)
     undone_at: Mapped[datetime | None] = mapped_column(Timestamp)
-
-
-class WaitingArchive(Base):
-    """The one archive of a project that an account has uploaded and not imported yet."""
-
-    account_id: Mapped[str] = child_of(Account.id, primary_key=True)
-    file_name: Mapped[str] = mapped_column(String(255))
-    content: Mapped[bytes] = mapped_column(LargeBinary, deferred=True)
-    created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)

@@ -54,7 +54,6 @@ SILENT_VIEWS = {
     "dashboard.settings.change_import": WAITING,
     "dashboard.settings.start_import": "The background records what it imports.",
     "dashboard.settings.stop_import": "The background has recorded what it imported.",
-    "dashboard.settings.upload_archive": WAITING, "dashboard.settings.discard_archive": WAITING,
     "dashboard.widget.put_on_look": DRAFT,
     "webhooks.test_webhook": SENDING, "dashboard.settings.test_webhook": SENDING,
     "dashboard.settings.redeliver_one": SENDING, "dashboard.settings.redeliver_since": SENDING,
@@ -76,7 +75,7 @@ SILENT_COMMANDS = {
     "mail test": INSTANCE, "db upgrade": INSTANCE, "db check": READS, "db reindex": INSTANCE,
     "db move": INSTANCE, "db forget-secret": INSTANCE, "db current": READS, "config show": READS,
     "backup make": INSTANCE, "backup now": INSTANCE, "backup list": READS,
-    "backup verify": INSTANCE, "backup drop": INSTANCE, "restore": INSTANCE, "prune": INSTANCE,
+    "backup drop": INSTANCE, "prune": INSTANCE,
     "doctor": READS, "verify": READS, "record rotate-key": INSTANCE,
 }  # fmt: skip
 

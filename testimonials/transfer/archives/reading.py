@@ -10,12 +10,10 @@ from typing import IO, Any, cast
 from zipfile import ZIP_DEFLATED, ZIP_STORED
 
 from marshmallow import ValidationError
-from sqlalchemy import PrimaryKeyConstraint, UniqueConstraint, delete, select
-from sqlalchemy.orm import undefer
+from sqlalchemy import PrimaryKeyConstraint, UniqueConstraint
 
 from testimonials.core.chain import Log, LogInvalid, read_log
 from testimonials.core.db.identifiers import new_identifier
-from testimonials.core.extensions import db
 from testimonials.core.faults import refusing
 from testimonials.core.http.errors import ServiceError
 from testimonials.core.http.i18n import gettext_noop
@@ -33,7 +31,6 @@ from testimonials.testimonials.media.recordings import (
 from testimonials.transfer.archives.comparing import Differences, settle_differences
 from testimonials.transfer.archives.format import CHANGE, FORMAT, LISTS, PROJECT, VERSION, Part, Row
 from testimonials.transfer.archives.writing import JSON_NAME, image_file, recording_file
-from testimonials.transfer.models import WaitingArchive
 
 # The archive may come from anybody. Only known files in it are read, each up to a limit, and their
 # names are never used as paths.
@@ -339,21 +336,3 @@ def _store(archive: Archive, row: Mapping[str, str], recording_id: str) -> Conte
         keep_file(recording_id, file)
     with hold(recording_id) as path:
         return check_recording(path, row["kind"])
-
-
-# Uploaded archives that wait until somebody starts the import.
-
-
-def find_waiting(account_id: str) -> WaitingArchive | None:
-    query = select(WaitingArchive).where(WaitingArchive.account_id == account_id)
-    return db.session.scalars(query.options(undefer(WaitingArchive.content))).one_or_none()
-
-
-def keep_waiting(account_id: str, file_name: str, content: bytes) -> None:
-    drop_waiting(account_id)
-    db.session.add(WaitingArchive(account_id=account_id, file_name=file_name, content=content))
-    db.session.flush()
-
-
-def drop_waiting(account_id: str) -> None:
-    db.session.execute(delete(WaitingArchive).where(WaitingArchive.account_id == account_id))

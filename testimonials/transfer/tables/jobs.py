@@ -29,7 +29,7 @@ from testimonials.testimonials.history import Part, in_parts
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.moderation import DELETE, apply_action
 from testimonials.testimonials.record import note_photos
-from testimonials.transfer.models import TableImport, WaitingArchive
+from testimonials.transfer.models import TableImport
 from testimonials.transfer.tables.columns import change_mapping, guess_mapping
 from testimonials.transfer.tables.files import MAX_LINES, read_table
 from testimonials.transfer.tables.plan import (
@@ -132,7 +132,7 @@ def delete_old_files() -> int:
         .where(TableImport.state == STOPPED, TableImport.content.is_not(None), is_old)
         .values(content=None)
     )
-    return drafts + delete_rows(WaitingArchive, WaitingArchive.created_at <= until)
+    return drafts
 
 
 # Undoing an import moves what it added to the trash, in parts.

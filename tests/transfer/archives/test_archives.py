@@ -57,7 +57,7 @@ OTHER_TABLES = {
     "It is signed by one instance; the record begins anew.": "signing_key record_head",
     "A credential belongs to one instance; of the token only a hash is known.": "access_token",
     "It can be undone only where it was made.": "table_import",
-    "It is gone within a day.": "waiting_archive idempotency_key",
+    "It is gone within a day.": "idempotency_key",
     "Triggers count what an archive brings.": "testimonial_count tag_count day_count answer_count",
     "It is gone within a minute.": "oauth_code",
     "An agent of one instance waits for its answer.": "proposal",
