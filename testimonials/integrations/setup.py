@@ -210,10 +210,6 @@ class ExternalIdTaken(ServiceError):
     remedy = "Send the one that `message` names, or another."
 
 
-class _CreatedMeanwhileError(Exception):
-    """Another request created the project while this one waited for the account's lock."""
-
-
 def find_or_create(
     caller: Caller, external_id: str, project_id: str | None, values: Values, *, has_words: bool
 ) -> tuple[Project, bool]:
@@ -225,26 +221,18 @@ def find_or_create(
     """
     if project_id is not None:
         return _adopt(caller, external_id, project_id), False
+    lock_account(caller.id)
     if (project := _find(caller, external_id)) is not None:
         return project, False
-    try:
-        # An exception releases the account's lock, for which whoever holds the project may wait.
-        with db.session.begin_nested():
-            lock_account(caller.id)
-            if _find(caller, external_id, for_update=False) is not None:
-                raise _CreatedMeanwhileError
-            return _create(caller, external_id, values, has_words=has_words), True
-    except _CreatedMeanwhileError:
-        return find_or_create(caller, external_id, None, values, has_words=has_words)
+    return _create(caller, external_id, values, has_words=has_words), True
 
 
-def _find(caller: Caller, external_id: str, *, for_update: bool = True) -> Project | None:
+def _find(caller: Caller, external_id: str) -> Project | None:
     query = select(Project).where(
         Project.account_id == caller.id, Project.external_id == external_id
     )
-    if for_update:
-        query = query.with_for_update().execution_options(populate_existing=True)
-    project = db.session.scalars(query).one_or_none()
+    locked = query.with_for_update().execution_options(populate_existing=True)
+    project = db.session.scalars(locked).one_or_none()
     if project is None:
         return None
     if caller.project_id not in (None, project.id):
