@@ -63,9 +63,8 @@ BUILD_AFTER = timedelta(seconds=30)
 TRIES_IN_ORDER = 3
 # Concurrent deliveries to a failing endpoint, so that others don't wait for it.
 MAX_TO_FAILING = 2
-# Concurrent deliveries of one account: while others wait, and otherwise. A slow receiver never
-# takes the last free place.
-MAX_WHILE_OTHERS_WAIT, MAX_OF_ACCOUNT = 5, 15
+# Concurrent deliveries of one account, so that its slow receivers leave places for others.
+MAX_OF_ACCOUNT = 15
 MAX_ATTEMPTS = 20
 # A delivery, its endpoint, and the account that both belong to.
 Due = tuple[WebhookDelivery, WebhookEndpoint, str]
@@ -90,18 +89,18 @@ class Busy:
         self.endpoints = Counter(leased.endpoint_id for leased in under_way)
         self.accounts = Counter(leased.account_id for leased in under_way)
 
-    def has_room(self, endpoint: WebhookEndpoint, account_id: str, limit: int) -> bool:
+    def has_room(self, endpoint: WebhookEndpoint, account_id: str) -> bool:
         is_full = self.endpoints[endpoint.id] >= MAX_TO_FAILING
         is_held = endpoint.failing_since is not None and is_full
-        return self.accounts[account_id] < limit and not is_held
+        return self.accounts[account_id] < MAX_OF_ACCOUNT and not is_held
 
-    def list_full(self, limit: int) -> list[str]:
-        return [account for account, count in self.accounts.items() if count >= limit]
+    def list_full(self) -> list[str]:
+        return [account for account, count in self.accounts.items() if count >= MAX_OF_ACCOUNT]
 
 
 def has_due(busy: Busy) -> bool:
     """Return whether `lease` has anything to do, without a lock."""
-    query = _select_due(busy, MAX_OF_ACCOUNT).with_only_columns(WebhookDelivery.id).limit(1)
+    query = _select_due(busy).with_only_columns(WebhookDelivery.id).limit(1)
     is_any = db.session.scalar(query) is not None
     db.session.rollback()
     return is_any
@@ -110,27 +109,21 @@ def has_due(busy: Busy) -> bool:
 def lease(count: int, busy: Busy) -> list[Leased]:
     """Lease at most `count` due deliveries, and add them to `busy`."""
     taken: list[Due] = []
-    for limit in (MAX_WHILE_OTHERS_WAIT, MAX_OF_ACCOUNT):
-        while (room := count - len(taken)) > 0:
-            query = _select_due(busy, limit).limit(room)
-            query = query.order_by(WebhookDelivery.next_try_at, WebhookDelivery.id)
-            locked = query.with_for_update(of=WebhookDelivery, skip_locked=True)
-            rows = db.session.execute(locked).all()
-            new = [(row, to, of) for row, to, of in rows if _take(row, to, of, busy, limit)]
-            db.session.flush()
-            taken += new
-            if not new or len(rows) < room:
-                break
-        if not busy.list_full(limit):
-            # Nobody was held back.
+    while (room := count - len(taken)) > 0:
+        query = _select_due(busy).limit(room)
+        query = query.order_by(WebhookDelivery.next_try_at, WebhookDelivery.id)
+        locked = query.with_for_update(of=WebhookDelivery, skip_locked=True)
+        rows = db.session.execute(locked).all()
+        new = [(row, to, of) for row, to, of in rows if _take(row, to, of, busy)]
+        db.session.flush()
+        taken += new
+        if not new or len(rows) < room:
             break
     return _write_messages(taken)
 
 
-def _take(
-    row: WebhookDelivery, endpoint: WebhookEndpoint, account_id: str, busy: Busy, limit: int
-) -> bool:
-    if not busy.has_room(endpoint, account_id, limit):
+def _take(row: WebhookDelivery, endpoint: WebhookEndpoint, account_id: str, busy: Busy) -> bool:
+    if not busy.has_room(endpoint, account_id):
         return False
     busy.endpoints[endpoint.id] += 1
     busy.accounts[account_id] += 1
@@ -163,8 +156,8 @@ def settle(outcomes: Sequence[tuple[Leased, Outcome]]) -> None:
     _stop(hopeless)
 
 
-def _select_due(busy: Busy, limit: int) -> Select[WebhookDelivery, WebhookEndpoint, str]:
-    """Select due deliveries, except of accounts with `limit` under way."""
+def _select_due(busy: Busy) -> Select[WebhookDelivery, WebhookEndpoint, str]:
+    """Select due deliveries, except of accounts with as many under way as they may have."""
     now = clock.now()
     earlier = aliased(WebhookDelivery)
     is_behind = exists().where(
@@ -190,7 +183,7 @@ def _select_due(busy: Busy, limit: int) -> Select[WebhookDelivery, WebhookEndpoi
             is_kept(),
             ~is_behind,
             ~is_full,
-            Project.account_id.not_in(busy.list_full(limit)),
+            Project.account_id.not_in(busy.list_full()),
         )
     )
 
