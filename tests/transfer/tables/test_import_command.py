@@ -23,7 +23,7 @@ from testimonials.transfer.tables.columns import guess_mapping
 from testimonials.transfer.tables.export import shield, unshield
 from testimonials.transfer.tables.files import read_table
 from testimonials.transfer.tables.rows import Reading, read_row
-from testimonials.transfer.tables.values import DateWrong, read_date
+from testimonials.transfer.tables.values import read_date
 from tests.conftest import Caller
 from tests.core.events import read_history
 from tests.dashboard.inbox.inbox import open_inbox
@@ -294,15 +294,6 @@ def test_days_and_months_are_never_guessed(app, project, file):
 )  # fmt: skip
 def test_dates_in_common_forms(text, expected):
     assert clock.iso(read_date(text, None)) == expected
-
-
-@given(st.text(max_size=40) | st.from_regex(r"[0-9a-zA-Z:/ .,+-]{1,30}", fullmatch=True))
-def test_any_text_is_a_date_or_refused(text):
-    try:
-        time_ = read_date(text, "dmy")
-    except DateWrong:
-        return
-    assert datetime(1990, 1, 1, tzinfo=UTC) <= time_ <= clock.now() + timedelta(days=1)
 
 
 def test_files_of_senja_are_known(app, project, file):
