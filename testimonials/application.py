@@ -36,6 +36,7 @@ FILTERS = {
     "age": late("dashboard.formatting:describe_age"),
     "breakable": late("dashboard.formatting:make_breakable"),
     "start_small": late("dashboard.formatting:start_small"),
+    "label": late("dashboard.labels:name_field"),
     "browser": late("core.event_lists:translate_browser"),
 }
 PROVIDED.update(

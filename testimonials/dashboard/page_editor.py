@@ -51,6 +51,7 @@ from testimonials.dashboard.framework import (
     keep_removed,
     take_removed,
 )
+from testimonials.dashboard.labels import name_field
 from testimonials.dashboard.page_form import (
     LIMITS,
     LISTS,
@@ -436,23 +437,18 @@ def _read_design(project: Project, form: CollectionForm | None) -> Values:
 
 def list_lines(design: Values) -> Iterator[Line]:
     """Yield the texts that aren't empty, in the order of the page."""
-    labels = {
-        "headline": _("Headline"),
-        "description": _("Description"),
-        "signature": _("Name beside the photo"),
-    }
-    for name, label in labels.items():
+    for name in ("headline", "description", "signature"):
         if text := design.get(name):
-            yield Line(design, name, label, text, LIMITS[name])
+            yield Line(design, name, name_field(name), text, LIMITS[name])
     for place, text in enumerate(design["prompts"]):
         yield Line(design, "prompts", _("Guiding question"), text, LIMITS["prompt"], place)
     for question in design["questions"]:
         yield Line(question, "text", _("Question"), question["text"], LIMITS["question"])
         for place, text in enumerate(question["choices"]):
             yield Line(question, "choices", _("Answer"), text, LIMITS["choice"], place)
-        for end, label in (("low", _("What 0 means")), ("high", _("What 10 means"))):
+        for end in ("low", "high"):
             if question[end]:
-                yield Line(question, end, label, question[end], LIMITS["end"])
+                yield Line(question, end, name_field(end), question[end], LIMITS["end"])
 
 
 def put_words(design: Values, language: str, sent: Mapping[str, str]) -> Values:
