@@ -129,9 +129,7 @@ def test_mail_that_does_not_leave_is_a_warning_also_between_its_attempts(app, cl
 
 DEAD: dict[str, dict[str, str]] = {
     "greylisting": {"RCPT": "450 4.2.0 Try again later"},
-    "too busy": {"GREETING": "421 4.3.2 Too busy"},
     "silent": {"GREETING": HANG},
-    "silent at the end": {"END": HANG},
     "nobody": {},
 }
 

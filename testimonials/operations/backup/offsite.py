@@ -5,6 +5,7 @@ import logging
 import os
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -123,9 +124,6 @@ def _hide_secrets(text: str) -> str:
 
 LONGEST_COPY = timedelta(days=1)
 UNFINISHED = ".unfinished-copy-"
-CHUNK = 1024 * 1024
-# Flushed this often, since a large flush would delay the service's commits.
-FLUSHED_AFTER = 16 * CHUNK
 
 # The `place` of what the command has taken.
 COMMAND = "BACKUP_COMMAND"
@@ -243,7 +241,9 @@ def _write(folder: Path, name: str) -> None:
             (Path(current_settings().backup_path) / name).open("rb") as source,
             os.fdopen(os.open(unfinished, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as file,
         ):
-            _copy_flushing(source, file)
+            shutil.copyfileobj(source, file)
+            file.flush()
+            os.fsync(file.fileno())
         give_to_owner(unfinished, folder)
         unfinished.replace(folder / name)
     except BaseException:
@@ -253,18 +253,6 @@ def _write(folder: Path, name: str) -> None:
     # Not all network disks support this.
     with contextlib.suppress(OSError):
         sync(folder)
-
-
-def _copy_flushing(source: IO[bytes], target: IO[bytes]) -> None:
-    left = FLUSHED_AFTER
-    while chunk := source.read(CHUNK):
-        target.write(chunk)
-        left -= len(chunk)
-        if left <= 0:
-            os.fsync(target.fileno())
-            left = FLUSHED_AFTER
-    target.flush()
-    os.fsync(target.fileno())
 
 
 @contextlib.contextmanager

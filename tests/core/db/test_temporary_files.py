@@ -2,12 +2,10 @@
 
 import os
 import tempfile
-from pathlib import Path
 
 import pytest
 
 from testimonials import create_app
-from testimonials.core.db.sqlite import choose_temporary_folder
 from testimonials.core.settings.table import load_settings
 
 
@@ -23,9 +21,3 @@ def test_the_instance_folder_comes_last(monkeypatch, tmp_path):
     create_app(load_settings({}, {"instance_path": str(tmp_path)}))
     assert os.environ["SQLITE_TMPDIR"] == tempfile.gettempdir()
     assert tempfile.gettempdir() == str(tmp_path)
-
-
-def test_the_folder_of_the_system_is_first(monkeypatch, tmp_path):
-    monkeypatch.setattr(tempfile, "tempdir", None)
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
-    assert choose_temporary_folder(Path("/proc")) == str(tmp_path)

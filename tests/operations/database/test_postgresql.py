@@ -26,7 +26,6 @@ from testimonials.core.settings.current import current_settings
 from testimonials.core.settings.table import load_settings
 from testimonials.operations.database import BATCH
 from testimonials.testimonials.counts import find_wrong_counts
-from testimonials.transfer.erasure import write_list
 from tests.conftest import Caller
 from tests.operations.database.conftest import ROWS, move, read_all, tables_of
 from tests.operations.instances import back_up, query, refused_here, restore_here
@@ -143,14 +142,6 @@ def test_the_address_can_come_from_standard_input(source, target):
     assert len(tables_of(target)) == len(Base.metadata.sorted_tables) + 1
 
 
-def test_an_instance_on_postgresql_has_nothing_to_move(target, tmp_path):
-    settings = {"instance_path": str(tmp_path / "instance"), "database_url": target}
-    app = create_app(load_settings({}, settings))
-    result = move(app, target)
-    assert result.exit_code == 1
-    assert "Only an SQLite database can be moved" in result.stderr
-
-
 def test_a_move_beside_a_running_service_is_refused(source, target):
     """What the service would write afterwards would stay behind."""
     lock = current_settings(source).instance_path / "instance.lock"
@@ -265,17 +256,6 @@ def test_a_database_with_anything_is_left_alone(moved, target, tmp_path):
     assert "Nothing was changed." in said
     assert {path.name for path in place.iterdir()} <= {"instance.lock"}
     assert restore_here(place, archive, "--dry-run", database_url=target)["restored"] is False
-
-
-def test_what_was_erased_stays_away(source, moved, target, other, tmp_path):
-    archive = tmp_path / "backup.tar.gz"
-    back_up(moved, archive, database_url=target)
-    write_list(tmp_path, {("testimonial", "key 0"): 1_900_000_000_000})
-    printed = restore_here(tmp_path / "restored", archive, database_url=other)
-    assert printed["erasedAgain"] == 1
-    with psycopg.connect(other) as connection:
-        found = connection.execute("SELECT id FROM testimonial ORDER BY id").fetchall()
-    assert found == [("key 1",), ("key 2",)]
 
 
 def test_an_older_backup_of_sqlite_is_upgraded_on_its_way(other, tmp_path):

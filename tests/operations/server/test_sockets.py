@@ -98,15 +98,6 @@ def test_two_sockets_are_refused(held, tmp_path):
     assert "give the socket unit one ListenStream=" in done.stderr
 
 
-def test_what_was_passed_to_another_is_left_alone(held, tmp_path):
-    environment = clean_environment(tmp_path / "service", {"workers": "1"})
-    environment |= {"LISTEN_PID": "1", "LISTEN_FDS": "1"}
-    service = start_service(tmp_path, (), {}, environment=environment)
-    assert service.call("GET", "/healthz").status == 200
-    assert _port(service) != str(held.getsockname()[1])
-    service.kill()
-
-
 @pytest.mark.parametrize("kind", ["unix", "ipv6", "both"])
 def test_nginx_reaches_it(start, kind):
     """By each kind of address, with a visitor who comes by IPv6."""
