@@ -75,9 +75,9 @@ def test_a_photo_is_taken_where_asked_for(app, client, project):
 def draw_refused() -> dict[str, tuple[bytes, str]]:
     """Return what is refused, with the reason; the largest takes a second."""
     return {
-        "svg": (pictures.SVG, "SVG pictures can’t be used"),
+        "svg": (pictures.SVG, "contains more than a picture"),
         "cut": (phone_photo()[:900], "damaged"),
-        "empty": (b"", "The file is empty"),
+        "empty": (b"", "can’t be read as a picture"),
         "10 MB": (PNG + bytes(10 * MEGABYTE), "the limit is 10 MB"),
         "15 MB": (PNG + bytes(15 * MEGABYTE), "it has 15.0 MB, and the limit is 10 MB"),
     }
@@ -161,7 +161,7 @@ def test_only_a_photo_that_was_kept_for_this_page_is_taken(app, client, owner, m
 def test_too_many_cost_only_the_photo(client, monkeypatch):
     few = dataclasses.replace(submission.PHOTOS_PER_ADDRESS, per_hour=1)
     monkeypatch.setattr(submission, "PHOTOS_PER_ADDRESS", few)
-    assert "GIF pictures" in send(client, pictures.GIF, text="").text
+    assert "can’t be read as a picture" in send(client, pictures.GIF, text="").text
     answer = send(client, PNG)
     assert answer.status_code == 422
     assert "Too many photos came from your network." in answer.text

@@ -69,13 +69,6 @@ class Decoded:
 
 
 def _require_picture(data: bytes) -> None:
-    head = data[:512].removeprefix(b"\xef\xbb\xbf").lstrip().lower()
-    if head.startswith(b"<") and (b"<svg" in head or head.startswith(b"<?xml")):
-        raise Unreadable(_("SVG pictures can’t be used. Save it as PNG or JPEG."))
-    if data[4:8] == b"ftyp":
-        raise Unreadable(_("HEIC and AVIF pictures can’t be used. Save it as PNG or JPEG."))
-    if data[:4] == b"GIF8":
-        raise Unreadable(_("GIF pictures can’t be used. Save it as PNG or JPEG."))
     if ZIP_END in data[-ZIP_END_WITHIN:] or FOREIGN.search(data):
         raise Unreadable(_("This file contains more than a picture. Save it as PNG or JPEG."))
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":

@@ -92,8 +92,6 @@ def read_image(file: IO[bytes], use: Use) -> Image:
     """
     size = file.seek(0, os.SEEK_END)
     file.seek(0)
-    if size == 0:
-        raise ImageRefused(_("The file is empty. Choose another picture."))
     if size > use.max_bytes:
         raise ImageRefused(
             _(

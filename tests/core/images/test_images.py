@@ -165,14 +165,10 @@ def test_warnings_of_the_decoder_are_no_errors():
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        (b"", "The file is empty"),
-        (pictures.SVG, "SVG pictures can’t be used"),
-        (b"\xef\xbb\xbf<?xml version='1.0'?>" + pictures.SVG, "SVG pictures"),
-        (b"<!-- x -->\n" + pictures.SVG, "SVG pictures"),
-        (pictures.GIF, "GIF pictures can’t be used"),
-        (pictures.GIF + b"/*" + b"*/=1;alert(1)", "GIF pictures can’t be used"),
-        (pictures.HEIC, "HEIC and AVIF pictures can’t be used"),
-        (to_bytes(photo(), "BMP"), "can’t be read as a picture"),
+        (b"", "can’t be read as a picture"),
+        (pictures.SVG, "more than a picture"),
+        (pictures.GIF, "can’t be read as a picture"),
+        (pictures.HEIC, "can’t be read as a picture"),
         (b"%PDF-1.7\n", "more than a picture"),
         (b"PK\x03\x04" + bytes(40), "can’t be read as a picture"),
         (bytes(4000), "can’t be read as a picture"),

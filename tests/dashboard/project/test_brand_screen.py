@@ -71,7 +71,7 @@ def test_a_logo_shows_on_the_page_and_is_taken_off(owner, browser, project):
     assert page["logo"] is None
     nothing = browser.post(path(project, "/logo"), data={})
     assert nothing.status_code == 422
-    assert "The file is empty. Choose another picture." in nothing.text
+    assert "can’t be read as a picture" in nothing.text
     told = browser.post(path(project, "/logo/remove"), follow_redirects=True).text
     assert brand_of(owner, project)["logo"] is None
     undo = UNDO.findall(told)[0]
