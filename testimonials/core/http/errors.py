@@ -169,7 +169,6 @@ HTTP_MESSAGES = {
         "This path does not support that method; the Allow header lists those it does.",
     ),
     413: ("BODY_TOO_LARGE", "The body is too large; the limit is {limit} KiB ({bytes} bytes)."),
-    414: ("URI_TOO_LONG", "The URL is too long."),
     415: ("INVALID_BODY", "Send a JSON object with the header Content-Type: application/json."),
 }
 
@@ -177,9 +176,7 @@ HTTP_MESSAGES = {
 PAGE_MESSAGES = {
     400: gettext_noop("The request can’t be understood."),
     404: gettext_noop("It may have moved, or the address may be mistyped."),
-    405: gettext_noop("This page can’t accept what was sent. Go back and try again."),
     413: gettext_noop("This is too large: the limit is 256 KiB."),
-    414: gettext_noop("The URL is too long."),
     500: gettext_noop("Nothing was changed. Try again in a moment."),
 }
 
@@ -187,7 +184,6 @@ TITLES = {
     400: gettext_noop("That didn’t work"),
     403: gettext_noop("Sent from another site"),
     404: gettext_noop("This page isn’t here"),
-    405: gettext_noop("This can’t be done here"),
     413: gettext_noop("This is too large"),
     429: gettext_noop("Too many requests"),
     500: gettext_noop("Something went wrong"),
@@ -334,7 +330,7 @@ def _answer_http_error(error: HTTPException) -> Response:
         response.status_code, ("HTTP_ERROR", error.description or "The request failed.")
     )
     if not wants_json(request.path):
-        message = translate(PAGE_MESSAGES.get(response.status_code, message))
+        message = translate(PAGE_MESSAGES.get(response.status_code, PAGE_MESSAGES[400]))
     elif response.status_code in (404, 405):
         hint = find_hint(request.method, request.path)
         message = f"There is no such call. {hint}" if hint else message
