@@ -36,13 +36,11 @@ from testimonials.dashboard.proofs import require_proof
 from testimonials.dashboard.shell import build_shell
 from testimonials.operations.backup.restoring import BackupState, describe_backups
 from testimonials.operations.health import NEEDED, check_database, check_host, list_jobs
-from testimonials.operations.metrics import POSTGRES_SIZE, SQLITE_SIZE
 from testimonials.projects.domains import count_domains
 from testimonials.testimonials.media.recordings import find_whole_share
 
 # What needs somebody: what `/readyz` checks, with what to do about it, and what only shows here.
 
-NEARLY_FULL = 0.9
 # More wrong passwords and codes in an hour, of all accounts, than forgetful people enter.
 MANY_GUESSES = 100
 DOCTOR, BACK_UP, VERIFY = "doctor", "backup now", "backup verify"
@@ -94,7 +92,7 @@ def _judge_host() -> Iterator[Trouble]:
 
 
 def _judge_recordings(storage: dict[str, Any]) -> Iterator[Trouble]:
-    if storage["recordings"] >= NEARLY_FULL * storage["recordings_limit"]:
+    if storage["recordings"].is_nearly_full:
         words = (
             "Words and pictures still come in. When it is full, no recording is taken. Raise "
             "ALL_RECORDINGS_MEGABYTES, or see which accounts take most."
@@ -167,7 +165,8 @@ def _say(count: int, one: str, many: str) -> str:
 
 # The state of the server, by a constant number of statements.
 
-STARTED_AT = clock.now()
+SQLITE_SIZE = "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"
+POSTGRES_SIZE = "SELECT pg_database_size(current_database())"
 
 
 def describe_server() -> dict[str, Any]:
@@ -175,16 +174,12 @@ def describe_server() -> dict[str, Any]:
     settings = current_settings()
     backups, storage = describe_backups(), _measure_storage()
     jobs, domains = list_jobs(), count_domains()
-    minutes = max(0, int((clock.now() - STARTED_AT).total_seconds()) // 60)
-    sizes = {"day": minutes // (24 * 60), "hour": minutes // 60, "minute": minutes}
-    unit, count = next((each for each in sizes.items() if each[1]), ("minute", 0))
     return {
         "troubles": find_troubles(backups, storage, domains.troubled),
         "versions": {
             "version": __version__,
             "python": platform.python_version(),
             "database": check_database().detail,
-            "up": _say(count, unit, f"{unit}s"),
         },
         "storage": storage,
         "backups": backups,
@@ -202,15 +197,11 @@ def describe_server() -> dict[str, Any]:
 def _measure_storage() -> dict[str, Any]:
     disk = shutil.disk_usage(current_settings().instance_path)
     query = SQLITE_SIZE if current_settings().is_sqlite else POSTGRES_SIZE
-    recordings = find_whole_share()
     return {
         "used": disk.total - disk.free,
         "total": disk.total,
-        "free": disk.free,
-        "share": (disk.total - disk.free) / disk.total,
         "database": int(db.session.scalar(text(query)) or 0),
-        "recordings": recordings.bytes,
-        "recordings_limit": recordings.limit,
+        "recordings": find_whole_share(),
     }
 
 

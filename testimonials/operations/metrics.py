@@ -7,29 +7,22 @@ The library is loaded only if metrics are switched on. Counters belong to a proc
 import contextlib
 import hmac
 import os
-import platform
 import secrets
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from flask import Flask, Response, abort, current_app, g, request
 from flask.typing import ResponseReturnValue
-from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
 
-from testimonials import __version__
 from testimonials.core.extensions import db, limiter
 from testimonials.core.http.blueprints import site
 from testimonials.core.jobs import every_process
 from testimonials.core.mail.outbox import count_mails, measure_waiting
 from testimonials.core.settings.current import current_settings
-from testimonials.integrations.webhooks.log import count_by_state, list_failing
 from testimonials.operations.health import list_jobs, measure_free
 from testimonials.operations.server.supervisor import RESTARTS
-from testimonials.testimonials.counts import count_states
-from testimonials.testimonials.media.recordings import find_whole_share
 from testimonials.widget.cache import TICKER, Ticker
 
 if TYPE_CHECKING:
@@ -41,8 +34,6 @@ SIGN_IN = ("/login", "POST")
 BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 # Clients may send any word as a method, and each would be kept for the life of the process.
 METHODS = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})
-SQLITE_SIZE = "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"
-POSTGRES_SIZE = "SELECT pg_database_size(current_database())"
 
 # The pages of processes, and the age of one whose process has ended.
 ENDING, OLD_SECONDS = ".prom", 180
@@ -121,8 +112,7 @@ class Metrics:
         yield from merge([*self._collect_process(), *self._read_others()])
         yield from self._collect_host()
         try:
-            rows = [*self._collect_mail(), *self._collect_webhooks(), *self._collect_jobs()]
-            rows += self._collect_data()
+            rows = [*self._collect_mail(), *self._collect_jobs()]
         except SQLAlchemyError:
             db.session.rollback()
             rows = []
@@ -166,9 +156,6 @@ class Metrics:
             yield family
 
     def _collect_host(self) -> Iterator["Metric"]:
-        build: Values = {(__version__, platform.python_version(), db.engine.dialect.name): 1}
-        names = ("version", "python", "database")
-        yield _gauge("testimonials_build_info", "The running version.", build, *names)
         free = "Free space where data is kept: on the fullest disk, if there are several."
         yield _gauge("testimonials_disk_free_bytes", free, {(): measure_free()})
         restarts: Callable[[], int] = self._app.extensions.get(RESTARTS, int)
@@ -190,13 +177,6 @@ class Metrics:
             {(): age.total_seconds()},
         )
 
-    def _collect_webhooks(self) -> Iterator["Metric"]:
-        states: Values = {(state,): count for state, count in count_by_state().items()}
-        words = "Deliveries of webhooks by state, of those kept for the log."
-        yield _gauge("testimonials_webhook_deliveries", words, states, "state")
-        words = "Webhook endpoints that accept nothing."
-        yield _gauge("testimonials_webhook_endpoints_failing", words, {(): len(list_failing())})
-
     def _collect_jobs(self) -> Iterator["Metric"]:
         jobs = list_jobs()
         for word, attribute in (("success", "finished_at"), ("failure", "failed_at")):
@@ -211,19 +191,6 @@ class Metrics:
                 times,
                 "job",
             )
-
-    def _collect_data(self) -> Iterator["Metric"]:
-        counts = Counter[tuple[str, ...]]()
-        for each in count_states():
-            counts[(each.status,)] += each.number
-        yield _gauge("testimonials_testimonials", "Testimonials by status.", {**counts}, "status")
-        share = find_whole_share()
-        words = "What recordings take, and what they may."
-        taken: Values = {("taken",): share.bytes, ("limit",): share.limit}
-        yield _gauge("testimonials_recordings_bytes", words, taken, "which")
-        is_sqlite = db.engine.dialect.name == "sqlite"
-        size = db.session.scalar(text(SQLITE_SIZE if is_sqlite else POSTGRES_SIZE))
-        yield _gauge("testimonials_database_bytes", "The size of the database.", {(): size or 0})
 
 
 def _write(families: Iterable["Metric"]) -> bytes:

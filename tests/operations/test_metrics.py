@@ -132,23 +132,15 @@ def test_each_process_answers_for_all(make_app, agent, instance):
     assert len(list(folder.glob("*.prom"))) == 2
 
 
-def test_the_instance_is_described(app, client, owner, moved_clock):
-    project = owner.create_project(skipDemoTestimonials=False)["_id"]
-    owner.create_testimonial(project)
+def test_the_instance_is_described(client, moved_clock):
     init(client)
     moved_clock.move(seconds=90)
-    assert read(client, "testimonials_testimonials") == {
-        (("status", "demo"),): 6, (("status", "approved"),): 1
-    }  # fmt: skip
     mails = read(client, "testimonials_outbox_mails")
     assert (mails[(("state", "queued"),)], mails[(("state", "failed"),)]) == (1, 0)
     assert read(client, "testimonials_outbox_oldest_seconds") == {(): 90}
     assert read(client, "testimonials_disk_free_bytes")[()] > 1_000_000
     assert read(client, "testimonials_database_up") == {(): 1}
     assert read(client, "testimonials_worker_restarts_total") == {(): 0}
-    assert read(client, "testimonials_database_bytes")[()] > 50_000
-    ((labels, value),) = read(client, "testimonials_build_info").items()
-    assert (value, {"database", "python", "version"}) == (1, {name for name, _ in labels})
 
 
 def put_jobs(app: Flask) -> datetime:

@@ -123,12 +123,6 @@ def _add(
     return row
 
 
-def count_by_state() -> dict[str, int]:
-    """Return how many stored deliveries are in each state."""
-    query = select(WebhookDelivery.state, func.count()).group_by(WebhookDelivery.state)
-    return {str(state): count for state, count in db.session.execute(query)}
-
-
 def list_failing() -> Sequence[WebhookEndpoint]:
     """Return the failing endpoints of all projects."""
     since = WebhookEndpoint.failing_since
