@@ -3,10 +3,9 @@
 import base64
 import hashlib
 import json
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, NoReturn, TypeVar
@@ -26,14 +25,11 @@ from testimonials.core.settings.current import current_settings
 
 T = TypeVar("T")
 
-# Requests to the provider have a short timeout, and few threads make them at once, so that other
-# people's pages never wait for a provider that doesn't answer.
+# Requests to the provider have a short timeout, so that other people's pages don't wait long for a
+# provider that doesn't answer.
 
 SECONDS = 5
 MAX_BYTES = 512 * 1024
-# How many threads of a process may wait for the provider, and how long others wait for a slot.
-AT_ONCE = 2
-TURN_SECONDS = 3
 # After a failure, the provider isn't asked for this long.
 PAUSE_SECONDS = 10
 
@@ -69,7 +65,6 @@ class ProviderClient:
     """Makes the requests of a process to the provider."""
 
     def __init__(self) -> None:
-        self._slots = threading.BoundedSemaphore(AT_ONCE)
         self._failed_at = float("-inf")
         self._reason = ""
 
@@ -78,16 +73,17 @@ class ProviderClient:
 
         Raises `ProviderAway` and `ProviderRefused`.
         """
+        if time.monotonic() < self._failed_at + PAUSE_SECONDS:
+            raise ProviderAway(self._reason)
         headers = {"User-Agent": "testimonials", "Accept": "application/json", **more}
         options: dict[str, Any] = {"headers": headers}
         if form is not None:
             headers["Content-Type"] = "application/x-www-form-urlencoded"
             options |= {"method": "POST", "body": urlencode(form).encode()}
-        with self._slot():
-            try:
-                answer = ask(url, SECONDS, MAX_BYTES, lambda *_: True, **options)
-            except (OSError, AddressRefused, UrlRefused) as error:
-                self._fail(f"{url}: {error or type(error).__name__}")
+        try:
+            answer = ask(url, SECONDS, MAX_BYTES, lambda *_: True, **options)
+        except (OSError, AddressRefused, UrlRefused) as error:
+            self._fail(f"{url}: {error or type(error).__name__}")
         return self._read(url, answer)
 
     def _read(self, url: str, answer: Answer) -> Json:
@@ -102,17 +98,6 @@ class ProviderClient:
         if not isinstance(body, dict):
             self._fail(f"{url} answers something that is not a JSON object")
         return body
-
-    @contextmanager
-    def _slot(self) -> Iterator[None]:
-        if time.monotonic() < self._failed_at + PAUSE_SECONDS:
-            raise ProviderAway(self._reason)
-        if not self._slots.acquire(timeout=TURN_SECONDS):
-            raise ProviderAway("too many people sign in at once")
-        try:
-            yield
-        finally:
-            self._slots.release()
 
     def _fail(self, reason: str) -> NoReturn:
         self._failed_at, self._reason = time.monotonic(), reason[:300]
@@ -151,7 +136,7 @@ class Provider:
         self._keys: tuple[datetime, list[Json]] | None = None
 
     def metadata(self) -> Metadata:
-        """Return the provider's metadata, cached while it is away. Raises `ProviderAway`."""
+        """Return the provider's metadata. Raises `ProviderAway`."""
         url = current_settings().oidc_issuer.rstrip("/") + WELL_KNOWN
         cached = _renew(self._metadata, KEPT, lambda: read_metadata(self.client.ask(url, {})))
         self._metadata = cached
@@ -177,15 +162,10 @@ class Provider:
 def _renew(
     cached: tuple[datetime, T] | None, age: timedelta, fetch: Callable[[], T]
 ) -> tuple[datetime, T]:
-    """Fetch a value if the cached one is older than `age`, or keep it if the provider is away."""
+    """Return the cached value, or fetch another if it is older than `age`."""
     if cached is not None and abs(clock.now() - cached[0]) < age:
         return cached
-    try:
-        return clock.now(), fetch()
-    except ProviderAway:
-        if cached is None:
-            raise
-        return cached
+    return clock.now(), fetch()
 
 
 def current_provider() -> Provider:

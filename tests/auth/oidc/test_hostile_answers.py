@@ -198,13 +198,6 @@ def test_while_it_is_away_everything_else_works(app, make_caller, provider, happ
     assert is_signed_in(open_known_browser(app, owner))
 
 
-def test_what_is_known_of_it_is_used_while_it_is_away(app, provider, moved_clock):
-    assert sign_in_by(provider, app).status_code == 303
-    moved_clock.move(hours=2)
-    provider.answers["/.well-known/openid-configuration"] = lambda _: Response("", 503)
-    assert leave(app.test_client()).startswith(provider.issuer)
-
-
 def test_without_a_company_there_is_no_such_door(make_app):
     browser = make_app().test_client()
     assert "Sign in with" not in browser.get("/login").text
