@@ -49,29 +49,6 @@ def test_somebody_new_chooses_a_password(team, client, link):
     assert "Set-Cookie" not in again.headers
 
 
-def test_a_password_has_the_rules_of_claiming(team, client, link):
-    page = client.get(link).text
-    for words in (
-        "Join <bdi>Fern &amp; Fable</bdi>",
-        "owner@example.com",
-        "Your role is “Decides”",
-    ):
-        assert words in page, words
-    assert NOOR in page
-    before = everything(team.app)
-    for password, message in (
-        ("short", "Use at least 10 characters"),
-        ("passwordpassword", "easy to guess"),
-        ("fern & fable 24", "easy to guess"),
-        (NOOR, "use your email address"),
-    ):
-        answer = accept(client, link, password=password)
-        assert answer.status_code == 422
-        assert message in answer.text
-        assert 'aria-invalid="true"' in answer.text
-    assert everything(team.app) == before
-
-
 @pytest.mark.parametrize("signup", ["closed", "domains"])
 def test_an_invitation_is_enough(make_app, make_caller, signup):
     app = make_app(signup=signup, signup_domains="elsewhere.example")
