@@ -34,7 +34,7 @@ from testimonials.testimonials.models import KeptRating, Testimonial
 from testimonials.testimonials.moderation import SET_ASIDE, find_testimonial
 from testimonials.testimonials.record import find_gone
 from testimonials.transfer.archives.format import FORM, PROJECT, SAVED_WIDGET
-from testimonials.transfer.archives.writing import describe_all, write_members
+from testimonials.transfer.archives.writing import describe_all, describe_requests, write_members
 from testimonials.transfer.tables.export import (
     ROWS_AT_ONCE,
     PlainRow,
@@ -54,6 +54,8 @@ SUBJECTS = ("project", "page", "widget", "form", "domain", "purchases", "proposa
 DECISIONS = ("approve", "reject", SET_ASIDE, "spam")
 # Columns of requests that a list counts.
 COUNTED = ("sent_at", "opened_at", "declined_at", "answered_at")
+# Without the reporter's words.
+COMPLAINT_COLUMNS = ("created_at", "page", "testimonial_id", "reason", "settled_at")
 NOTES = {
     "numbers": (
         "The average and the number include every genuine rating, shown or not: all testimonials "
@@ -127,7 +129,8 @@ def _describe(project: Project, testimonial_id: str | None) -> Members:
     yield "changesOfSettings", _describe_events(project)
     yield "orders", _count_orders(project)
     yield "lists", _describe_lists(project, testimonial_id)
-    yield "requests", _describe_requests(project, testimonial_id)
+    is_about = _only(MailedRequest.testimonial_id, testimonial_id)
+    yield "requests", describe_requests(project, *is_about)
     yield "complaints", _describe_complaints(project, testimonial_id)
     yield "setAsideAndDeleted", _describe_gone(gone)
     yield "testimonials", _describe_testimonials(project, testimonial_id)
@@ -277,39 +280,11 @@ def _describe_lists(project: Project, testimonial_id: str | None) -> Iterator[Ro
         }
 
 
-def _describe_requests(project: Project, testimonial_id: str | None) -> Iterator[Row]:
-    of = MailedRequest
-    query = (
-        select(of, UnsubscribedAddress.created_at)
-        .outerjoin(UnsubscribedAddress, is_unsubscribed(project.account_id))
-        .where(of.project_id == project.id, *_only(of.testimonial_id, testimonial_id))
-        .order_by(of.created_at, of.id)
-        .execution_options(yield_per=ROWS_AT_ONCE)
-    )
-    for row, unsubscribed_at in db.session.execute(query):
-        yield {
-            "list": row.batch_id,
-            "askedAt": iso(row.created_at),
-            "email": row.email,
-            "name": row.name,
-            "order": row.purchase_reference,
-            "testimonial": row.testimonial_id,
-            **write_columns(row, COUNTED),
-            "unsubscribedAt": write_value(unsubscribed_at),
-        }
-
-
 def _describe_complaints(project: Project, testimonial_id: str | None) -> Iterator[Row]:
     of = AbuseReport
     query = select(of).where(of.project_id == project.id, *_only(of.testimonial_id, testimonial_id))
     for row in db.session.scalars(query.order_by(of.created_at, of.id)):
-        yield {
-            "createdAt": iso(row.created_at),
-            "page": row.page,
-            "testimonial": row.testimonial_id,
-            "reason": row.reason,
-            "settledAt": write_value(row.settled_at),
-        }
+        yield write_columns(row, COMPLAINT_COLUMNS)
 
 
 # The testimonials, each with its decisions and edits.

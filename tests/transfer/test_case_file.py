@@ -188,8 +188,8 @@ def test_who_was_asked_is_there_by_list_and_week(app, owner):
         1,
         1,
     )
-    assert [each["order"] for each in case["requests"]] == ["A-1", "A-2"]
-    assert case["requests"][0]["testimonial"] == wrote
+    assert [each["purchaseReference"] for each in case["requests"]] == ["A-1", "A-2"]
+    assert case["requests"][0]["testimonialId"] == wrote
     assert case["orders"] == {"asked": 2, "wrote": 1}
     assert "nobody named here" in case["notes"]["requests"]
     (only,) = read_case(app, project, wrote)["requests"]
@@ -228,7 +228,7 @@ def test_decisions_edits_consents_and_complaints_are_there(app, owner, agent, tm
     who = (aside["action"], aside["reason"], aside["byKind"])
     assert who == ("set-aside", "same_person", "token")
     (complaint,) = case["complaints"]
-    assert (complaint["reason"], complaint["testimonial"]) == ("fraud", id)
+    assert (complaint["reason"], complaint["testimonialId"]) == ("fraud", id)
     # Whoever reported it isn't given away by their words.
     assert "Mia" not in answer.text
     assert "widget.changed" in {each["type"] for each in case["changesOfSettings"]}

@@ -151,7 +151,7 @@ def _describe_project(project: Project, images: set[str | None]) -> Iterator[tup
     yield "keptRatings", describe_all(LISTS["keptRatings"], project)
     yield "recordings", _describe_recordings(project, images)
     yield "invitationBatches", describe_all(LISTS["invitationBatches"], project)
-    yield "invitations", _describe_requests(project)
+    yield "invitations", describe_requests(project)
     members = list_members(project)
     yield "team", [{"email": each.email, "role": each.role.name.lower()} for each in members]
     columns = (getattr(Image, name) for name in IMAGE.columns)
@@ -219,15 +219,16 @@ def _describe_changes(ids: Sequence[str]) -> tuple[dict[str, list[Row]], dict[st
     return changes, salts
 
 
-def _describe_requests(project: Project) -> Iterator[Row]:
+def describe_requests(project: Project, *conditions: ColumnElement[bool]) -> Iterator[Row]:
     rows = db.session.execute(
         select(MailedRequest, UnsubscribedAddress.created_at)
         .outerjoin(UnsubscribedAddress, is_unsubscribed(project.account_id))
-        .where(MailedRequest.project_id == project.id)
+        .where(MailedRequest.project_id == project.id, *conditions)
         .order_by(MailedRequest.created_at, MailedRequest.id)
+        .execution_options(yield_per=ROWS_AT_ONCE)
     )
     for request, time in rows:
-        yield REQUEST.write(request) | {"unsubscribedAt": time and clock.iso(time)}
+        yield REQUEST.write(request) | {"unsubscribedAt": write_value(time)}
 
 
 def _list_images(ids: set[str | None], *columns: Any) -> Iterator[Any]:
@@ -244,6 +245,8 @@ OF_ACCOUNT = {
     "accessTokens": AccessToken,
     "subscriptions": BillingSubscription,
     "notifications": NotificationChoice,
+    # In a project, or in all projects of an owner.
+    "memberships": Member,
 }
 
 
@@ -278,8 +281,6 @@ def describe_account(account: Account) -> dict[str, Any]:
         "exportedAt": clock.iso(clock.now()),
         "account": write_columns(account, list_columns(Account)),
         **{name: _describe_rows(model, account.id) for name, model in OF_ACCOUNT.items()},
-        "memberships": _describe_memberships(account.id),
-        "workspaces": _describe_workspaces(account.id),
         "team": [
             {"accountId": each.account_id, "email": each.email, "role": each.role}
             for each in list_colleagues(account.id)
@@ -305,28 +306,3 @@ def _describe_rows(model: Any, account_id: str) -> list[dict[str, Any]]:
     keys = model.__table__.primary_key.columns
     rows = db.session.scalars(select(model).where(model.account_id == account_id).order_by(*keys))
     return [write_columns(row, list_columns(model)) for row in rows]
-
-
-def _describe_memberships(account_id: str) -> list[dict[str, Any]]:
-    rows = db.session.execute(
-        select(Project.id, Project.slug, Member.role, Member.created_at)
-        .join(Project, Project.id == Member.project_id)
-        .where(Member.account_id == account_id)
-        .order_by(Member.created_at)
-    )
-    return [
-        {"projectId": row[0], "slug": row[1], "role": row[2], "since": clock.iso(row[3])}
-        for row in rows
-    ]
-
-
-def _describe_workspaces(account_id: str) -> list[dict[str, Any]]:
-    rows = db.session.scalars(
-        select(Member)
-        .where(Member.account_id == account_id, Member.owner_id.is_not(None))
-        .order_by(Member.created_at, Member.owner_id)
-    )
-    return [
-        {"accountId": row.owner_id, "role": row.role, "since": clock.iso(row.created_at)}
-        for row in rows
-    ]

@@ -120,7 +120,7 @@ def test_an_account_has_it_all(app, owner, outsider, tmp_path):
         projects = ["projects/fern.zip", "projects/trashed.zip"]
         assert names == ["account.json", *projects, "activity.csv"]
         assert told["account"]["email"] == owner.email
-        assert [each["slug"] for each in told["memberships"]] == ["theirs"]
+        assert [each["role"] for each in told["memberships"]] == ["admin"]
         assert len(told["sessions"]) == 1
         assert "tokenHash" not in told["sessions"][0]
         account = read_account(app, owner.account_id)
