@@ -75,7 +75,7 @@ def test_a_photo_is_taken_where_asked_for(app, client, project):
 def draw_refused() -> dict[str, tuple[bytes, str]]:
     """Return what is refused, with the reason; the largest takes a second."""
     return {
-        "svg": (pictures.SVG, "contains more than a picture"),
+        "svg": (pictures.SVG, "can’t be read as a picture"),
         "cut": (phone_photo()[:900], "damaged"),
         "empty": (b"", "can’t be read as a picture"),
         "10 MB": (PNG + bytes(10 * MEGABYTE), "the limit is 10 MB"),

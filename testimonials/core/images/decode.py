@@ -37,6 +37,7 @@ FOREIGN = re.compile(rb"<(?:script|html|svg|iframe)[\s>/]|<!doctype\s|<\?php\s|%
 ZIP_END = b"PK\x05\x06"
 ZIP_END_WITHIN = 70_000
 
+NO_PICTURE = _("This file can’t be read as a picture. Use PNG, JPEG or WebP.")
 DAMAGED = _("This picture is damaged. Save it again, and choose the new file.")
 TOO_MUCH_WORK = _("This picture takes too long to read. Save it as a plain JPEG or PNG.")
 
@@ -69,6 +70,9 @@ class Decoded:
 
 
 def _require_picture(data: bytes) -> None:
+    if data.lstrip(b"\xef\xbb\xbf \r\n\t").startswith(b"<"):
+        # Such as SVG.
+        raise Unreadable(NO_PICTURE)
     if ZIP_END in data[-ZIP_END_WITHIN:] or FOREIGN.search(data):
         raise Unreadable(_("This file contains more than a picture. Save it as PNG or JPEG."))
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
@@ -102,9 +106,7 @@ def decode_picture(data: bytes, use: Use) -> Decoded:
     except (Unreadable, MemoryError):
         raise
     except UnidentifiedImageError:
-        raise Unreadable(
-            _("This file can’t be read as a picture. Use PNG, JPEG or WebP.")
-        ) from None
+        raise Unreadable(NO_PICTURE) from None
     except Exception:
         # For a damaged file, a decoder may raise anything.
         raise Unreadable(DAMAGED) from None

@@ -140,7 +140,7 @@ def test_a_cover_is_chosen_or_dropped_shown_and_removed(project, page):
     expect(preview_of(page).locator(".cover")).to_be_visible()
     svg = {"name": "a.png", "mimeType": "image/png", "buffer": b"<svg/>"}
     page.locator("#editor-cover").set_input_files(svg)  # type: ignore[arg-type]
-    expect(page.get_by_text("more than a picture").first).to_be_visible()
+    expect(page.get_by_text("can’t be read as a picture").first).to_be_visible()
     page.get_by_role("button", name="Remove: Cover").click()
     expect(page.get_by_alt_text("Cover now")).to_have_count(0)
     expect(preview_of(page).locator(".cover")).to_have_count(0)

@@ -166,7 +166,8 @@ def test_warnings_of_the_decoder_are_no_errors():
     ("data", "words"),
     [
         (b"", "can’t be read as a picture"),
-        (pictures.SVG, "more than a picture"),
+        (pictures.SVG, "can’t be read as a picture"),
+        (b"\xef\xbb\xbf<?xml version='1.0'?>" + pictures.SVG, "can’t be read as a picture"),
         (pictures.GIF, "can’t be read as a picture"),
         (pictures.HEIC, "can’t be read as a picture"),
         (b"%PDF-1.7\n", "more than a picture"),

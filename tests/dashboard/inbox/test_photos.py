@@ -89,7 +89,7 @@ def test_saving_without_choosing_keeps_the_photo_and_removing_takes_it_off(inbox
 
 
 REFUSED = (
-    (pictures.SVG, "contains more than a picture"),
+    (pictures.SVG, "can’t be read as a picture"),
     (PHOTO[:500], "damaged"),
     (PHOTO + bytes(10 * MEGABYTE), "the limit is 10 MB"),
     # Over what a form may have.
