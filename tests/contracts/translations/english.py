@@ -20,6 +20,8 @@ TECHNICAL_ARGUMENTS = {
 SPOKEN = {"aria-label", "title", "placeholder", "alt", "aria-roledescription", "aria-description"}
 SILENT = {"script", "style", "code", "pre", "svg", "kbd"}
 VOID = {"input", "img", "br", "hr", "meta", "link", "source", "track", "wbr", "col"}
+# Filters that take a name or a pattern, not a text.
+NAMED = {"format", "label"}
 # Blocks that hold names of classes.
 CLASSES = {"body_class", "sheet_width"}
 # Names, and words that are the same everywhere.
@@ -85,7 +87,7 @@ def _write_expression(node: nodes.Node, found: list[str]) -> Iterator[str]:
     elif isinstance(node, nodes.Concat | nodes.Add | nodes.Or | nodes.And):
         for each in node.iter_child_nodes():
             yield from _write_expression(each, found)
-    elif isinstance(node, nodes.Filter) and node.name != "format" and node.node is not None:
+    elif isinstance(node, nodes.Filter) and node.name not in NAMED and node.node is not None:
         yield from _write_expression(node.node, found)
     else:
         found.extend(_find_words(node))
