@@ -192,9 +192,8 @@ def move_database(
 
 
 def restore_to_postgres(file: Path, url: str, before_commit: Callable[[], object]) -> None:
-    """Upgrade an SQLite file to this program's schema, and move it; see `move_database`."""
+    """Move an SQLite file; see `move_database`."""
     with opened_file(file) as engine:
-        upgrade(engine)
         move_database(engine, url, before_commit)
 
 
