@@ -194,10 +194,9 @@ def _padding(size: int) -> int:
 
 def _read_manifest(stream: gzip.GzipFile) -> Manifest:
     first = _read_header(stream)
-    if first is None or first.name != MANIFEST or first.type not in FILE_TYPES:
+    is_manifest = first and first.name == MANIFEST and first.type in FILE_TYPES
+    if not (first and is_manifest and 0 <= first.size <= MAX_MANIFEST_BYTES):
         raise RestoreRefused("it is not a backup made by this program (no manifest)")
-    if not 0 <= first.size <= MAX_MANIFEST_BYTES:
-        raise RestoreRefused("its manifest is too large")
     values = json.loads(stream.read(first.size))
     stream.read(_padding(first.size))
     if not isinstance(values, dict) or values.get("format") != FORMAT:

@@ -22,13 +22,11 @@ from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.db.migrate import OLDER, OLDER_ADVICE, is_newer, name_revision
 from testimonials.core.db.sqlite import (
     KeptBackup,
-    count_rows,
     find_damage,
     is_in_use,
     list_columns,
     list_kept,
     open_file,
-    read_revision,
 )
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db, init_extensions
@@ -36,21 +34,13 @@ from testimonials.core.faults import refusing
 from testimonials.core.jobs import Job, every, has_passed
 from testimonials.core.settings.current import EXTENSION as SETTINGS_EXTENSION
 from testimonials.core.settings.current import current_settings
-from testimonials.core.settings.instance import (
-    FolderInUse,
-    SettingError,
-    give_to_owner,
-    hold_alone,
-    read_secret_key,
-    sync,
-)
+from testimonials.core.settings.instance import FolderInUse, give_to_owner, hold_alone, sync
 from testimonials.core.settings.table import Settings, load_settings
 from testimonials.integrations.webhooks.log import delete_old_deliveries
 from testimonials.operations.backup import creating, offsite
 from testimonials.operations.backup.archive import (
     DATABASE,
     RECORDING,
-    SECRET,
     SETTINGS,
     Manifest,
     RestoreRefused,
@@ -210,7 +200,10 @@ def note_restored(replaced: Path | None) -> None:
 
 @refusing(lambda _fault: RestoreRefused("its manifest is wrong"))
 def check_backup(manifest: Manifest, work: Path) -> None:
-    """Check what was unpacked into `work`; raise `RestoreRefused`."""
+    """Check the database that was unpacked into `work`; raise `RestoreRefused`.
+
+    The checksums say that it is what the manifest describes.
+    """
     database = work / DATABASE
     try:
         if damage := find_damage(database):
@@ -223,17 +216,8 @@ def check_backup(manifest: Manifest, work: Path) -> None:
                 "it was made by a newer version of this program "
                 f"({manifest['programVersion']}, revision {revision}). Install that version"
             )
-        if read_revision(database) != manifest["schemaRevision"]:
-            raise RestoreRefused("its database is not at the revision in its manifest")
-        if count_rows(database) != manifest["rows"]:
-            raise RestoreRefused("its database doesn't have as many rows as its manifest says")
     except sqlite3.Error as error:
         raise RestoreRefused(f"its database can't be read: {error}") from None
-    if SECRET in manifest["members"]:
-        try:
-            read_secret_key(work / SECRET)
-        except SettingError:
-            raise RestoreRefused("its secret_key is not valid") from None
 
 
 def _require_free(work: Path, places: dict[str, Path], *, is_replacing: bool) -> None:
