@@ -133,7 +133,7 @@ def test_tables_that_say_no_version_are_left_alone(app):
     for command in (["db", "upgrade"], ["db", "upgrade", "--dry-run"]):
         result = app.test_cli_runner().invoke(args=command)
         assert (result.exit_code, result.stdout) == (1, "")
-        assert "The database already has tables such as abuse_report" in result.stderr
+        assert "already exists" in result.stderr
     assert "not set up" in app.test_cli_runner().invoke(args=["accounts", "list"]).stderr
 
 

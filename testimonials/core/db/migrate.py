@@ -71,7 +71,7 @@ def upgrade(
 
     `prepare` is called under the lock, before a database with data is changed; its exceptions end
     the upgrade. With `is_trial` everything is rolled back. Raises `SchemaError` if the database is
-    newer than this program, too old, or has tables without a revision.
+    newer than this program or too old, and `DatabaseError` if it has tables without a revision.
     """
     newest = head()
     if not is_trial:
@@ -83,8 +83,6 @@ def upgrade(
         before = read_revision(connection)
         _refuse_unknown(before)
         _refuse_encoding(connection)
-        if before is None:
-            _refuse_tables(connection)
         if prepare is not None and before not in (None, newest):
             prepare(newest)
         if before == FORMER_HEAD:
@@ -93,17 +91,6 @@ def upgrade(
         if is_trial and (transaction := connection.get_transaction()):
             transaction.rollback()
     return before, newest
-
-
-def _refuse_tables(connection: Connection) -> None:
-    """Refuse a database that has tables of this program, but no revision."""
-    if names := inspect(connection).get_table_names():
-        load_all()
-        if known := set(names) & Base.metadata.tables.keys():
-            raise SchemaError(
-                f"The database already has tables such as {min(known)}, but not the version of the "
-                "program that made them. Use an empty database, or restore a backup."
-            )
 
 
 def current(engine: Engine) -> str | None:
