@@ -322,13 +322,10 @@ def _find_failure_mail(job: str) -> OutboxMail | None:
 
 
 class StoredBackup(Base):
-    """A backup in BACKUP_TO, since reading the folder may be slow or fail.
-
-    Without BACKUP_TO, the last backup that BACKUP_COMMAND took.
-    """
+    """A backup in BACKUP_TO, since reading the folder may be slow or fail."""
 
     name: Mapped[str] = mapped_column(String(80), primary_key=True)
     size: Mapped[int] = mapped_column(BigInteger)
-    # The value of BACKUP_TO at the time, or `COMMAND`.
+    # The value of BACKUP_TO at the time.
     place: Mapped[str]
     made_at: Mapped[datetime] = mapped_column(Timestamp)

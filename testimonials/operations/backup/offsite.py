@@ -21,7 +21,7 @@ from testimonials.core.db.sqlite import KeptBackup, choose_expired, list_kept, s
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from testimonials.core.http.urls import app_url
-from testimonials.core.jobs import Job, every, has_passed
+from testimonials.core.jobs import Job, every, find_other_place, has_passed
 from testimonials.core.logs import scrub
 from testimonials.core.settings.current import current_settings
 from testimonials.core.settings.instance import give_to_owner, sync
@@ -125,9 +125,6 @@ def _hide_secrets(text: str) -> str:
 LONGEST_COPY = timedelta(days=1)
 UNFINISHED = ".unfinished-copy-"
 
-# The `place` of what the command has taken.
-COMMAND = "BACKUP_COMMAND"
-
 
 def is_copy_wanted() -> bool:
     """Tell whether this instance has off-site copies."""
@@ -138,16 +135,15 @@ def is_copy_wanted() -> bool:
 def is_copy_due(row: Job) -> bool:
     """Tell whether the newest backup has to be copied; after a failure, an hour later.
 
-    If hosts have their own BACKUP_PATH, the one that made a backup copies it.
+    The host that made it copies it, since others may have a BACKUP_PATH of their own.
     """
-    if not is_copy_wanted() or (newest := creating.find_newest()) is None:
-        return False
-    stored = read_stored(current_settings().backup_to or COMMAND)
-    if any(each.made_at > newest.made_at for each in stored if each.is_scheduled):
+    newest = creating.find_newest()
+    made_elsewhere = find_other_place(db.session.get(Job, creating.BACKUP_JOB))
+    if not is_copy_wanted() or newest is None or made_elsewhere:
         return False
     if row.error is not None or row.leased_until is not None:
         return has_passed(row.started_at, creating.RETRIED_AFTER)
-    return newest.name not in (each.name for each in stored)
+    return row.finished_at is None or row.finished_at < newest.made_at
 
 
 def read_stored(place: str) -> list[KeptBackup]:
@@ -274,9 +270,6 @@ def _set_stored(place: str, backups: list[KeptBackup]) -> None:
 
 
 def _hand_over(newest: KeptBackup) -> None:
-    if not current_settings().backup_to:
-        # First, so that no other host tries again with an older one.
-        _set_stored(COMMAND, [newest])
     folder = Path(current_settings().backup_path)
     run_command(folder / newest.name)
     if (folder / NAME).exists():
