@@ -1,8 +1,6 @@
 """`testimonials projects`: what an operator does with projects (decisions, "Projects")."""
 
-from tests.auth.browsers import open_browser
 from tests.support.commands import run, run_json
-from tests.support.rows import add_member
 from tests.support.shapes import data_of
 
 
@@ -37,27 +35,3 @@ def test_an_id_as_a_slug_confuses_nobody(app, agent, outsider):
     assert run_json(app, "projects", "show", victim["_id"])["_id"] == victim["_id"]
     assert run_json(app, "projects", "delete", victim["_id"], "--yes")["_id"] == victim["_id"]
     assert outsider.get(f"/v1/projects/{squatter['_id']}").status_code == 200
-
-
-def test_members_lists_the_owner_the_colleagues_and_who_is_invited(
-    app, owner, outsider, moved_clock
-):
-    project = owner.create_project(slug="fern")["_id"]
-    moved_clock.move(minutes=1)
-    add_member(app, project, outsider, "admin")
-    form = {"email": "new@example.com", "role": "moderator"}
-    answer = open_browser(app, owner).post(f"/dashboard/projects/{project}/people", data=form)
-    assert answer.status_code == 303
-    rows = [
-        (row["email"], row["role"], row["state"])
-        for row in run_json(app, "projects", "members", "fern")
-    ]
-    assert rows == [
-        ("owner@example.com", "owner", "member"),
-        ("outsider@example.org", "admin", "member"),
-        ("new@example.com", "moderator", "invited"),
-    ]
-    moved_clock.move(days=7)
-    assert run_json(app, "projects", "members", project)[-1]["state"] == "expired"
-    assert "outsider@example.org" in run(app, "projects", "members", "fern").output
-    assert run(app, "projects", "members", "nothing").exit_code != 0
