@@ -243,7 +243,7 @@ def count_tags(project_id: str) -> dict[str, tuple[int, int]]:
 
 Counts = dict[tuple[Any, ...], tuple[int, ...]]
 
-_HAS_PHOTO = or_(
+HAS_PHOTO = or_(
     Testimonial.avatar_id.is_not(None),
     Testimonial.author_avatar.is_not(None),
     Testimonial.twitter["avatarUrl"].as_string().is_not(None),
@@ -320,7 +320,7 @@ def _count_testimonials() -> Select[Any]:
     halves = case(*((row.rating >= number / 2, number) for number in range(10, 0, -1)), else_=0)
     total = func.sum(_to_billionths(func.coalesce(row.rating, 0)))
     form = func.coalesce(row.form_name, "")
-    key = [row.project_id, row.status, ~_IS_KEPT, row.kind, row.source, form, halves, _HAS_PHOTO]
+    key = [row.project_id, row.status, ~_IS_KEPT, row.kind, row.source, form, halves, HAS_PHOTO]
     key.append(row.standing)
     columns: list[ColumnElement[Any]] = [
         each.label(f"key_{number}") for number, each in enumerate(key)

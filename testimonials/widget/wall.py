@@ -9,7 +9,7 @@ from typing import Any
 from flask import redirect, request, url_for
 from flask.typing import ResponseReturnValue
 from markupsafe import Markup
-from sqlalchemy import ColumnExpressionArgument, or_, select
+from sqlalchemy import ColumnExpressionArgument, select
 
 from testimonials.core.db.identifiers import is_identifier
 from testimonials.core.extensions import db
@@ -27,7 +27,13 @@ from testimonials.projects.models import Project
 from testimonials.projects.projects import find_public_project
 from testimonials.projects.settings import find_renamed
 from testimonials.projects.widget_design import DEFAULTS
-from testimonials.testimonials.counts import NO_NUMBERS, count_ratings, count_tags, read_numbers
+from testimonials.testimonials.counts import (
+    HAS_PHOTO,
+    NO_NUMBERS,
+    count_ratings,
+    count_tags,
+    read_numbers,
+)
 from testimonials.testimonials.models import Testimonial
 from testimonials.widget.cache import keep_page
 from testimonials.widget.container import WHOLE, Selection, read_selection
@@ -44,12 +50,6 @@ from testimonials.widget.selection import (
 from testimonials.widget.settings import describe_proof, describe_shown, find_settings, rate
 
 SORTS = (NEWEST, BEST)
-
-_has_photo = or_(
-    Testimonial.avatar_id.is_not(None),
-    Testimonial.author_avatar.is_not(None),
-    Testimonial.twitter["avatarUrl"].as_string().is_not(None),
-)
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,7 @@ def _conditions(project: Project, choice: WallChoice) -> list[ColumnExpressionAr
         if choice.rating < 5:
             conditions.append(Testimonial.rank < choice.rating + 0.5)
     if choice.has_photo:
-        conditions.append(_has_photo)
+        conditions.append(HAS_PHOTO)
     return conditions
 
 
