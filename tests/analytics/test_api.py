@@ -1,8 +1,6 @@
 """GET .../insights, and the same as a command: what was counted, for programs."""
 
-import json
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from flask import Flask
@@ -12,6 +10,7 @@ from testimonials.core import clock
 from tests.auth.tokens import give_token
 from tests.conftest import Caller
 from tests.dashboard.insights.counted import add_reads, add_views, add_visits
+from tests.support.commands import run_json, run_well
 from tests.support.rows import add_testimonial
 
 TOTALS = {"widget": 8, "wall": 0, "total": 8, "previous": 3}
@@ -61,15 +60,10 @@ def test_no_average_and_no_other_period(app, owner, project):
         assert query.partition("=")[0] in answer.json["errors"]
 
 
-def run(app: Flask, *arguments: str) -> Any:
-    done = app.test_cli_runner().invoke(args=["projects", "insights", *arguments])
-    assert done.exit_code == 0, done.output
-    return done.output
-
-
 def test_the_command_says_it_in_lines_and_as_json(app, project):
-    assert json.loads(run(app, project, "--json"))["views"]["total"] == 11
-    lines = [line.split() for line in run(app, "fern", "--days", "7").splitlines()]
+    assert run_json(app, "projects", "insights", project)["views"]["total"] == 11
+    said = run_well(app, "projects", "insights", "fern", "--days", "7")
+    lines = [line.split() for line in said.splitlines()]
     assert ["views", "8"] in lines
     assert ["viewsBefore", "3"] in lines
     assert ["averageRating", "-"] in lines

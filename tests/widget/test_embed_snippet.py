@@ -1,25 +1,11 @@
 """GET /v1/projects/:id/embed-snippet (spec, "GET /v1/projects/:id/embed-snippet")."""
 
 import re
-from html.parser import HTMLParser
 from typing import Any
 
 from tests.conftest import Caller
 
 BASE = "https://testimonials.example.com"
-
-
-class Elements(HTMLParser):
-    """The start tags of a piece of HTML, with their attributes."""
-
-    def __init__(self, html: str) -> None:
-        super().__init__()
-        self.found: list[tuple[str, dict[str, str | None]]] = []
-        self.feed(html)
-        self.close()
-
-    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        self.found.append((tag, dict(attributes)))
 
 
 def _snippet(caller: Caller, project_id: str) -> dict[str, Any]:
@@ -34,18 +20,16 @@ def test_gives_project_id_widget_url_script_and_container(owner):
     assert set(snippet) == {"projectId", "widgetUrl", "script", "container"}
     address = f"{BASE}/widget/v1.js?project={project_id}"
     assert (snippet["projectId"], snippet["widgetUrl"]) == (project_id, address)
-    assert Elements(snippet["script"]).found == [
-        ("script", {"src": snippet["widgetUrl"], "async": None})
-    ]
-    assert snippet["script"].endswith("</script>")
-    (div, attributes), *inside = Elements(snippet["container"]).found
-    assert (div, attributes["data-testimonials-project"]) == ("div", project_id)
-    assert re.fullmatch(r"min-height:(\d+px);--tm-reserve:\1", attributes["style"] or "")
+    assert snippet["script"] == f'<script src="{address}" async></script>'
     # Until the script has them, there is a link to the same testimonials; without it, a frame.
-    page = f"{BASE}/widget/{project_id}"
-    assert inside[0] == ("a", {"href": page})
-    assert [tag for tag, _ in inside[1:]] == ["noscript", "iframe"]
-    assert inside[2][1]["src"] == page
+    page = re.escape(f"{BASE}/widget/{project_id}")
+    assert re.fullmatch(
+        rf'<div data-testimonials-project="{project_id}" '
+        r'style="min-height:(\d+px);--tm-reserve:\1">'
+        rf'<a href="{page}">[^<]+</a><noscript><iframe src="{page}" [^<>]+></iframe></noscript>'
+        "</div>",
+        snippet["container"],
+    )
     # Nothing that people typed is in it.
     assert "alert" not in snippet["script"] + snippet["container"]
     url = _snippet(owner, project_id)["widgetUrl"].removeprefix(BASE)

@@ -1,8 +1,6 @@
 """Recordings that Chromium 156 and Firefox 153 made of fake cameras, and how they are sent."""
 
-import html
 import io
-import re
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +10,7 @@ from werkzeug.test import TestResponse
 
 from testimonials.testimonials.media import uploads
 from tests.conftest import Caller
+from tests.support import visitors
 from tests.support.rows import change_project
 
 FILES = Path(__file__).parent / "files"
@@ -78,9 +77,7 @@ def as_file(content: bytes, name: str) -> tuple[io.BytesIO, str]:
 
 
 def form_token(client: FlaskClient, slug: str = "bakery") -> str:
-    found = re.search(r'name="token" value="([^"]+)"', client.get(f"/{slug}").text)
-    assert found
-    return html.unescape(found[1])
+    return visitors.form_token(client.get(f"/{slug}").text)
 
 
 def send(client: FlaskClient, slug: str = "bakery", **values: Any) -> TestResponse:

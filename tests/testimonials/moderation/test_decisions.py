@@ -1,7 +1,5 @@
 """POST .../submissions/decisions: one answer each, and what a draft becomes."""
 
-from typing import Any
-
 import pytest
 from flask import Flask
 
@@ -11,6 +9,7 @@ from tests.auth.tokens import TokenCaller, give_token
 from tests.conftest import Caller
 from tests.support.racing import at_once
 from tests.support.rows import add_testimonial, everything, read_testimonials
+from tests.testimonials.moderation.test_setting_aside import decide
 
 pytestmark = [pytest.mark.postgres, pytest.mark.recount]
 
@@ -20,13 +19,6 @@ def publisher(app: Flask, owner: Caller) -> TokenCaller:
     return give_token(app, owner, Scope.PUBLISH)
 
 
-def decide(caller: Caller, project_id: str, decision: str, *ids: str, status: int = 200) -> Any:
-    body = {"decision": decision, "ids": ids}
-    answer = caller.post(f"/v1/projects/{project_id}/submissions/decisions", body)
-    assert answer.status_code == status, answer.text
-    return answer.json
-
-
 def test_each_is_answered_and_none_stops_another(app, owner, outsider, publisher, project_id):
     pending = add_testimonial(app, project_id, status="pending")
     approved = add_testimonial(app, project_id)
@@ -34,7 +26,7 @@ def test_each_is_answered_and_none_stops_another(app, owner, outsider, publisher
     elsewhere = add_testimonial(app, str(owner.create_project()["_id"]), status="pending")
     foreign = add_testimonial(app, str(outsider.create_project()["_id"]), status="pending")
     ids = (foreign, pending, trashed, approved, "0" * 24, elsewhere)
-    data = decide(publisher, project_id, "approve", *ids)["data"]
+    data = decide(publisher, project_id, *ids, decision="approve")["data"]
     assert [(each["_id"], each["result"], each["status"]) for each in data["results"]] == [
         (foreign, "unknown", None), (pending, "done", "approved"), (trashed, "unchanged", "trash"),
         (approved, "unchanged", "approved"), ("0" * 24, "unknown", None),
@@ -48,63 +40,44 @@ def test_each_is_answered_and_none_stops_another(app, owner, outsider, publisher
 def test_one_of_100_ids_is_enough(app, publisher, project_id):
     known = add_testimonial(app, project_id, status="pending")
     ids = [f"{number:024x}" for number in range(99)]
-    results = decide(publisher, project_id, "reject", known, *ids)["data"]["results"]
+    results = decide(publisher, project_id, known, *ids, decision="reject")["data"]["results"]
     assert [each["result"] for each in results] == ["done", *["unknown"] * 99]
     before = everything(app)
     for wrong in ([known, known], [], [*ids, known, "1" * 24], ["x"], known, [None]):
         body = {"decision": "approve", "ids": wrong}
         answer = publisher.post(f"/v1/projects/{project_id}/submissions/decisions", body)
         assert (answer.status_code, list(answer.json["errors"])) == (400, ["ids"]), wrong
-    assert decide(publisher, project_id, "pin", known)["data"]["undo"] is None
+    assert decide(publisher, project_id, known, decision="pin")["data"]["undo"] is None
     assert everything(app) == before
 
 
 def test_the_key_and_drafters_only_propose(app, owner, project_id):
     pending = add_testimonial(app, project_id, status="pending")
     for caller in (owner, give_token(app, owner, Scope.DRAFT)):
-        proposal = decide(caller, project_id, "approve", pending, status=202)["data"]
+        proposal = decide(caller, project_id, pending, decision="approve", status=202)["data"]
         assert proposal["kind"] == "testimonial.decide"
         assert proposal["values"] == {"decision": "approve", "ids": [pending]}
-        error = decide(caller, project_id, "approve", pending, "0" * 24, status=404)
+        error = decide(caller, project_id, pending, "0" * 24, decision="approve", status=404)
         assert "0" * 24 in error["message"]
     assert [row.status for row in read_testimonials(app, project_id)] == ["pending"]
     reader = give_token(app, owner, Scope.READ)
-    assert decide(reader, project_id, "approve", pending, status=403)["code"] == "MISSING_SCOPE"
+    assert (
+        decide(reader, project_id, pending, decision="approve", status=403)["code"]
+        == "MISSING_SCOPE"
+    )
 
 
 def test_of_many_at_once_one_decides(app, owner, publisher, project_id):
     pending = add_testimonial(app, project_id, status="pending")
 
     def approve(_: int) -> str:
-        (result,) = decide(publisher, project_id, "approve", pending)["data"]["results"]
+        (result,) = decide(publisher, project_id, pending, decision="approve")["data"]["results"]
         return str(result["result"])
 
     assert sorted(at_once(6, approve)) == ["done", *["unchanged"] * 5]
     other = str(owner.create_project()["_id"])
     stranger = give_token(app, owner, project_id=other)
-    decide(stranger, project_id, "reject", pending, status=404)
-    (result,) = decide(stranger, other, "reject", pending)["data"]["results"]
+    decide(stranger, project_id, pending, decision="reject", status=404)
+    (result,) = decide(stranger, other, pending, decision="reject")["data"]["results"]
     assert result["result"] == "unknown"
     assert [row.status for row in read_testimonials(app, project_id)] == ["approved"]
-
-
-def states(app: Flask, project_id: str) -> list[tuple[Any, ...]]:
-    rows = read_testimonials(app, project_id)
-    return sorted((row.id, row.status, row.is_pinned, row.reviewed_at is None) for row in rows)
-
-
-def test_decisions_about_many_are_written_and_undone(app, publisher, project_id):
-    for _ in range(5):
-        add_testimonial(app, project_id, status="pending", reviewed_at=None)
-    add_testimonial(app, project_id, status="rejected")
-    before = states(app, project_id)
-    was = {row.id: row.updated_at for row in read_testimonials(app, project_id)}
-    path = f"/v1/projects/{project_id}"
-    undo = {"undo": decide(publisher, project_id, "approve", *was)["data"]["undo"]}
-    after = read_testimonials(app, project_id)
-    assert {row.status for row in after} == {"approved"}
-    assert all(row.is_visible and row.reviewed_at for row in after)
-    assert all(row.updated_at > was[row.id] for row in after)
-    assert publisher.post(f"{path}/undo", undo).status_code == 200
-    assert states(app, project_id) == before
-    assert publisher.post(f"{path}/undo", undo).status_code == 409

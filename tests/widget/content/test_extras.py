@@ -2,16 +2,15 @@
 
 import json
 import re
-from typing import Any
 
 import pytest
-from flask.testing import FlaskClient
 
 from testimonials.core import clock
 from testimonials.core.extensions import db
 from tests.conftest import Caller
 from tests.support.plans import count_statements
 from tests.support.rows import add_recording, add_testimonial, change_project
+from tests.widget.conftest import read_feed
 
 BUNS = {"id": "aaaaaaaa", "question": "What do you take home?", "kind": "choice"}
 BACK = {"id": "bbbbbbbb", "question": "Will you come back?", "kind": "scale"}
@@ -28,18 +27,12 @@ def project(owner: Caller) -> str:
     return str(made["_id"])
 
 
-def read(client: FlaskClient, project: str, query: str = "") -> dict[str, Any]:
-    answer = client.get(f"/widget/{project}/feed?{query}")
-    assert answer.status_code == 200
-    return dict(answer.json)
-
-
 def test_recordings_have_all_a_card_needs(app, client, project):
     # An upload that is under way is not shown.
     add_recording(app, add_testimonial(app, project), "voice", state="uploading")
     testimonial = add_testimonial(app, project, text="Warm buns.", highlights=[[0, 4]])
     recording = add_recording(app, testimonial, poster_id="0" * 24, transcript="Warm buns. I stay.")
-    item, under_way = read(client, project)["items"]
+    item, under_way = read_feed(client, project)["items"]
     assert "extras" not in under_way
     base = "https://testimonials.example.com"
     assert item["extras"] == {
@@ -64,7 +57,7 @@ def test_a_snippet_keeps_room_for_posters(app, owner, project):
 
 def test_private_answers_stay_so_everywhere(app, client, project):
     add_testimonial(app, project, answers=ANSWERS)
-    [item] = read(client, project)["items"]
+    [item] = read_feed(client, project)["items"]
     shown = [["What do you take home?", "Buns, Cake"], ["Will you come back?", "9/10"]]
     assert item["extras"] == {"answers": shown}
     wall = client.get("/bakery/wall").text
@@ -72,14 +65,14 @@ def test_private_answers_stay_so_everywhere(app, client, project):
     assert "9/10" in wall
     # Made private later, also what was asked in public is.
     change_project(app, project, private_questions=["aaaaaaaa", "bbbbbbbb"])
-    assert "extras" not in read(client, project)["items"][0]
+    assert "extras" not in read_feed(client, project)["items"][0]
     for path in ("/bakery/wall", f"/widget/{project}/feed.json", f"/widget/{project}/fragment"):
         assert "Buns" not in client.get(path).text, path
 
 
 def test_marks_say_what_they_mean(app, client, project):
     add_testimonial(app, project, is_rewarded=True, purchase_verified_at=clock.now())
-    feed = read(client, project, "lang=de")
+    feed = read_feed(client, project, "lang=de")
     assert feed["items"][0]["extras"] == {"marks": ["verified", "rewarded"]}
     assert feed["words"]["verified"] == "Bestätigter Kauf"
     wall = client.get("/bakery/wall").text
@@ -93,7 +86,7 @@ def test_marks_say_what_they_mean(app, client, project):
 
 def test_words_alone_pay_for_nothing_else(app, client, project):
     testimonial = add_testimonial(app, project)
-    plain = read(client, project, "lang=en")
+    plain = read_feed(client, project, "lang=en")
     assert "verified" not in plain["words"]
     with app.app_context():
         engine = db.engine
@@ -101,13 +94,13 @@ def test_words_alone_pay_for_nothing_else(app, client, project):
     def count() -> int:
         """Return how many statements it takes to make the widget's data anew."""
         change_project(app, project, business_name="Oat")
-        return count_statements(engine, lambda: read(client, project))
+        return count_statements(engine, lambda: read_feed(client, project))
 
     written = count()
     for _ in range(2):
         add_recording(app, testimonial)
         testimonial = add_testimonial(app, project)
-    assert "verified" in read(client, project, "lang=en")["words"]
+    assert "verified" in read_feed(client, project, "lang=en")["words"]
     assert count() == written + 1
 
 
