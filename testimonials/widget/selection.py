@@ -50,17 +50,12 @@ EVERYTHING = Content()
 
 def read_content(design: Mapping[str, Any], selection: Selection) -> Content:
     """Return the content of a widget's design, with a container's attributes in their place."""
-    tags = (selection.tag,) if selection.tag else tuple(design["tags"])
     if selection.testimonial_id:
-        return Content(
-            tags=tags if selection.tag else (),
-            min_length=selection.min_length,
-            testimonial_id=selection.testimonial_id,
-        )
+        return Content(testimonial_id=selection.testimonial_id)
     return Content(
         order=design["order"],
         min_rating=design["minRating"],
-        tags=tags,
+        tags=(selection.tag,) if selection.tag else tuple(design["tags"]),
         min_length=selection.min_length or design["minLength"],
         chosen=tuple(design["chosen"]),
         is_only_chosen=design["onlyChosen"],
