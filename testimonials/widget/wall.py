@@ -41,8 +41,10 @@ from testimonials.widget.drafts import read_rated
 from testimonials.widget.render import describe_stars, make_still, render_page
 from testimonials.widget.selection import (
     BEST,
+    EVERYTHING,
     NEWEST,
     Content,
+    count_shown,
     find_conditions,
     read_content,
     read_page,
@@ -227,7 +229,8 @@ def render_wall(
         settings,
         items,
         kind=kind if len(items) > 1 else "single",
-        proof=_describe_proof(project, figures),
+        # About the whole wall.
+        proof=describe_proof(project, figures["total"] - figures["samples"], figures["genuine"]),
     )
     filters = _list_filters(project, choice, figures)
     total = next((each["count"] for each in filters if each["is_current"]), None)
@@ -251,13 +254,9 @@ def render_wall(
     )
 
 
-def _describe_proof(project: Project, figures: Mapping[str, Any]) -> dict[str, str]:
-    """Return the line below the cards, about the whole wall."""
-    return describe_proof(project, figures["total"] - figures["samples"], figures["genuine"])
-
-
 def render_testimonial(project: Project, item: dict[str, Any]) -> str:
-    proof = _describe_proof(project, count_figures(project))
+    total, samples = count_shown(project, EVERYTHING)
+    proof = describe_proof(project, total - samples)
     still = make_still(
         project, find_settings(project), [item], kind="single", is_player=True, proof=proof
     )
