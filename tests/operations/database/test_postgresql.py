@@ -341,7 +341,7 @@ def test_all_of_it_comes_back(app, tmp_path):
     db.session.execute(text("UPDATE testimonial SET text = 'Lost'"))
     db.session.execute(text("CREATE INDEX left_behind ON testimonial (text)"))
     db.session.commit()
-    for command in read_commands("## Restore", "pg_restore"):
+    for command in read_commands("### Restore into PostgreSQL", "pg_restore"):
         run_in_shell(app, command, backups)
     assert read_rows(app, project) == before
     assert "left_behind" not in {
