@@ -1,7 +1,6 @@
 """Importing lines into a project: planning without writing, writing in batches, copying photos."""
 
 import io
-import socket
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -87,34 +86,23 @@ def fetch_picture(url: str, is_allowed: Check = is_website, seconds: float = 10.
     for _ in range(4):
         try:
             answer = ask(url, seconds, AVATAR.max_bytes + 1, is_allowed, headers=HEADERS)
-            content, location = _read(answer)
-            if location is None:
-                return content
+            location = answer.headers["Location"] if 300 <= answer.status < 400 else None
+            if not location:
+                return _read(answer)
             url = urljoin(url, location)
-        except (UrlRefused, ValueError):
-            raise PictureUnreachable("It is not a plain http:// or https:// URL.") from None
-        except socket.gaierror:
-            raise PictureUnreachable("There is no such website.") from None
-        except AddressRefused:
-            raise PictureUnreachable("It leads to a private network.") from None
-        except OSError as error:
-            name = type(error).__name__
-            raise PictureUnreachable(f"It can’t be fetched ({name}).") from None
-    raise PictureUnreachable("It redirects too often.")
+        except (AddressRefused, UrlRefused, OSError, ValueError):
+            break
+    raise PictureUnreachable("It can’t be fetched from the public internet.")
 
 
-def _read(answer: Answer) -> tuple[bytes, str | None]:
-    """Return the content, or else the target of a redirect."""
-    location = answer.headers["Location"]
-    if 300 <= answer.status < 400 and location:
-        return b"", location
+def _read(answer: Answer) -> bytes:
     if answer.status != 200:
         raise PictureUnreachable(f"Its server answered {answer.status}.")
     if len(answer.content) > AVATAR.max_bytes:
         raise PictureUnreachable("It is too large.")
     if not answer.is_complete:
         raise PictureUnreachable("It took too long.")
-    return answer.content, None
+    return answer.content
 
 
 # Rows of a transaction, during which nobody else can write on SQLite.

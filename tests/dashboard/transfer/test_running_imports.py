@@ -188,7 +188,7 @@ def test_the_api_and_the_command_undo_too(app, inbox, owner):
 def test_photos_are_copied_last_and_never_from_a_private_network(app, inbox):
     page = import_all(app, inbox, "Name,Review,Photo\nA,B,http://127.0.0.1/a.png\nC,D,\n")
     assert "1 of 1 photo tried" in text_of(page)
-    assert "http://127.0.0.1/a.png It leads to a private network." in text_of(page)
+    assert "http://127.0.0.1/a.png It can’t be fetched from the public internet." in text_of(page)
     assert len(inbox.shown()) == 2
 
 

@@ -19,6 +19,7 @@ from tests.support.pictures import photo, read, to_bytes
 from tests.support.rows import read_testimonials
 from tests.support.servers import PATIENCE
 
+AWAY = "It can’t be fetched from the public internet."
 PICTURE = to_bytes(photo(300, 200), "PNG")
 ANSWERS: dict[str, tuple[int, bytes, dict[str, str]]] = {
     "/picture?size=1": (200, PICTURE, {}),
@@ -93,16 +94,16 @@ def test_each_address_of_a_name_is_tried(website):
     ("path", "reason", "seconds"),
     [
         ("/nothing", "Its server answered 404.", PATIENCE),
-        ("/round", "It redirects too often.", PATIENCE),
-        ("/inwards", "It leads to a private network.", PATIENCE),
-        ("/file", "It is not a plain http:// or https:// URL.", PATIENCE),
-        ("/nowhere", "It is not a plain http:// or https:// URL.", PATIENCE),
+        ("/round", AWAY, PATIENCE),
+        ("/inwards", AWAY, PATIENCE),
+        ("/file", AWAY, PATIENCE),
+        ("/nowhere", AWAY, PATIENCE),
         ("/large", "It is too large.", PATIENCE),
-        ("/drip", "It can’t be fetched", 1.0),
+        ("/drip", AWAY, 1.0),
     ],
 )
 def test_what_is_no_picture_ends(website, path, reason, seconds):
-    with pytest.raises(PictureUnreachable, match=reason.replace("(", r"\(")):
+    with pytest.raises(PictureUnreachable, match=reason):
         fetch_picture(f"{website}{path}", is_here, seconds=seconds)
 
 
@@ -156,7 +157,6 @@ def test_an_address_in_the_own_network_stays_an_address(app, owner, website, tmp
     url = f"{website}/picture?size=1"
     file.write_text(f"Name,Review,Avatar\nA,B,{url}")
     photos = run_json(app, "testimonials", "import", "fern", str(file), *options)["photos"]
-    reason = "It leads to a private network."
-    assert photos == ([{"url": url, "reason": reason}] if options else [])
+    assert photos == ([{"url": url, "reason": AWAY}] if options else [])
     (row,) = read_testimonials(app, project)
     assert (row.author_avatar, row.avatar_id) == (url, None)
