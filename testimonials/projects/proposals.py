@@ -1,6 +1,6 @@
 """Proposals of agents: making, listing and deciding them, and the mail about them."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
@@ -20,7 +20,7 @@ from sqlalchemy import (
     union,
 )
 
-from testimonials.auth.accounts import may_act, shown_name
+from testimonials.auth.accounts import may_act
 from testimonials.auth.models import AccessToken, Account
 from testimonials.auth.tokens import Caller, Scope
 from testimonials.core import clock
@@ -55,13 +55,8 @@ from testimonials.projects.notifications import (
 
 # Deciding; accepting runs what a click of the owner would.
 
-GONE = gettext_noop("This proposal is no longer kept.")
+OVER = gettext_noop("Nothing was changed: this was already decided or withdrawn.")
 NOT_ALLOWED = gettext_noop("Only the owner and people who manage can decide this.")
-TAKEN = {
-    "accepted": gettext_noop("Nothing was changed: %(who)s has already accepted it."),
-    "declined": gettext_noop("Nothing was changed: %(who)s has already declined it."),
-    "withdrawn": gettext_noop("Nothing was changed: the agent has already withdrawn it."),
-}
 
 
 class DecisionRefused(ServiceError):
@@ -104,18 +99,17 @@ def decide_proposals(
         .where(Proposal.project_id == project.id, Proposal.id.in_(chosen))
         .order_by(Proposal.id)
     ).all()
-    decided = Decided(problems=dict.fromkeys(chosen - {row.id for row in rows}, translate(GONE)))
+    decided = Decided(problems=dict.fromkeys(chosen - {row.id for row in rows}, translate(OVER)))
     # The history is in English, whatever the decider's language.
     with speaking(ENGLISH.code):
         agents = name_agents(rows)
-    people = name_deciders(rows)
     for row in rows:
         if (row.status, row.decided_by_id) == (status, decider.account_id):
             # A double click, or a form sent twice.
             decided.done.append(row)
             continue
         try:
-            _require_open(row, decider, people)
+            _require_open(row, decider)
             with db.session.begin_nested():
                 actor = f"{agents[row.id]}, accepted by {decider.label}"[:254]
                 undo = _accept(project, row, actor) if status == "accepted" else None
@@ -150,16 +144,9 @@ def name_agents(rows: Iterable[Proposal]) -> dict[str, str]:
     }
 
 
-def name_deciders(rows: Iterable[Proposal]) -> dict[str, str]:
-    ids = {row.decided_by_id for row in rows} - {None}
-    accounts = db.session.execute(select(Account.id, shown_name()).where(Account.id.in_(ids)))
-    return {row[0]: row[1] for row in accounts}
-
-
-def _require_open(row: Proposal, decider: Decider, people: Mapping[str, str]) -> None:
+def _require_open(row: Proposal, decider: Decider) -> None:
     if row.status != "waiting":
-        who = people.get(row.decided_by_id or "") or _("someone else")
-        raise DecisionRefused(TAKEN[row.status], values={"who": who})
+        raise DecisionRefused(OVER)
     if decider.kinds is not None and row.kind not in decider.kinds:
         raise DecisionRefused(NOT_ALLOWED)
 

@@ -138,7 +138,7 @@ def test_declining_tells_the_agent_why(owner, browser, project):
     assert decide(browser, project, "declined", made["_id"]).status_code == 303
     again = decide(browser, project, "accepted", made["_id"])
     assert again.status_code == 409
-    assert "owner@example.com has already declined it" in again.text
+    assert "this was already decided or withdrawn" in again.text
 
 
 def test_what_no_longer_holds_is_said_and_the_proposal_stays(app, owner, browser, project):
