@@ -139,7 +139,7 @@ def move_command(target: str) -> Output:
 
     TARGET is its URL, postgresql://user:password@host/name, or - to read that from standard input,
     where other users of the machine can't see it. Stop the service first. Everything is copied and
-    compared, or nothing is.
+    counted, or nothing is.
     """
     if target == "-":
         target = sys.stdin.readline()
@@ -156,7 +156,7 @@ def move_command(target: str) -> Output:
         rows,
         rows,
         notes=[
-            "\nEverything was copied and compared; the SQLite file is unchanged.\n"
+            "\nEverything was copied and counted; the SQLite file is unchanged.\n"
             "Set TESTIMONIALS_DATABASE_URL (or database_url in testimonials.toml) to the new\n"
             "address and start the service."
         ],
