@@ -140,32 +140,20 @@ def test_every_command_answers_json(app, agent, owner, make_caller, tmp_path):
     assert [each["role"] for each in answers["team list"]] == ["reader"]
     assert answers["team remove"] == answers["team set"]
     assert answers["forms add"] | {"sent": 0} == answers["forms list"][0]
-    assert [each["_id"] for each in answers["webhooks list"]] == [endpoint]
     assert [each["type"] for each in answers["webhooks deliveries"]] == ["webhook.test"]
     assert answers["accounts set-limit"]["projectLimit"] == 3
     assert answers["accounts show"]["tokens"] == 1
-    assert [each["state"] for each in answers["tokens list"]] == ["active"]
     assert [each["_id"] for each in answers["proposals list"]] == [second, first]
     assert answers["proposals accept"] == {"accepted": [first], "problems": {}}
-    assert answers["tokens revoke"]["state"] == "revoked"
-    assert answers["accounts rotate-key"]["apiKey"] != agent.api_key
-    assert agent.get("/v1/me").status_code == 401
     assert answers["projects show"]["testimonials"] == {"demo": 6}
     assert answers["projects show"]["_id"] == project["_id"]
     assert len(answers["testimonials list"]) == 6
     assert answers["mail show"]["text"].count(created["claimLink"]) == 1
-    assert answers["mail retry"] == {"queued": 1}
-    assert answers["db upgrade"]["before"] == answers["db upgrade"]["after"]
-    assert answers["db current"]["isHead"] is True
     assert answers["db check"] == {"isSound": True, "findings": []}
-    assert answers["db reindex"] == {"rebuilt": True}
     assert answers["projects delete"] == {
         "_id": project["_id"], "deleted": True, "testimonials": 6
     }  # fmt: skip
     assert answers["projects import"]["testimonials"] == 6
-    assert answers["testimonials import"]["new"] == 1
-    assert [each["state"] for each in answers["testimonials imports"]] == ["done"]
-    assert answers["testimonials undo-import"] == {"removedCount": 1, "keptCount": 0}
     assert answers["accounts export"]["bytes"] > answers["projects export"]["bytes"] > 500
     # The one that was imported, and the one that was handed over.
     assert (answers["accounts delete"]["projects"], owner.get("/v1/me").status_code) == (2, 401)
