@@ -4,7 +4,7 @@ import contextlib
 import logging
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -218,9 +218,6 @@ def make_scheduled_backup() -> Path:
                 f"It is retried every hour. {UNTIL} Earlier backups are kept.",
             )
         raise
-    with write():
-        text = f"The scheduled backup of {app_url()} works again."
-        mail_success(BACKUP_JOB, "Backups work again", text)
     logger.info("backup made: %s", target)
     return target
 
@@ -284,41 +281,20 @@ def remove_backups(folder: Path, names: Iterable[str]) -> None:
             raise BackupFailed(f"the old {path} can't be removed: {error.strerror}") from None
 
 
-# Mails to the operator: while a job fails, and once it works again.
+# Mails to the operator while a job fails.
 
-UNTIL = "You get this mail once a day until it works, and then one that says so."
+UNTIL = "You get this mail once a day until it works."
 
 
 def mail_failure(job: str, subject: str, *lines: str) -> None:
     """Mail the operator that a job of backups failed, at most once a day."""
-    last = _find_failure_mail(job)
-    if last is None or last.created_at <= clock.now() - timedelta(days=1):
-        _mail(f"{job}-failed", subject, lines)
-
-
-def mail_success(job: str, subject: str, text: str) -> None:
-    """Mail the operator that a job works again, if the last mail said that it failed."""
-    if _find_failure_mail(job) is not None:
-        _mail(f"{job}-works", subject, [text])
-
-
-def _mail(purpose: str, subject: str, lines: Sequence[str]) -> None:
-    if recipient := current_settings().operator_email:
+    recipient, purpose = current_settings().operator_email, f"{job}-failed"
+    told = select(OutboxMail.id).where(
+        OutboxMail.purpose == purpose, OutboxMail.created_at > clock.now() - timedelta(days=1)
+    )
+    if recipient and db.session.scalar(told.limit(1)) is None:
         footnote = "This mail goes to the address in the setting OPERATOR_EMAIL."
         send_plain_mail(recipient, purpose, " ".join(subject.split()), lines, footnote=footnote)
-
-
-def _find_failure_mail(job: str) -> OutboxMail | None:
-    newest = db.session.scalars(
-        select(OutboxMail)
-        .where(
-            OutboxMail.recipient == current_settings().operator_email,
-            OutboxMail.purpose.in_((f"{job}-failed", f"{job}-works")),
-        )
-        .order_by(OutboxMail.created_at.desc(), OutboxMail.id.desc())
-        .limit(1)
-    ).one_or_none()
-    return newest if newest is not None and newest.purpose == f"{job}-failed" else None
 
 
 class StoredBackup(Base):

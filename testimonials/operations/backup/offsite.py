@@ -180,9 +180,6 @@ def copy_newest() -> None:
                 f"Copying it is retried every hour. {creating.UNTIL} Earlier copies are kept.",
             )
         raise failure
-    with write():
-        text = f"The newest backup of {app_url()} has left its machine."
-        creating.mail_success(creating.COPY_JOB, "Backups are copied again", text)
     logger.info("backup copied: %s", newest.name)
 
 

@@ -88,11 +88,10 @@ def test_a_failure_is_noted_and_mailed_once_a_day_until_it_works(
     place.unlink()
     work(broken)
     assert len(names(place)) == 1
-    assert mails(app)[2:] == ["Backups work again"]
     for _ in range(3):
         moved_clock.move(days=1)
         work(broken)
-    assert len(mails(app)) == 3
+    assert len(mails(app)) == 2
     assert job_error(app, BACKUP_JOB) is None
 
 
