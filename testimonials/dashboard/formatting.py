@@ -8,20 +8,11 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from testimonials.auth.models import Account
-from testimonials.collection.storing import find_links
 from testimonials.collection.submission import ADDRESS, BAIT, DUPLICATE, FAST, FLOOD, LINKS
 from testimonials.core import clock
 from testimonials.core.audit import Event
 from testimonials.core.event_lists import REASONS
-from testimonials.core.http.i18n import (
-    ENGLISH,
-    current_language,
-    format_day,
-    format_time,
-    gettext_noop,
-    ngettext,
-    translate,
-)
+from testimonials.core.http.i18n import format_day, format_time, gettext_noop, ngettext, translate
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.images.colors import colour_of, initials_of
 from testimonials.core.text import split_text
@@ -40,7 +31,16 @@ SOURCES = {
     "import": gettext_noop("Imported"),
     "demo": gettext_noop("Sample"),
 }
+STATUS_NAMES = {
+    "pending": gettext_noop("Waiting"),
+    "approved": gettext_noop("Approved"),
+    "rejected": gettext_noop("Rejected"),
+    "spam": gettext_noop("Spam"),
+    "withdrawn": gettext_noop("Withdrawn by its author"),
+    "demo": gettext_noop("Sample"),
+}
 ACTIONS_DONE = {name: action.done for name, action in ACTIONS.items()} | {
+    "take_down": gettext_noop("Taken down"),
     "spam": gettext_noop("Marked as spam"),
     "edit": gettext_noop("Edited"),
     "add": gettext_noop("Added by hand"),
@@ -69,8 +69,6 @@ REASON_NAMES = {
     "withdrawn": gettext_noop("Withdrawn by its author"),
 }
 TOLD = {column.attribute: column.label for column in COLUMNS.values() if column.is_told}
-# An edit of only these columns is shown as a change of the photo.
-PHOTO = {"avatar_id", "author_avatar", "twitter"}
 HELD = {
     BAIT: gettext_noop("a hidden field was filled in"),
     FAST: gettext_noop("sent faster than a person can type"),
@@ -80,7 +78,6 @@ HELD = {
     FLOOD: gettext_noop("many came at once"),
     DISOWNED: gettext_noop("the holder of the email address didn’t write it"),
 }
-NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 # When people get mail: the names of the choices, and what they mean.
 MODES = {
     "at_once": (
@@ -108,6 +105,7 @@ def describe_testimonial(row: Testimonial) -> dict[str, Any]:
         "avatar_url": row.avatar_url or (row.twitter or {}).get("avatarUrl"),
         "initials": initials_of(row.author_name),
         "color": colour_of(row.author_name),
+        "status": translate(STATUS_NAMES[row.status]),
         "source_label": translate(SOURCES.get(row.source, row.source)),
         "held": _describe_held(row),
         "set_aside": _describe_reason(row.set_aside)
@@ -157,10 +155,7 @@ def _describe_held(row: Testimonial) -> str | None:
     """Return why a testimonial is held as spam; None if it isn't, or without known reasons."""
     if row.status != "spam":
         return None
-    names = [
-        _count_links(row) if reason == LINKS else translate(HELD.get(reason, ""))
-        for reason in (row.held_for or "").split(",")
-    ]
+    names = [translate(HELD.get(reason, "")) for reason in (row.held_for or "").split(",")]
     reasons = ", ".join(filter(None, names))
     return _("Held: %(reasons)s", reasons=reasons) if reasons else None
 
@@ -176,7 +171,7 @@ def describe_change(change: Event, people: Mapping[str, str]) -> dict[str, Any]:
         if name in TOLD and value
     )
     who = people.get(change.actor, change.actor)
-    what = translate(_name_edit(change) or ACTIONS_DONE.get(change.action, change.action))
+    what = translate(ACTIONS_DONE.get(change.action, change.action))
     if change.reason and change.action == SET_ASIDE:
         what = _describe_reason(change.reason)
     elif change.reason and change.action == DELETE:
@@ -215,26 +210,6 @@ def describe_plan(account: Account) -> dict[str, Any]:
         "allowed": project_limit_of(account),
         "more_url": more_projects_url(account.id),
     }
-
-
-def _count_links(row: Testimonial) -> str:
-    """Return the number of links in the text as sent, in words."""
-    count = len(find_links(row.original_text or row.text))
-    if count < 2:
-        is_alone = count and not find_links(row.author_name)
-        return _("little more than a link") if is_alone else _("a link")
-    # English spells out small numbers.
-    number = NUMBERS[count] if count < len(NUMBERS) and current_language() is ENGLISH else count
-    return ngettext("%(num)s link", "%(num)s links", count, num=number)
-
-
-def _name_edit(change: Event) -> str | None:
-    columns = change.before.keys()
-    if change.action != "edit":
-        return None
-    if columns == {"tags"}:
-        return ACTIONS_DONE["tag"]
-    return gettext_noop("Photo changed") if columns <= PHOTO and columns != {"twitter"} else None
 
 
 def describe_time(time: datetime) -> str:

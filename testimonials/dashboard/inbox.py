@@ -34,11 +34,13 @@ from testimonials.dashboard.inbox_data import (
     ReturnForm,
     describe_inbox,
     describe_undone,
+    explain,
     read_page,
     read_spelled_filter,
     report_action,
     return_target,
     tell,
+    write_notice,
 )
 from testimonials.dashboard.proposals import (
     describe_proposals,
@@ -121,8 +123,7 @@ def decide_many(
 ) -> Done:
     """Apply an action to the selected testimonials, or to all that match the filter."""
     batch, count = apply_to_many(access.project, prepared, action, access.user.email, reason)
-    if not count:
-        raise ActionRefused(_("None of the selected testimonials allows this."))
+    _require_any(count)
     text = report_action(action, read_spelled_filter(access.project).tab, count)
     return _finish(access, _tell_rest(text, len(prepared) - count), batch, sent)
 
@@ -137,15 +138,8 @@ def tag_many(
         batch, count = change(access.project, prepared, new_tag, access.user.email)
     except TagRefused as error:
         raise ActionRefused(error.shown) from None
-    if not count:
-        raise ActionRefused(
-            _("None of the selected testimonials has this tag.")
-            if tagging == "remove"
-            else _(
-                "All of the selected testimonials already have this tag, or have no room for it."
-            )
-        )
-    return _finish(access, _tell_tagged(tagging, count), batch, sent)
+    _require_any(count)
+    return _finish(access, report_action("tag", "", count), batch, sent)
 
 
 @page.save(ReturnForm, at="/numbers", role=Right.DECIDE)
@@ -161,12 +155,10 @@ def settle_samples(access: Access, *, samples: str, **sent: Any) -> Done:
     project = access.project
     if samples == "keep":
         note(project, KEEPS_SAMPLES)
-        return _finish(access, _("Samples kept"), None, sent)
+        return _finish(access, _("Saved"), None, sent)
     batch, count = apply_action(project, find_samples(project.id), "delete", access.user.email)
-    if not count:
-        raise ActionRefused(_("No samples left"))
-    text = ngettext("Removed %(num)s sample", "Removed %(num)s samples", count)
-    return _finish(access, text, batch, sent)
+    _require_any(count)
+    return _finish(access, report_action("delete", "", count), batch, sent)
 
 
 @page.save(UndoForm, at="/undo", role=Right.DECIDE)
@@ -180,18 +172,13 @@ def undo(access: Access, *, undo: str, return_to: str) -> Done:
     return tell(access, text, to=return_target(return_to), undo=token, row=row)
 
 
+def _require_any(count: int) -> None:
+    if not count:
+        raise ActionRefused(_("None of the selected testimonials allows this."))
+
+
 def _finish(access: Access, text: str, batch: str | None, sent: Values) -> Done:
     return tell(access, text, batch, to=return_target(sent["return_to"]))
-
-
-def _tell_tagged(tagging: str, count: int) -> str:
-    if tagging == "remove":
-        return ngettext(
-            "Removed a tag from %(num)s testimonial",
-            "Removed a tag from %(num)s testimonials",
-            count,
-        )
-    return ngettext("Tagged %(num)s testimonial", "Tagged %(num)s testimonials", count)
 
 
 def _tell_rest(done: str, count: int) -> str:
@@ -233,13 +220,8 @@ def _report(decided: Decided) -> str:
     if not decided.done:
         return _("Nothing selected")
     first, count = decided.done[0], len(decided.done)
-    title, is_accepted = name_proposal(first), first.status == "accepted"
-    if count == 1:
-        accepted = _("Accepted: %(title)s", title=title)
-        return accepted if is_accepted else _("Declined: %(title)s", title=title)
-    if is_accepted:
-        return ngettext("Accepted %(num)s proposal", "Accepted %(num)s proposals", count)
-    return ngettext("Declined %(num)s proposal", "Declined %(num)s proposals", count)
+    done = gettext_noop("Accepted") if first.status == "accepted" else gettext_noop("Declined")
+    return write_notice(done, name_proposal(first) if count == 1 else count)
 
 
 picture = ProjectPage(inbox, "proposals/<proposal_id>/picture", "", role=Right.LOOK)
@@ -263,15 +245,6 @@ def get_proposed_picture(access: Access, proposal_id: str) -> Response:
 
 MAX_COUNTED = 9_999
 DECISIONS = ("approve", "reject")
-# Why a testimonial can't be decided, by status.
-DECIDED = {
-    "withdrawn": gettext_noop("%(name)s withdrew this testimonial. It isn’t shown."),
-    "approved": gettext_noop("It is already approved."),
-    "rejected": gettext_noop("It is already rejected."),
-    "spam": gettext_noop("It is held as spam. You can release it in the inbox."),
-    "demo": gettext_noop("It is a sample."),
-}
-
 first = ProjectPage(inbox, "decide", "", role=Right.DECIDE)
 review = ProjectPage(inbox, "decide/<testimonial_id>", "inbox/mail.html", role=Right.DECIDE)
 
@@ -313,7 +286,7 @@ def show_review(access: Access, testimonial_id: str) -> Values:
         "shell": shell,
         "item": describe_testimonial(row),
         "is_pending": is_pending,
-        "text": _describe_decided(row),
+        "text": explain(row),
         "next_url": _url(next_row, done) if next_row else None,
     }
 
@@ -324,7 +297,7 @@ def decide_in_review(access: Access, testimonial_id: str, *, action: str, done: 
     row = find_testimonial(access.project, testimonial_id)
     batch, count = apply_action(access.project, [row], action, access.user.email)
     if not count:
-        raise ActionRefused(_describe_decided(row))
+        raise ActionRefused(explain(row))
     next_row = find_next_pending(access.project.id, row)
     text = report_action(action, "", row.author_name)
     return Done(text, _url(next_row, done + 1), undo=make_undo_token(access.project, batch))
@@ -336,12 +309,6 @@ def undo_in_review(access: Access, *, done: int) -> Done:
     step = undo_last(access.project, access.user.email).step
     row = find_testimonial(access.project, step.testimonial_id)
     return Done(to=_url(row, max(0, done - 1)))
-
-
-def _describe_decided(row: Testimonial) -> str:
-    if row.deleted_at is not None:
-        return gettext("It is in the trash.")
-    return gettext(DECIDED.get(row.status, ""), name=row.author_name)
 
 
 # Deciding by the link in a mail, without signing in.

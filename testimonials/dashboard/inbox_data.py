@@ -21,7 +21,12 @@ from testimonials.core.http.security import safe_target
 from testimonials.core.http.urls import testimonial_url, wall_url
 from testimonials.core.settings.current import count_days, current_settings
 from testimonials.core.text import TAG_LENGTH
-from testimonials.dashboard.formatting import SOURCES, describe_testimonial
+from testimonials.dashboard.formatting import (
+    ACTIONS_DONE,
+    SOURCES,
+    STATUS_NAMES,
+    describe_testimonial,
+)
 from testimonials.dashboard.framework import Done
 from testimonials.dashboard.shell import count_inbox
 from testimonials.projects.access import Access
@@ -32,7 +37,7 @@ from testimonials.projects.projects import make_slug
 from testimonials.testimonials import inbox
 from testimonials.testimonials.media.playback import load_recordings
 from testimonials.testimonials.models import REASONS, Testimonial
-from testimonials.testimonials.moderation import ACTIONS, SET_ASIDE
+from testimonials.testimonials.moderation import ACTIONS
 from testimonials.testimonials.search import mark_words, read_words
 from testimonials.testimonials.tags import find_spellings, offer_tags, spell
 from testimonials.testimonials.undo import Step, Undone, make_undo_token
@@ -76,12 +81,9 @@ SOURCE_NAMES = SOURCES | {"demo": gettext_noop("Samples")}
 # The others are in the filter.
 MAIN_TABS = ("pending", "approved", "rejected", "all")
 TAB_NAMES = {
-    "pending": gettext_noop("Waiting"),
-    "approved": gettext_noop("Approved"),
-    "rejected": gettext_noop("Rejected"),
+    **STATUS_NAMES,
     "all": gettext_noop("All"),
     "trash": gettext_noop("Trash"),
-    "spam": gettext_noop("Spam"),
     inbox.ASIDE: gettext_noop("Set aside"),
 }
 NOBODY = (
@@ -161,6 +163,7 @@ def describe_inbox(
         "split_found": partial(mark_words, read_words(filters.q)),
         "flood_count": count_flood(project) if counts["spam"] else 0,
         "flood_limit": current_settings().flood_per_hour,
+        "retention": _describe_retention(filters.tab),
         "pager": _describe_pager(filters, page, total),
         "return_to": describe_address(filters, page),
         "decided": _describe_decided(project, counts["approved"]) if is_done else None,
@@ -280,7 +283,7 @@ def _describe_empty(
 ) -> dict[str, Any]:
     """Return the title, text and actions of an empty page."""
     if filters.is_narrowed:
-        return _describe_nothing_found(project, filters)
+        return _describe_nothing_found(filters)
     title, text = EMPTY[filters.tab]
     ask = [(url_for("dashboard.collect.show_collect"), _("Ask three customers"))]
     is_over = filters.tab == "pending" and (counts["rejected"] or counts["trash"])
@@ -292,18 +295,13 @@ def _describe_empty(
     }
 
 
-def _describe_nothing_found(project: Project, filters: inbox.InboxFilter) -> dict[str, Any]:
+def _describe_nothing_found(filters: inbox.InboxFilter) -> dict[str, Any]:
     clear = (url_for("dashboard.inbox.show_inbox", status=filters.tab), _("Clear"))
-    title = _("No results for “%(words)s”", words=filters.q) if filters.q else _("No results")
-    elsewhere = []
-    for tab, label in (("all", _("Search all")), ("trash", _("Look in the trash"))):
-        other = replace(filters, tab=tab)
-        if filters.q and tab != filters.tab and inbox.find_words(project.id, other).ids:
-            elsewhere.append((describe_address(other), label))
+    all = (describe_address(replace(filters, tab="all")), _("Search all"))
     return {
-        "title": title,
+        "title": _("No results"),
         "text": _("No testimonial matches the search and filters."),
-        "actions": [*elsewhere[:1], clear],
+        "actions": [clear] if filters.tab == "all" else [all, clear],
         "drawing": "search",
     }
 
@@ -369,59 +367,22 @@ def tell(
     return Done(text, to=to, undo=token, shown=shown)
 
 
-# Notices of actions on one testimonial; "" is any other action.
-TO_ONE = {
-    "approve": gettext_noop("Approved %(name)s"),
-    "take_down": gettext_noop("Took down %(name)s"),
-    "reject": gettext_noop("Rejected %(name)s"),
-    "pin": gettext_noop("Pinned %(name)s"),
-    "unpin": gettext_noop("Unpinned %(name)s"),
-    "delete": gettext_noop("Deleted %(name)s"),
-    "restore": gettext_noop("Restored %(name)s"),
-    SET_ASIDE: gettext_noop("Set %(name)s aside"),
-    "release": gettext_noop("Moved %(name)s to Waiting"),
-    "edit": gettext_noop("Edited %(name)s"),
-    "tag": gettext_noop("Changed the tags of %(name)s"),
-    "highlight": gettext_noop("Changed the highlights of %(name)s"),
-    "reply": gettext_noop("Changed the reply to %(name)s"),
-    "": gettext_noop("Changed %(name)s"),
-}
-# The same for several.
-TO_MANY = {
-    "approve": ngettext_noop("Approved %(num)s testimonial", "Approved %(num)s testimonials"),
-    "take_down": ngettext_noop("Took down %(num)s testimonial", "Took down %(num)s testimonials"),
-    "reject": ngettext_noop("Rejected %(num)s testimonial", "Rejected %(num)s testimonials"),
-    "pin": ngettext_noop("Pinned %(num)s testimonial", "Pinned %(num)s testimonials"),
-    "unpin": ngettext_noop("Unpinned %(num)s testimonial", "Unpinned %(num)s testimonials"),
-    "delete": ngettext_noop("Deleted %(num)s testimonial", "Deleted %(num)s testimonials"),
-    "restore": ngettext_noop("Restored %(num)s testimonial", "Restored %(num)s testimonials"),
-    SET_ASIDE: ngettext_noop("Set %(num)s testimonial aside", "Set %(num)s testimonials aside"),
-    "release": ngettext_noop(
-        "Moved %(num)s testimonial to Waiting", "Moved %(num)s testimonials to Waiting"
-    ),
-    "edit": ngettext_noop("Edited %(num)s testimonial", "Edited %(num)s testimonials"),
-    "tag": ngettext_noop(
-        "Changed the tags of %(num)s testimonial", "Changed the tags of %(num)s testimonials"
-    ),
-    "highlight": ngettext_noop(
-        "Changed the highlights of %(num)s testimonial",
-        "Changed the highlights of %(num)s testimonials",
-    ),
-    "reply": ngettext_noop(
-        "Changed the reply to %(num)s testimonial", "Changed the reply to %(num)s testimonials"
-    ),
-    "": ngettext_noop("Changed %(num)s testimonial", "Changed %(num)s testimonials"),
-}
-
-
 def report_action(action: str, old_status: str, subject: str | int) -> str:
     """Return the notice of an action on `subject`, a name or a number of testimonials."""
     if action == "reject" and old_status == "approved":
         action = "take_down"
-    known = action if action in TO_ONE else ""
-    if isinstance(subject, str):
-        return _(TO_ONE[known], name=subject)
-    return TO_MANY[known](subject)
+    return write_notice(ACTIONS_DONE.get(action, action), subject)
+
+
+def write_notice(done: str, subject: str | int) -> str:
+    return _("%(done)s: %(what)s", done=translate(done), what=subject)
+
+
+def explain(row: Testimonial) -> str:
+    """Return why an action didn't change a testimonial: somebody else was quicker."""
+    status = "trash" if row.deleted_at is not None else row.status
+    state = translate(TAB_NAMES[status])
+    return _("Already decided: %(state)s", state=state)
 
 
 def describe_step(step: Step) -> str:
@@ -432,8 +393,8 @@ def describe_step(step: Step) -> str:
 
 def describe_undone(undone: Undone, left: int) -> str:
     """Return what was undone, what was passed over, and how many steps are left."""
-    step, passed = undone.step, len(undone.passed)
-    parts = [_("Undone: %(change)s.", change=describe_step(step))]
+    step = undone.step
+    parts = [_("Undone (%(change)s).", change=describe_step(step))]
     if undone.count < step.count:
         parts.append(
             ngettext(
@@ -442,20 +403,9 @@ def describe_undone(undone: Undone, left: int) -> str:
                 step.count - undone.count,
             )
         )
-    if passed:
-        parts.insert(0, _tell_passed(describe_step(undone.passed[0]), passed))
+    if undone.passed:
+        changes = ", ".join(map(describe_step, undone.passed))
+        parts.insert(0, _("Changed since, so not undone (%(changes)s).", changes=changes))
     if left:
         parts.append(ngettext("%(num)s more can be undone", "%(num)s more can be undone", left))
-    else:
-        parts.append(_("That was the last"))
     return " ".join(parts)
-
-
-def _tell_passed(first: str, count: int) -> str:
-    if count == 1:
-        return _("Not undone, because it has changed since: %(change)s.", change=first)
-    return ngettext(
-        "%(num)s change was not undone, because it has changed since.",
-        "%(num)s changes were not undone, because they have changed since.",
-        count,
-    )

@@ -19,7 +19,7 @@ from testimonials.core.http.errors import ValidationFailed
 from testimonials.core.http.fields import QueryCount, Switch, Text
 from testimonials.core.http.forms import FormSchema
 from testimonials.core.http.i18n import gettext as _
-from testimonials.core.http.i18n import gettext_noop, ngettext, translate
+from testimonials.core.http.i18n import gettext_noop, translate
 from testimonials.core.http.resource import load
 from testimonials.core.http.security import answer_as
 from testimonials.core.http.urls import current_path, testimonial_url
@@ -34,6 +34,7 @@ from testimonials.dashboard.framework import Done, ProjectPage, Values, require_
 from testimonials.dashboard.inbox_data import (
     ActionForm,
     ReturnForm,
+    explain,
     report_action,
     return_target,
     tell,
@@ -94,7 +95,6 @@ class ReplyForm(FormSchema):
 class TranscriptForm(FormSchema):
     transcript = fields.Transcript(load_default="")
     shows_transcript = Switch(load_default=False)
-    remove_captions = Switch(load_default=False)
 
 
 def read_photo(_access: Access, **_sent: Any) -> uploads.Image | None:
@@ -144,10 +144,8 @@ def read_ranges(row: Testimonial, words: str, start: int | None, remove: int | N
     return add_highlight(row.text, ranges, words, start)
 
 
-def read_captions(_access: Access, *, remove_captions: bool, **_sent: Any) -> dict[str, Any]:
-    """Return the column for captions that were sent or removed, if any."""
-    if remove_captions:
-        return {"captions": None}
+def read_captions(_access: Access, **_sent: Any) -> dict[str, Any]:
+    """Return the column for captions that were sent, if any."""
     file = request.files.get("captions")
     if file is None or not file.filename:
         return {}
@@ -178,13 +176,6 @@ def read_values(row: Testimonial) -> dict[str, str]:
 TEMPLATE = "inbox/testimonial.html"
 new = ProjectPage(inbox, "testimonials/new", TEMPLATE, role=Right.DECIDE)
 one = ProjectPage(inbox, "testimonials/<testimonial_id>", TEMPLATE, role=Right.LOOK)
-ALREADY = {
-    "pending": gettext_noop("%(name)s is already waiting."),
-    "approved": gettext_noop("%(name)s is already approved."),
-    "rejected": gettext_noop("%(name)s is already rejected."),
-    "spam": gettext_noop("%(name)s is already spam."),
-    "demo": gettext_noop("%(name)s is already a sample."),
-}
 
 
 @new.show
@@ -253,7 +244,7 @@ def decide(
         access.project, [row], action, access.user.email, reason=reason
     )
     if not count:
-        raise moderation.ActionRefused(_explain(row))
+        raise moderation.ActionRefused(explain(row))
     text = report_action(action, old_status, row.author_name)
     if action == "approve":
         text = _("%(name)s is on your site", name=row.author_name)
@@ -297,12 +288,10 @@ def thank(access: Access, testimonial_id: str, *, thanks: str) -> Done:
     role=Right.DECIDE,
     prepare=read_captions,
 )
-def save_transcript(
-    access: Access, testimonial_id: str, *, prepared: Values, remove_captions: bool, **sent: Any
-) -> Done:
+def save_transcript(access: Access, testimonial_id: str, *, prepared: Values, **sent: Any) -> Done:
     row = moderation.find_testimonial(access.project, testimonial_id)
     moderation.edit_testimonial(access.project, row, sent | prepared, access.user.email)
-    return Done(_("Saved"), shown={"text": row.text, "hasCaptions": bool(row.captions)})
+    return Done(_("Saved"), shown={"text": row.text})
 
 
 @one.save(ReturnForm, at="/recording/remove", role=Right.DECIDE)
@@ -329,26 +318,9 @@ def _answer(
 
 
 def _describe_saved(lost: int) -> str:
-    """Return the notice of an edit, with the number of highlights that it removed."""
-    if lost <= 0:
-        return _("Saved")
-    if lost == 1:
+    if lost > 0:
         return _("Saved. The words changed, so a highlight was removed.")
-    return ngettext(
-        "Saved. The words changed, so %(num)s highlight was removed.",
-        "Saved. The words changed, so %(num)s highlights were removed.",
-        lost,
-    )
-
-
-def _explain(row: Testimonial) -> str:
-    """Return why an action didn't change a testimonial."""
-    name = row.author_name
-    if row.deleted_at:
-        return _("%(name)s is already in the trash.", name=name)
-    if row.status == "withdrawn":
-        return _("%(name)s withdrew this testimonial. It isn’t shown.", name=name)
-    return _(ALREADY.get(row.status, ALREADY["pending"]), name=name)
+    return _("Saved")
 
 
 # The picture to share.

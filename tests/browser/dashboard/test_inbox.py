@@ -110,7 +110,7 @@ def test_every_key_of_the_list(site, open_page, project):
     expect(rows).to_have_count(4)
     expect(current).to_contain_text("Aiko")
     keys.press("r")
-    expect(toasts).to_contain_text("Rejected Aiko")
+    expect(toasts).to_contain_text("Rejected: Aiko")
     expect(current).to_contain_text("Tom")
     keys.press("/")
     search = page.get_by_label("Search words and names")

@@ -30,7 +30,7 @@ def test_tagging_two_of_three_and_finding_them(open_page, project):
     # Enter in the field tags, and decides nothing.
     with next_page(page):
         page.get_by_label("Tag for the selected").press("Enter")
-    expect(page.get_by_text("Tagged 2 testimonials")).to_be_visible()
+    expect(page.get_by_text("Tags changed: 2")).to_be_visible()
     follow(page.get_by_role("link", name="ra wedding hair").first)
     expect(page.get_by_text("Words of Maya")).to_be_visible()
     expect(page.get_by_text("Words of Tom")).to_be_visible()

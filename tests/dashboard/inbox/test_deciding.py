@@ -53,7 +53,7 @@ def test_the_mail_leads_to_one_then_the_next_to_the_end(inbox, client):
         target = re.search(r'action="([^"]+)"', form)
         answer = client.post(target[1], data=data | {"action": action})
         page = client.get(answer.headers["Location"]).text
-        assert f"{'Approved' if action == 'approve' else 'Rejected'} {name}" in page
+        assert f"{'Approved' if action == 'approve' else 'Rejected'}: {name}" in page
     assert "All decided" in page
     assert "2 people speak for your salon." in page
     change_project(inbox.app, inbox.project, business_name="Fern")
@@ -72,7 +72,7 @@ def test_undo_leads_back_and_a_refusal_names_the_cause_and_what_is_safe(inbox):
     change_testimonial(inbox.app, maya, status="withdrawn")
     answer = inbox.client.post(f"{inbox.base}/decide/{maya}", data={"action": "approve"})
     assert answer.status_code == 409
-    assert "Maya withdrew this testimonial. It isn’t shown." in answer.text
+    assert "Already decided: Withdrawn by its author" in answer.text
     assert "Next one" in answer.text
     assert inbox.client.get(f"{inbox.base}/decide/{'1' * 24}").status_code == 404
     assert inbox.counts()["pending"] == 1
@@ -98,7 +98,7 @@ def test_an_author_with_a_proven_address_is_thanked_once(inbox):
     assert "Thanked by email" in page
     # It is in nobody's way of undoing.
     answer = inbox.client.post(f"{inbox.base}/inbox/undo", headers=JSON)
-    assert answer.json["notice"]["text"] == "Undone: Approved Maya. That was the last"
+    assert answer.json["notice"]["text"] == "Undone (Approved: Maya)."
 
 
 def test_a_mailed_link_decides_once_and_nothing_else(inbox, client):
@@ -122,7 +122,7 @@ def test_a_mailed_link_decides_once_and_nothing_else(inbox, client):
     assert client.get(f"{inbox.base}/inbox").status_code == 303
     assert "by a link in an email" in inbox.get(f"testimonials/{maya}").text
     answer = inbox.client.post(f"{inbox.base}/inbox/undo", headers=JSON)
-    assert "Undone: Approved Maya" in answer.json["notice"]["text"]
+    assert "Undone (Approved: Maya)" in answer.json["notice"]["text"]
     assert client.get(path).status_code == 410
 
 

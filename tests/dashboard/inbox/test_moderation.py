@@ -31,11 +31,11 @@ def test_what_a_visitor_sent_shows_once_approved_and_a_second_time_says_so(inbox
     assert listed[0]["reviewedAt"]
     answer = inbox.act(maya, "approve")
     assert answer.status_code == 409
-    assert answer.json["message"] == "Maya is already approved."
+    assert answer.json["message"] == "Already decided: Approved"
     told = inbox.bulk("approve", ids=[maya, tom]).json["notice"]["text"]  # type: ignore[index]
-    assert told == "Approved 1 testimonial; 1 stayed as it was"
+    assert told == "Approved: 1; 1 stayed as it was"
     change_testimonial(inbox.app, maya, status="withdrawn")
-    assert "withdrew this testimonial" in inbox.act(maya, "approve").json["message"]  # type: ignore[index]
+    assert "Withdrawn by its author" in inbox.act(maya, "approve").json["message"]  # type: ignore[index]
 
 
 MOVES: list[tuple[list[str], str, bool]] = [
@@ -99,10 +99,11 @@ def test_undo_goes_back_fifty_steps_and_says_each(inbox):
     assert inbox.shown() == []
     told = [step_back(inbox)["notice"]["text"] for _ in range(6)]
     assert told == [
-        "Undone: Took down Tom. 5 more can be undone", "Undone: Pinned Tom. 4 more can be undone",
-        "Undone: Approved Tom. 3 more can be undone",
-        "Undone: Took down Maya. 2 more can be undone",
-        "Undone: Pinned Maya. 1 more can be undone", "Undone: Approved Maya. That was the last",
+        "Undone (Taken down: Tom). 5 more can be undone",
+        "Undone (Pinned: Tom). 4 more can be undone",
+        "Undone (Approved: Tom). 3 more can be undone",
+        "Undone (Taken down: Maya). 2 more can be undone",
+        "Undone (Pinned: Maya). 1 more can be undone", "Undone (Approved: Maya).",
     ]  # fmt: skip
     assert inbox.counts()["pending"] == 2
     assert step_back(inbox)["message"].startswith("There is nothing left to undo.")
@@ -121,13 +122,12 @@ def test_a_step_that_others_changed_is_passed_over_and_said(inbox, outsider):
     for each in (tom, maya):
         colleague.post(f"{inbox.base}/testimonials/{each}/action", data={"action": "delete"})
     assert step_back(inbox)["notice"]["text"] == (
-        "Not undone, because it has changed since: Rejected Tom. Undone: Approved 2 testimonials. "
-        "1 has changed since. That was the last"
+        "Changed since, so not undone (Rejected: Tom). Undone (Approved: 2). 1 has changed since."
     )
     assert inbox.shown() == []
     # The colleague undoes their own, and none of anybody else's.
     answer = colleague.post(f"{inbox.base}/inbox/undo", headers=JSON)
-    assert answer.json["notice"]["text"].startswith("Undone: Deleted Maya. 1 more")
+    assert answer.json["notice"]["text"].startswith("Undone (Deleted: Maya). 1 more")
     assert inbox.shown() == ["Maya"]
 
 
@@ -146,7 +146,7 @@ def test_all_means_what_the_filter_finds(inbox, app, make_caller):
     answer = inbox.bulk("approve", all="1", status="pending", q="maya")
     assert sorted(inbox.shown()) == ["Maya One", "Maya Two"]
     assert inbox.undo(answer).status_code == 200
-    assert inbox.bulk("approve", ids=[tom]).json["notice"]["text"] == "Approved 1 testimonial"
+    assert inbox.bulk("approve", ids=[tom]).json["notice"]["text"] == "Approved: 1"
     assert inbox.shown() == ["Tom"]
     other = open_inbox(app, make_caller("other@example.com", is_claimed=True))
     (theirs,) = other.receive("Theirs")
@@ -255,7 +255,7 @@ def test_samples_are_kept_for_good_or_removed_with_an_undo(app, owner):
 
     inbox.owner.create_testimonial(inbox.project, authorName="Real")
     answer = settle("remove")
-    assert (answer.json["notice"]["text"], inbox.shown()) == ("Removed 6 samples", ["Real"])
+    assert (answer.json["notice"]["text"], inbox.shown()) == ("Deleted: 6", ["Real"])
     assert settle("remove").status_code == 409
     inbox.undo(answer)
     assert (settle("keep").status_code, len(inbox.shown())) == (200, 7)

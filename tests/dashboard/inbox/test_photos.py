@@ -49,7 +49,7 @@ def test_a_chosen_photo_shows_everywhere_and_a_new_one_is_told_and_undone(inbox)
     assert path in inbox.get(f"testimonials/{item['_id']}").text
     changed = send(inbox, item["_id"], to_bytes(photo(100, 100), "PNG"))
     assert avatar(inbox) != path
-    assert "Photo changed" in inbox.get(f"testimonials/{item['_id']}").text
+    assert "Edited" in inbox.get(f"testimonials/{item['_id']}").text
     undo(inbox, changed)
     assert avatar(inbox) == path
 

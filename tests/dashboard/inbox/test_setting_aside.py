@@ -28,8 +28,8 @@ def test_rejecting_counts_on_and_setting_aside_does_not(inbox):
     assert "Choose why it is set aside." in refused.text
     answers = [inbox.act(each, "set-aside", "off_topic") for each in (ben, maya)]
     assert [each.get_json()["notice"]["text"] for each in answers] == [
-        "Set Ben aside",
-        "Set Maya aside",
+        "Set aside: Ben",
+        "Set aside: Maya",
     ]
     assert (number(inbox), inbox.shown()) == (0, [])
     listed = inbox.get("inbox?status=set-aside").text
@@ -80,7 +80,7 @@ def test_many_at_once(inbox):
     ids = inbox.receive("Maya", "Ben", rating=4)
     assert inbox.bulk("set-aside", ids=ids).status_code == 409
     answer = inbox.bulk("set-aside", ids=ids, reason="abusive")
-    assert answer.get_json()["notice"]["text"] == "Set 2 testimonials aside"
+    assert answer.get_json()["notice"]["text"] == "Set aside: 2"
     assert {row.set_aside for row in read_testimonials(inbox.app, inbox.project)} == {"abusive"}
     assert inbox.undo(answer).status_code == 200
     assert {row.set_aside for row in read_testimonials(inbox.app, inbox.project)} == {None}

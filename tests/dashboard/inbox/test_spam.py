@@ -44,10 +44,7 @@ def test_spam_stands_in_its_own_tab_alone(inbox):
 
 
 REASONS = (
-    ("links", "http://a.example http://b.example http://c.example", "Held: three links"),
-    ("links", "http://a.example", "Held: little more than a link"),
-    ("links", "[url=x]y[/url]", "Held: a link"),
-    ("links", "http://a.example " * 12, "Held: 12 links"),
+    ("links", "http://a.example", "Held: a link"),
     ("duplicate", "Words", "Held: the same text was sent before"),
     ("bait", "Words", "Held: a hidden field was filled in"),
     ("fast", "Words", "Held: sent faster than a person can type"),
@@ -66,7 +63,7 @@ def test_a_row_says_why_it_is_held(inbox):
 def test_released_it_waits_in_the_queue_and_that_can_be_undone(inbox):
     row = hold(inbox, "Robot")
     answer = inbox.act(row, "release")
-    assert answer.json["notice"]["text"] == "Moved Robot to Waiting"
+    assert answer.json["notice"]["text"] == "Not spam: Robot"
     assert (answer.json["counts"]["spam"], answer.json["counts"]["pending"]) == (0, 1)
     page = inbox.get("inbox").text
     assert "Robot</bdi>" in page
@@ -88,7 +85,7 @@ def test_released_it_waits_in_the_queue_and_that_can_be_undone(inbox):
 def test_marking_takes_it_out_of_the_queue_and_undo_brings_it_back(inbox):
     (maya,) = inbox.receive("Maya")
     answer = inbox.act(maya, "set-aside", "spam")
-    assert answer.json["notice"]["text"] == "Set Maya aside"
+    assert answer.json["notice"]["text"] == "Set aside: Maya"
     page = inbox.get("inbox?status=spam").text
     assert "Set aside: spam" in page
     assert "Held:" not in page

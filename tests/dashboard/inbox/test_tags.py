@@ -37,7 +37,7 @@ def tags_of(inbox: Inbox, testimonial_id: str) -> str:
 
 def test_a_tag_stands_on_the_row_and_leads_to_all_that_have_it(inbox):
     maya, tom = inbox.receive("Maya", "Tom")
-    assert tag(inbox, "  Wedding   hair ", maya).json["notice"]["text"] == "Tagged 1 testimonial"
+    assert tag(inbox, "  Wedding   hair ", maya).json["notice"]["text"] == "Tags changed: 1"
     page = inbox.get("inbox").text
     assert tags_on(page) == [[], ["Wedding hair"]]
     link = re.search(r'class="tag" href="([^"]+)"', page)
@@ -98,7 +98,7 @@ def test_the_form_sets_tags_says_who_did_and_can_be_undone(inbox):
     answer = edit(inbox, maya, "wedding")
     assert tags_of(inbox, maya) == "Wedding"
     page = inbox.client.get(answer.location).text
-    for words in ("Tags changed", "Tags: colour, Wedding", "owner@example.com"):
+    for words in ("Edited", "Tags: colour, Wedding", "owner@example.com"):
         assert words in page
     token = UNDO.search(page)
     inbox.client.post(f"{inbox.base}/inbox/undo", data={"undo": token[1]})
@@ -109,7 +109,7 @@ def test_many_at_once_put_on_taken_off_and_undone(inbox):
     ids = inbox.receive("Maya", "Tom", "Aiko")
     tag(inbox, "old", *ids[:2])
     added = tag(inbox, "vip", *ids)
-    assert added.json["notice"]["text"] == "Tagged 3 testimonials"
+    assert added.json["notice"]["text"] == "Tags changed: 3"
     assert tags_on(inbox.get("inbox").text) == [["vip"], ["old", "vip"], ["old", "vip"]]
     assert inbox.undo(added).status_code == 200
     assert tags_on(inbox.get("inbox").text) == [[], ["old"], ["old"]]
@@ -184,12 +184,12 @@ def test_many_are_changed_and_put_back_exactly(inbox, monkeypatch):
     fill(inbox, 30)
     before = read(inbox)
     approved = inbox.bulk("approve", all="1", status="all")
-    assert approved.json["notice"]["text"] == "Approved 30 testimonials"
+    assert approved.json["notice"]["text"] == "Approved: 30"
     assert (inbox.counts()["approved"], inbox.undo(approved).status_code) == (30, 200)
     assert read(inbox) == before
     for data, text, rows in (
-        (ADD, "Tagged 30 testimonials", 45),
-        (REMOVE, "Removed a tag from 15 testimonials", 30),
+        (ADD, "Tags changed: 30", 45),
+        (REMOVE, "Tags changed: 15", 30),
     ):
         answer = inbox.bulk("", do="tags", **data)
         assert (answer.json["notice"]["text"], len(read(inbox))) == (text, rows)

@@ -88,7 +88,7 @@ def test_others_write_between_the_parts(app, inbox, on_pause):
     write = lambda _: run_beside(lambda: inbox.owner.create_testimonial(inbox.project))  # noqa: E731
     pauses = on_pause(write)
     done = inbox.bulk("reject", all="1", status="pending")
-    assert done.json["notice"]["text"] == "Rejected 30 testimonials"
+    assert done.json["notice"]["text"] == "Rejected: 30"
     assert len(pauses) == 7
     assert count_states(inbox) == {"rejected": 30, "approved": 7}
     (event,) = find_events(inbox, "testimonial.rejected")
@@ -100,7 +100,7 @@ def test_others_write_between_the_parts(app, inbox, on_pause):
         later = read_after(inbox.project, told[7].id, 100)
         assert len([each for each in later if each.type == event.type]) == 22
     undone = inbox.undo(done)
-    assert undone.json["notice"]["text"] == "Undone: Rejected 30 testimonials. That was the last"
+    assert undone.json["notice"]["text"] == "Undone (Rejected: 30)."
     assert count_states(inbox) == {"pending": 30, "approved": 14}
     (event,) = find_events(inbox, "testimonial.updated")
     assert event.times == 30
@@ -118,7 +118,7 @@ def test_what_an_end_half_way_has_done_can_be_undone(inbox, on_pause):
     assert count_states(inbox) == {"approved": 4, "pending": 6}
     on_pause(lambda _: None)
     page = inbox.client.post(f"{inbox.base}/inbox/undo", follow_redirects=True).text
-    assert "Undone: Approved 4 testimonials. That was the last" in page
+    assert "Undone (Approved: 4)." in page
     assert count_states(inbox) == {"pending": 10}
     assert inbox.client.post(f"{inbox.base}/inbox/undo").status_code == 409
     assert count_states(inbox) == {"pending": 10}

@@ -27,12 +27,6 @@ document.addEventListener('click', (event) => {
   media.play().catch(() => announce(box.dataset.sayUnplayable));
 });
 
-// Transcripts are saved automatically.
-document.addEventListener('saved', ({ target, detail }) => {
-  const captions = target.querySelector('[data-captions]');
-  if (captions && detail.hasCaptions) captions.textContent = captions.dataset.sayReplace;
-});
-
 prepare();
 // A decision loads new rows.
 new MutationObserver(prepare).observe(document.body, { childList: true, subtree: true });
