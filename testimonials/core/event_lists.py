@@ -147,7 +147,7 @@ def write_predicate(event: Event, projects: Names) -> str:
         parts.append(gettext("from %(network)s", network=event.network.replace(".0/24", ".x")))
     if "browser" in details:
         parts.append(gettext("with %(browser)s", browser=details["browser"]))
-    if event.times > 1 and "count" not in details:
+    if event.times > 1 and "%(count)s" not in message:
         parts.append(ngettext("(%(num)s time)", "(%(num)s times)", event.times))
     return " ".join(" ".join(parts).split())
 

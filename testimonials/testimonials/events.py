@@ -1,6 +1,6 @@
 """The types of events about testimonials."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -16,58 +16,35 @@ AUTHOR = gettext_noop("The author")
 BY_AUTHOR = Actor(ActorKind.VISITOR, AUTHOR)
 ADDRESS = gettext_noop("The holder of the address")
 
-# Texts by the action in an event's details: for one testimonial, and for several if it can be done
-# to several at once.
-BECAME: dict[str, tuple[str, ...]] = {
-    "submit": (gettext_noop("sent a testimonial"),),
-    "release": (
-        gettext_noop("moved a testimonial out of spam"),
-        gettext_noop("moved testimonials out of spam: %(count)s"),
-    ),
-    "edit": (gettext_noop("edited a testimonial"),),
-    "correct": (gettext_noop("corrected a testimonial"),),
-    "pin": (gettext_noop("pinned a testimonial"), gettext_noop("pinned testimonials: %(count)s")),
-    "unpin": (
-        gettext_noop("unpinned a testimonial"),
-        gettext_noop("unpinned testimonials: %(count)s"),
-    ),
-    "tag": (
-        gettext_noop("changed the tags of a testimonial"),
-        gettext_noop("changed the tags of testimonials: %(count)s"),
-    ),
-    "highlight": (gettext_noop("highlighted words of a testimonial"),),
-    "restore": (
-        gettext_noop("restored a testimonial"),
-        gettext_noop("restored testimonials: %(count)s"),
-    ),
-    "undo": (
-        gettext_noop("undid a change of a testimonial"),
-        gettext_noop("undid changes of testimonials: %(count)s"),
-    ),
-    "remove_recording": (gettext_noop("removed the recording of a testimonial"),),
-    "consent": (gettext_noop("consented again to a testimonial"),),
-    "confirm": (gettext_noop("confirmed the words of a testimonial"),),
-    "object": (gettext_noop("objected to the words of a testimonial"),),
-    "disown": (gettext_noop("denied having written a testimonial"),),
+# Texts by the action in an event's details.
+BECAME = {
+    "submit": gettext_noop("sent a testimonial"),
+    "release": gettext_noop("moved a testimonial out of spam"),
+    "edit": gettext_noop("edited a testimonial"),
+    "correct": gettext_noop("corrected a testimonial"),
+    "pin": gettext_noop("pinned a testimonial"),
+    "unpin": gettext_noop("unpinned a testimonial"),
+    "tag": gettext_noop("changed the tags of a testimonial"),
+    "highlight": gettext_noop("highlighted words of a testimonial"),
+    "restore": gettext_noop("restored a testimonial"),
+    "undo": gettext_noop("undid a change of a testimonial"),
+    "remove_recording": gettext_noop("removed the recording of a testimonial"),
+    "consent": gettext_noop("consented again to a testimonial"),
+    "confirm": gettext_noop("confirmed the words of a testimonial"),
+    "object": gettext_noop("objected to the words of a testimonial"),
+    "disown": gettext_noop("denied having written a testimonial"),
 }
-CHANGED = (gettext_noop("changed a testimonial"), gettext_noop("changed testimonials: %(count)s"))
-SET_ASIDE = (
-    gettext_noop("set a testimonial aside: %(reason)s"),
-    gettext_noop("set testimonials aside: %(count)s (%(reason)s)"),
-)
+CHANGED = gettext_noop("changed a testimonial")
+SET_ASIDE = gettext_noop("set a testimonial aside: %(reason)s")
 
 
-def _by_number(*texts: str) -> Callable[[Mapping[str, Any]], str]:
-    return lambda details: texts[-1 if details.get("count", 1) > 1 else 0]
-
-
-def _name_action(details: Mapping[str, Any], usual: tuple[str, ...] = CHANGED) -> str:
-    return _by_number(*BECAME.get(details.get("action", ""), usual))(details)
+def _name_action(details: Mapping[str, Any], usual: str = CHANGED) -> str:
+    return BECAME.get(details.get("action", ""), usual)
 
 
 TESTIMONIAL_CREATED = EventType(
     "testimonial.created",
-    _by_number(gettext_noop("added a testimonial"), gettext_noop("added testimonials: %(count)s")),
+    "added a testimonial",
     webhook="testimonial.approved",
 )
 TESTIMONIAL_SUBMITTED = EventType(
@@ -75,16 +52,12 @@ TESTIMONIAL_SUBMITTED = EventType(
 )
 TESTIMONIAL_APPROVED = EventType(
     "testimonial.approved",
-    _by_number(
-        gettext_noop("approved a testimonial"), gettext_noop("approved testimonials: %(count)s")
-    ),
+    "approved a testimonial",
     webhook="testimonial.approved",
 )
 TESTIMONIAL_REJECTED = EventType(
     "testimonial.rejected",
-    _by_number(
-        gettext_noop("rejected a testimonial"), gettext_noop("rejected testimonials: %(count)s")
-    ),
+    "rejected a testimonial",
     webhook="testimonial.rejected",
 )
 TESTIMONIAL_SET_ASIDE = EventType(
@@ -96,13 +69,13 @@ TESTIMONIAL_SET_ASIDE = EventType(
 TESTIMONIAL_UPDATED = EventType("testimonial.updated", _name_action, webhook="testimonial.updated")
 TESTIMONIAL_DELETED = EventType(
     "testimonial.deleted",
-    _by_number(
-        gettext_noop("deleted a testimonial"), gettext_noop("deleted testimonials: %(count)s")
-    ),
+    "deleted a testimonial",
     webhook="testimonial.deleted",
 )
 TESTIMONIAL_WITHDRAWN = EventType(
-    "testimonial.withdrawn", "withdrew a testimonial", webhook="testimonial.withdrawn"
+    "testimonial.withdrawn",
+    "withdrew a testimonial",
+    webhook="testimonial.withdrawn",
 )
 AUTHOR_THANKED = EventType("author.thanked", "thanked an author by email")
 REPLY_CHANGED = EventType(

@@ -36,7 +36,7 @@ def test_by_keys_and_undone(site, open_page):
     expect(current).to_be_focused()
     page.keyboard.press("s")
     asked.get_by_role("button", name="Off topic").press("Enter")
-    expect(toasts).to_contain_text("Set Aiko aside")
+    expect(toasts).to_contain_text("Set aside: Aiko")
     expect(page.locator("[data-item]")).to_have_count(2)
     expect(current).to_contain_text("Noor")
     page.keyboard.press("z")

@@ -114,7 +114,7 @@ def test_many_at_once_put_on_taken_off_and_undone(inbox):
     assert inbox.undo(added).status_code == 200
     assert tags_on(inbox.get("inbox").text) == [[], ["old"], ["old"]]
     removed = tag(inbox, "OLD", *ids, tagging="remove")
-    assert removed.json["notice"]["text"] == "Removed a tag from 2 testimonials"
+    assert removed.json["notice"]["text"] == "Tags changed: 2"
     assert tags_on(inbox.get("inbox").text) == [[], [], []]
     inbox.undo(removed)
     assert tags_on(inbox.get("inbox").text) == [[], ["old"], ["old"]]
