@@ -80,15 +80,14 @@ def cancel_requests(access: Access) -> Done:
     """Delete the requests that have not been sent."""
     count = requests.cancel_waiting(access.project)
     record(REQUESTS_CANCELLED, access.project, count=count)
-    return Done(ngettext("One request cancelled", "%(num)s requests cancelled", count))
+    return Done(_("Removed from the list"))
 
 
 @asked_page.save({"id": Text(40, load_default="")}, at="/remove")
 def remove_request(access: Access, id: str) -> Done:
     """Delete a request, which is not sent if it is waiting."""
-    is_waiting = requests.find_asked(access.project, id).state == "waiting"
     requests.remove_asked(access.project, id)
-    return Done(_("Nothing was sent") if is_waiting else _("Removed from the list"))
+    return Done(_("Removed from the list"))
 
 
 @correct_page.show
@@ -157,15 +156,16 @@ def tell_state(person: requests.AskedPerson) -> str:
     row = person.request
     if person.state == "waiting":
         return _tell_waiting(row)
-    sentence, time = {
-        "sent": (gettext_noop("Sent, %(time)s"), row.sent_at),
-        "opened": (gettext_noop("Opened, %(time)s"), row.opened_at),
-        "started": (gettext_noop("Started writing, %(time)s"), row.started_at),
-        "answered": (gettext_noop("Wrote, %(time)s"), row.answered_at),
-    }.get(person.state, ("", None))
+    time = {
+        "sent": row.sent_at,
+        "opened": row.opened_at,
+        "started": row.started_at,
+        "answered": row.answered_at,
+    }.get(person.state)
+    done = translate(LABELS[person.state])
     if time is None:
-        return translate(LABELS[person.state])
-    return _(sentence, time=start_small(describe_age(time)))
+        return done
+    return _("%(done)s, %(time)s", done=done, time=start_small(describe_age(time)))
 
 
 def _tell_waiting(row: MailedRequest) -> str:

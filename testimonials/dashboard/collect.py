@@ -3,6 +3,7 @@
 import io
 from collections.abc import Mapping, Sequence
 from contextlib import closing
+from datetime import timedelta
 from typing import Any, ClassVar
 
 from flask import g, jsonify, request, url_for
@@ -30,6 +31,7 @@ from testimonials.collection.request_mail import (
     has_stars,
     suggest_texts,
 )
+from testimonials.core import clock
 from testimonials.core.audit import record
 from testimonials.core.csv_rows import TableUnreadable
 from testimonials.core.extensions import db
@@ -338,15 +340,11 @@ def tell_sent(count: int, wait_days: int) -> str:
         return ngettext(
             "%(num)s mail goes out in 30 seconds", "%(num)s mails go out in 30 seconds", count
         )
-    if wait_days == 1:
-        return ngettext(
-            "One request will be sent tomorrow", "%(num)s requests will be sent tomorrow", count
-        )
     return ngettext(
-        "One request will be sent in %(days)s days",
-        "%(num)s requests will be sent in %(days)s days",
+        "%(num)s mail goes out on %(day)s",
+        "%(num)s mails go out on %(day)s",
         count,
-        days=wait_days,
+        day=format_day(clock.now() + timedelta(days=wait_days), "long", has_year=False),
     )
 
 
@@ -356,14 +354,7 @@ def tell_undone(count: int, sent: Sequence[str]) -> str:
         return _("Too late: all emails have gone out.")
     if not sent:
         return _("Nothing was sent")
-    names = ", ".join(sent[:3])
-    if (more := len(sent) - 3) > 0:
-        return ngettext(
-            "The others were cancelled. Already sent: %(names)s and %(num)s more.",
-            "The others were cancelled. Already sent: %(names)s and %(num)s more.",
-            more,
-            names=names,
-        )
+    names = ", ".join(sent[:3]) + ("…" if len(sent) > 3 else "")
     return _("The others were cancelled. Already sent: %(names)s.", names=names)
 
 

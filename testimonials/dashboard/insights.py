@@ -29,6 +29,7 @@ from testimonials.testimonials.inbox import find_rows
 from testimonials.testimonials.testimonials import find_authors
 from testimonials.transfer.tables.export import write_csv
 
+MONTH = 30
 # The fewest views of both periods that are compared.
 COMPARED_FROM = 200
 # Rows that the list shows at first.
@@ -38,30 +39,12 @@ VIEWS = {
     "websites": gettext_noop("Websites"),
     "ratings": gettext_noop("Ratings"),
 }
-MORE = {
-    30: gettext_noop("That is %(share)s more than in the month before."),
-    365: gettext_noop("That is %(share)s more than in the year before."),
-}
-FEWER = {
-    30: gettext_noop("That is %(share)s fewer than in the month before."),
-    365: gettext_noop("That is %(share)s fewer than in the year before."),
-}
 # With more days a bar is a week, since a phone has no room.
 MAX_BARS = 90
 WEEK = 7
 # The width of a bar, as a share of its slot.
 BAR = 0.72
 MAX_LABELS = 5
-WEEKDAYS = (
-    gettext_noop("Mon"),
-    gettext_noop("Tue"),
-    gettext_noop("Wed"),
-    gettext_noop("Thu"),
-    gettext_noop("Fri"),
-    gettext_noop("Sat"),
-    gettext_noop("Sun"),
-)
-
 page = ProjectPage(insights, "insights", "insights/insights.html")
 
 
@@ -137,13 +120,16 @@ def compare_views(views: Mapping[str, int], days: int) -> str:
     if min(now, before) < COMPARED_FROM:
         return ""
     change = round(100 * (now - before) / before)
-    if not change:
-        return _("As many as in the %(days)s days before.", days=days)
-    share = format_percent(abs(change))
-    more = gettext_noop("That is %(share)s more than in the %(days)s days before.")
-    fewer = gettext_noop("That is %(share)s fewer than in the %(days)s days before.")
-    words = MORE.get(days, more) if change > 0 else FEWER.get(days, fewer)
-    return _(words, share=share, days=days)
+    more = {
+        True: gettext_noop("That is %(share)s more than in the month before."),
+        False: gettext_noop("That is %(share)s more than in the %(days)s days before."),
+    }
+    fewer = {
+        True: gettext_noop("That is %(share)s fewer than in the month before."),
+        False: gettext_noop("That is %(share)s fewer than in the %(days)s days before."),
+    }
+    words = (more if change > 0 else fewer)[days == MONTH]
+    return _(words, share=format_percent(abs(change)), days=days) if change else ""
 
 
 def describe_path(project: Project, figures: Mapping[str, Any]) -> Values:
@@ -159,30 +145,20 @@ def describe_path(project: Project, figures: Mapping[str, Any]) -> Values:
     since = date.fromisoformat(first) if first and first > period["from"] else None
     return {
         "steps": steps,
-        "others": write_others(reports.count_unvisited(project, period["days"])),
+        "others": write_others(sum(reports.count_unvisited(project, period["days"]).values())),
         "since": since and _("Visits are counted since %(day)s.", day=format_day(since, "long")),
     }
 
 
-def write_others(counts: Mapping[str, int]) -> str:
-    """Return what arrived without a visit: "4 more came another way: 3 imported, 1 ..."."""
-    words = {
-        "import": gettext_noop("%(num)s imported"),
-        "manual": gettext_noop("%(num)s added by you"),
-        "public_page": gettext_noop("%(num)s sent uncounted"),
-    }
-    parts = [
-        _(words[source], num=format_figure(number)) for source, number in sorted(counts.items())
-    ]
-    if len(parts) < 2:
-        return _("Came another way: %(parts)s.", parts=parts[0]) if parts else ""
-    total = sum(counts.values())
+def write_others(count: int) -> str:
+    """Return what arrived without a visit: "4 more came another way."."""
+    if not count:
+        return ""
     return ngettext(
-        "%(num)s more came another way: %(parts)s.",
-        "%(num)s more came another way: %(parts)s.",
-        total,
-        num=format_figure(total),
-        parts=", ".join(parts),
+        "%(num)s more came another way.",
+        "%(num)s more came another way.",
+        count,
+        num=format_figure(count),
     )
 
 
@@ -212,8 +188,7 @@ def describe_chart(days: Sequence[Mapping[str, Any]]) -> Values:
 
 def _add_up(days: Sequence[Mapping[str, Any]]) -> Values:
     first = date.fromisoformat(days[0]["day"])
-    day = format_day(first, "long", has_year=False)
-    name = _("%(weekday)s %(day)s", weekday=translate(WEEKDAYS[first.weekday()]), day=day)
+    name = format_day(first, "long", has_year=False)
     views, wall = (sum(counts[place] for counts in days) for place in ("widget", "wall"))
     total = format_figure(views + wall)
     return {

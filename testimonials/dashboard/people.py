@@ -122,7 +122,7 @@ def remove(access: Access, account_id: str, is_sure: bool) -> Done:
     member = team.remove_member(access, account_id)
     role = member.here.name.lower() if member.here else ""
     record(events.MEMBER_REMOVED, project, email=member.email, member=account_id, role=role)
-    people_url, text = url_for(".show_people"), _("Removed from the project.")
+    people_url, text = url_for(".show_people"), _("Removed")
     if is_sure or not role:
         return Done(text, people_url)
     return Done(text, people_url, undo=account_id, undo_url=url_for(".undo_removal"))
@@ -241,7 +241,7 @@ def show_removal_from_all(owner: SignedIn, account_id: str) -> Values:
 def remove_from_all(owner: SignedIn, account_id: str) -> Done:
     email = team.remove_colleague(owner.account_id, account_id).email
     record(events.MEMBER_REMOVED, owner.account_id, email=email, member=account_id)
-    return Done(_("Removed from all of your projects."), url_for(".show_all_people"))
+    return Done(_("Removed"), url_for(".show_all_people"))
 
 
 leaving_workspace = AccountPage(
@@ -264,7 +264,7 @@ def leave_workspace(owner: SignedIn, owner_id: str) -> Done:
     left = team.find_workspace(owner.account_id, owner_id)
     team.set_role(lock_account(left.owner_id), owner.account_id, None)
     record(events.MEMBER_LEFT, left.owner_id, email=owner.email)
-    return Done(_("You left their projects."), url_for(".show_all_people"))
+    return Done(_("You left %(name)s.", name=left.owner), url_for(".show_all_people"))
 
 
 def describe_project_people(access: Access) -> Values:
