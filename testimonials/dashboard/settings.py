@@ -16,7 +16,7 @@ from testimonials.core.http.fields import Choice, OneLine, Switch
 from testimonials.core.http.forms import FormSchema, add_notice
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.i18n import gettext_noop, ngettext, translate
-from testimonials.core.http.urls import collection_page_url, wall_url
+from testimonials.core.http.urls import collection_page_url
 from testimonials.core.images.colors import colour_of
 from testimonials.dashboard.formatting import describe_modes
 from testimonials.dashboard.framework import Done, ProjectPage, Values
@@ -40,7 +40,6 @@ from testimonials.projects.team import list_members
 from testimonials.testimonials.testimonials import count_by_status
 from testimonials.transfer import ownership
 from testimonials.widget.drafts import change_rated, read_rated
-from testimonials.widget.settings import rate
 
 # Faces in the row of people.
 FACES = 2
@@ -188,8 +187,6 @@ def show_stars(access: Access) -> Values:
     return {
         "typed": read_rated(project) or {"kind": "", "name": ""},
         "kinds": [(kind, _(label)) for kind, label in RATED_LABELS.items()],
-        "count": rate(project)[1],
-        "wall_url": wall_url(project.slug, project.own_host),
     }
 
 

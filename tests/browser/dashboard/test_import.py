@@ -30,6 +30,6 @@ def test_a_file_is_imported_while_the_page_follows(open_page, project):
     expect(page.get_by_role("alert")).to_contain_text("The file is larger than 12 MB.")
     people = "".join(f"Person {number},Words {number},5\n" for number in range(600))
     choose(page, project, f"Name,Words,Rating\n{people}")
-    follow(page.get_by_role("button", name="Import 600 testimonials"))
+    follow(page.get_by_role("button", name="Import", exact=True))
     # The page moves by itself.
-    expect(page.get_by_role("heading", level=1)).to_have_text("Imported 600 testimonials")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Imported")

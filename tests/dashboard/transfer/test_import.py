@@ -57,9 +57,7 @@ def test_day_or_month_is_asked_once_and_columns_can_be_chosen(app, inbox):
     assert "Which column has the text?" in page.text
     assert "Which column has the name?" in page.text
     asked = change(inbox, page, map_text="1", map_authorName="0", map_submittedAt="2")
-    assert "Which day is 03/04/2024? 3 April 2024 The day comes first 4 March 2024" in text_of(
-        asked
-    )
+    assert "Which day is 03/04/2024? 3 April 2024 4 March 2024" in text_of(asked)
     # The question can't be gone around.
     assert 'id="start"' not in asked.text
     inbox.client.post(f"{asked.request.path}/start", data={"token": "x"})
@@ -93,8 +91,8 @@ def test_lines_that_would_be_lost_can_be_mended(app, inbox):
     page = upload(inbox, table)
     text = text_of(page)
     assert "New 0 Already here 0 Refused 3" in text
-    assert "Shorten what is too long (2 lines)" in text
-    assert "Leave out what can’t be used (2 lines)" in text
+    assert "Shorten what is too long (2)" in text
+    assert "Leave out what can’t be used (2)" in text
     data = read_form(page, "columns") | {"repairs": ["shorten", "leave-out"]}
     mended = inbox.client.post(page.request.path, data=data, follow_redirects=True)
     assert "New 3 Already here 0 Refused 0" in text_of(mended)
