@@ -37,7 +37,6 @@ def show_message(access: Access) -> Values:
     message = str(stored or default_message(project)).replace(LINK, link_to(project, None))
     return {
         "typed": {"message": message},
-        "has_own_message": bool(stored),
         **describe_mail(project, message),
     }
 
@@ -47,13 +46,6 @@ def save_message(access: Access, message: str) -> Done:
     set_message(access.project, message)
     record(PROJECT_CHANGED, access.project)
     return Done(_("Saved"))
-
-
-@message_page.save(at="/reset")
-def reset_message(access: Access) -> Done:
-    set_message(access.project, "")
-    record(PROJECT_CHANGED, access.project)
-    return Done()
 
 
 @code_page.show
