@@ -86,7 +86,7 @@ def mail_steps(access: Access, email: str, prepared: None) -> Done:
     find_widget(project, name)
     send_steps_mail(project, name, find_made_with(project), email, access.user.email)
     record(STEPS_MAILED, project, email=email)
-    return Done(_("Sent to %(email)s. Replies come to you.", email=email), to=_here())
+    return Done(_("Sent"), to=_here())
 
 
 @widget_pages.get("/dashboard/projects/<project_id>/widget/add-to-site/seen")

@@ -297,4 +297,4 @@ def use_everywhere(access: Access) -> Done:
     """Remove the colors that widgets and the page have of their own."""
     brands.use_brand(access.project)
     record(PROJECT_CHANGED, access.project)
-    return Done(_("Your brand is on everything now."))
+    return Done(_("Saved"))

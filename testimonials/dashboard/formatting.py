@@ -59,15 +59,6 @@ ACTIONS_DONE = {name: action.done for name, action in ACTIONS.items()} | {
     "tell-author": gettext_noop("Author told about the change"),
     "disown": gettext_noop("Disowned by the holder of the email address"),
 }
-# Reasons for setting aside.
-REASON_NAMES = {
-    "spam": gettext_noop("Spam"),
-    "abusive": gettext_noop("Abusive or unlawful"),
-    "off_topic": gettext_noop("Off topic"),
-    "not_customer": gettext_noop("Not a customer"),
-    "same_person": gettext_noop("The same person twice"),
-    "withdrawn": gettext_noop("Withdrawn by its author"),
-}
 TOLD = {column.attribute: column.label for column in COLUMNS.values() if column.is_told}
 HELD = {
     BAIT: gettext_noop("a hidden field was filled in"),
@@ -136,7 +127,7 @@ def _describe_recording(row: Testimonial) -> dict[str, Any] | None:
 def _describe_answer(answer: Mapping[str, Any]) -> dict[str, Any]:
     kind, words = answer["kind"], write_answer(answer)
     if kind == "scale":
-        words = _("%(number)s of %(most)s", number=words, most=SCALE_RANGE[1])
+        words = _("%(part)s of %(whole)s", part=words, whole=SCALE_RANGE[1])
     elif kind == "consent":
         words = _("Agreed")
     return {"question": answer["question"], "words": words, "is_public": answer["isPublic"]}
@@ -144,7 +135,8 @@ def _describe_answer(answer: Mapping[str, Any]) -> dict[str, Any]:
 
 def list_reasons() -> list[tuple[str, str]]:
     """Return the codes and names of the reasons for setting aside."""
-    return [(code, translate(name)) for code, name in REASON_NAMES.items()]
+    names = {code: translate(name) for code, name in REASONS.items()}
+    return [(code, name[:1].upper() + name[1:]) for code, name in names.items()]
 
 
 def _describe_reason(reason: str) -> str:

@@ -144,8 +144,7 @@ def set_open(access: Access, form_name: str, open: bool) -> Done:
     form = forms.find_form(access.project, form_name)
     forms.change_form(access.project, form, {"is_open": open})
     record(FORM_CHANGED, access.project, form=form.title)
-    text = _("%(title)s is open") if open else _("%(title)s is closed")
-    return Done(text % {"title": form.title}, to=editor_url(form))
+    return Done(_("Saved"), to=editor_url(form))
 
 
 def _read_picture(access: Access, picture: str) -> Image:
@@ -302,7 +301,7 @@ def describe_rows(project: Project, form: CollectionForm | None) -> dict[str, st
         "headline": values["headline"] or project.page_config["headline"],
         "text": format_figure(len(values["prompts"])) if values["prompts"] else _("None"),
         "questions": _(
-            "%(count)s of %(limit)s", count=len(values["questions"]), limit=LIMITS["questions"]
+            "%(part)s of %(whole)s", part=len(values["questions"]), whole=LIMITS["questions"]
         )
         if values["questions"]
         else _("None"),
@@ -320,9 +319,9 @@ def describe_rows(project: Project, form: CollectionForm | None) -> dict[str, st
         or _("Off"),
         # The name is always asked for.
         "person": _(
-            "%(count)s of %(limit)s",
-            count=1 + sum(values[f"ask-{name}"] for name in optional),
-            limit=1 + len(optional),
+            "%(part)s of %(whole)s",
+            part=1 + sum(values[f"ask-{name}"] for name in optional),
+            whole=1 + len(optional),
         ),
         "agree": _join(_("Website and print"), *consents),
         "thankYouMessage": values["thankYouMessage"],

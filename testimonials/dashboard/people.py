@@ -81,14 +81,14 @@ def invite_here(access: Access, email: str, role: str, prepared: None) -> Done:
     new = invite(project, user, access.role, email, role)
     send_invitation_mail(project, new.invitation, new.link, user.email)
     record(events.INVITATION_SENT, project, email=email, role=role)
-    return Done(_("Invitation sent"))
+    return Done(_("Sent"))
 
 
 @project_people.save(AddressForm, at="/invitations/withdraw")
 def withdraw(access: Access, email: str) -> Done:
     revoke_invitation(access.project, access.role, email)
     record(events.INVITATION_WITHDRAWN, access.project, email=email)
-    return Done(_("Invitation withdrawn"))
+    return Done(_("Withdrawn"))
 
 
 @project_people.save(RoleForm, at="/<account_id>/role", role=Role.OWNER)
@@ -96,7 +96,7 @@ def give_role(access: Access, account_id: str, role: str) -> Done:
     member = team.change_role(access, account_id, role)
     details = {"email": member.email, "member": account_id, "role": role}
     record(events.MEMBER_CHANGED, access.project, **details)
-    return Done(_("Role changed"))
+    return Done(_("Saved"))
 
 
 # Removing somebody asks first only if it can't be undone.
@@ -205,14 +205,14 @@ def invite_to_all(
     names = list_invited_projects(new.invitation)
     send_workspace_invitation_mail(new.invitation, new.link, owner.email, names)
     record(events.INVITATION_SENT, owner.account_id, email=email, role=role)
-    return Done(_("Invitation sent"))
+    return Done(_("Sent"))
 
 
 @all_people.save(AddressForm, at="/invitations/withdraw")
 def withdraw_from_all(owner: SignedIn, email: str) -> Done:
     revoke_invitation(lock_account(owner.account_id), Role.OWNER, email)
     record(events.INVITATION_WITHDRAWN, owner.account_id, email=email)
-    return Done(_("Invitation withdrawn"))
+    return Done(_("Withdrawn"))
 
 
 @all_people.save(RoleForm, at="/<account_id>/role", step_up="change a colleague’s role")
@@ -220,7 +220,7 @@ def give_role_in_all(owner: SignedIn, account_id: str, role: str) -> Done:
     member = team.change_colleague(owner.account_id, account_id, role)
     details = {"email": member.email, "member": account_id, "role": role}
     record(events.MEMBER_CHANGED, owner.account_id, **details)
-    return Done(_("Role changed"))
+    return Done(_("Saved"))
 
 
 removal_from_all = AccountPage(

@@ -113,7 +113,7 @@ def change_address(access: Access, slug: str) -> Done:
         raise SlugTaken(free, errors={"slug": [free]}) from taken
     if project.slug != old:
         record(events.PROJECT_RENAMED, project, old=old, slug=project.slug)
-    return Done(_("Address changed"))
+    return Done(_("Saved"))
 
 
 # A host name of the customer's own.
@@ -161,7 +161,7 @@ def remove_domain(access: Access) -> Done:
     if domains.find_domain(access.project) is None:
         raise NotFound("There is no host name to remove.")
     domains.remove_domain(access.project)
-    return Done(_("Host name removed. Links use the original address again."))
+    return Done(_("Removed"))
 
 
 # What the ratings are about, in structured data for search engines.
@@ -278,14 +278,14 @@ def offer_project_here(access: Access, receiver: str, keeps_team: bool, prepared
     email = get_account(made.receiver_id).email
     send_offer_mail(access.project, made, email, access.user.name)
     record(events.OWNERSHIP_OFFERED, access.project, name=access.project.name, email=email)
-    return Done(_("Offer sent"))
+    return Done(_("Sent"))
 
 
 @handing_over.save(at="/withdraw")
 def withdraw_offer_here(access: Access) -> Done:
     ownership.withdraw_offer(access.project)
     record(events.OWNERSHIP_WITHDRAWN, access.project, name=access.project.name)
-    return Done(_("Offer withdrawn"))
+    return Done(_("Withdrawn"))
 
 
 offered = ProjectPage(people, "people/offer", "settings/people/offer.html")
@@ -329,7 +329,7 @@ def decline_offer(access: Access) -> Done:
     ownership.withdraw_offer(project)
     send_declined_mail(project, get_account(project.account_id).email, access.user.name)
     record(events.OWNERSHIP_DECLINED, project, name=project.name)
-    return Done(_("Offer declined"), url_for(".show_people"))
+    return Done(_("Declined"), url_for(".show_people"))
 
 
 def _record_taken(access: Access, former: Account) -> None:

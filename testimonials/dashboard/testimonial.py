@@ -258,7 +258,7 @@ def highlight(
     row = moderation.find_testimonial(access.project, testimonial_id)
     ranges = read_ranges(row, words, start, remove)
     batch = moderation.set_highlights(access.project, row, ranges, access.user.email)
-    text = _("Highlighted") if remove is None else _("Highlight removed")
+    text = _("Saved") if remove is None else _("Removed")
     return _answer(access, row, text, batch)
 
 
@@ -267,7 +267,7 @@ def reply(access: Access, testimonial_id: str, *, reply: str, remove: bool) -> D
     row = moderation.find_testimonial(access.project, testimonial_id)
     text = "" if remove else reply
     batch = moderation.set_reply(access.project, row, text, access.user.email)
-    return _answer(access, row, _("Reply saved") if text else _("Reply removed"), batch, "reply")
+    return _answer(access, row, _("Saved") if text else _("Removed"), batch, "reply")
 
 
 @one.save(
@@ -278,7 +278,7 @@ def reply(access: Access, testimonial_id: str, *, reply: str, remove: bool) -> D
 def thank(access: Access, testimonial_id: str, *, thanks: str) -> Done:
     row = moderation.find_testimonial(access.project, testimonial_id)
     thank_author(access.project, row, thanks, access.user.email)
-    return Done(_("Email sent to %(name)s", name=row.author_name))
+    return Done(_("Sent"))
 
 
 @one.save(
@@ -299,7 +299,7 @@ def discard_recording(access: Access, testimonial_id: str, *, return_to: str) ->
     """Delete the recording for good; its text stays."""
     row = moderation.find_testimonial(access.project, testimonial_id)
     remove_recording(access.project, row, access.user.email)
-    return Done(_("Recording removed"))
+    return Done(_("Removed"))
 
 
 def _answer(

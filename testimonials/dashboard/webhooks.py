@@ -148,7 +148,7 @@ def redeliver_since(access: Access, webhook_id: str, since: datetime) -> Done:
     log.redeliver(
         endpoints.find_endpoint(access.project, webhook_id), since=since.replace(tzinfo=UTC)
     )
-    return Done(_("Sending everything since then again, oldest first"))
+    return Done(_("Sending again"))
 
 
 changing = ProjectPage(
@@ -206,7 +206,7 @@ def remove_webhook(access: Access, webhook_id: str) -> Done:
     row = endpoints.find_endpoint(access.project, webhook_id)
     undo = keep_removed(access.project, "webhook", **endpoints.copy_endpoint(row))
     endpoints.remove_endpoint(access.project, row)
-    text, undo_url = _("Endpoint removed"), url_for(".bring_webhook_back")
+    text, undo_url = _("Removed"), url_for(".bring_webhook_back")
     return Done(text, url_for(".show_webhooks"), undo=undo, undo_url=undo_url)
 
 

@@ -121,7 +121,7 @@ def change_name(access: Access, widget_name: str, name: str) -> Done:
     if widget.name == widget_name:
         return Done(to=here)
     record(WIDGET_RENAMED, access.project, old=widget_name, widget=widget.name)
-    return Done(_("Renamed %(old)s to %(name)s", old=widget_name, name=widget.name), to=here)
+    return Done(_("Saved"), to=here)
 
 
 @naming.save(at="/delete")
@@ -131,8 +131,9 @@ def remove_widget(access: Access, widget_name: str) -> Done:
     undo = keep_removed(project, "widget", since=widget.created_at.isoformat(), **values)
     settings.delete_widget(project, widget)
     record(WIDGET_DELETED, project, widget=widget.name)
-    text = _("Deleted the widget %(name)s", name=widget.name)
-    return Done(text, url_for(".show_editor"), undo=undo, undo_url=url_for(".bring_widget_back"))
+    return Done(
+        _("Deleted"), url_for(".show_editor"), undo=undo, undo_url=url_for(".bring_widget_back")
+    )
 
 
 @editor.save(UndoForm, at="/deleted/undo")

@@ -181,7 +181,7 @@ def test_a_new_widget_begins_with_a_look_and_is_renamed_by_keyboard_alone(projec
     title.press("Enter")
     page.get_by_role("button", name="Delete").press("Enter")
     page.wait_for_url(re.compile(r"/widget\?(?!widget)"))
-    expect(page.get_by_text("Deleted the widget cakes")).to_be_visible()
+    expect(page.get_by_text("Deleted", exact=True)).to_be_visible()
     page.locator("[data-toasts]").get_by_role("button", name="Undo").press("Enter")
     page.wait_for_url("**/widget?widget=cakes*")
     expect(page.get_by_text("1 change, not on your site yet")).to_be_visible()

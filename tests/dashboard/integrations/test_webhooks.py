@@ -133,7 +133,7 @@ def test_how_an_endpoint_fares(app, browser, project, here):
     assert "Failing" in browser.get(here).text
     fare(app, is_active=False, switched_off_because="Its server answered 410 <Gone>.")
     page = browser.get(path).text
-    assert "<strong>Switched off.</strong> Its server answered 410 &lt;Gone&gt;." in page
+    assert "<strong>Switched off</strong>. Its server answered 410 &lt;Gone&gt;." in page
     assert browser.post(f"{path}/switch", data={"is_active": "true"}).status_code == 303
     assert stored(app).is_active
     assert browser.post(f"{path}/switch", data={"is_active": "false"}).status_code == 303

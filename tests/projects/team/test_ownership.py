@@ -73,7 +73,7 @@ def test_what_is_declined_withdrawn_or_expired_cannot_be_taken(team, owner, admi
     browser, path = open_browser(team.app, admin), f"{team.base}/offer"
     offer(team, admin)
     declined = browser.post(f"{path}/decline", follow_redirects=True).text
-    assert "Offer declined" in declined
+    assert "Declined" in declined
     # Who offered it reads so in a mail and in the record, and may offer it again.
     told = mails(team.app)[-1]
     assert (told.purpose, told.recipient) == ("ownership-declined", owner.email)

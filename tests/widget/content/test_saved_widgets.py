@@ -106,7 +106,7 @@ def test_they_are_renamed_copied_and_deleted(inbox, client, app):
     assert [each["widgetDesign"].get("minRating") for each in listed(inbox)] == [0, 4, 4, 4]
     page = send(inbox, "s/start/delete").location
     assert "widget=start" not in page
-    assert "Deleted the widget start" in inbox.client.get(page).text
+    assert "Deleted" in inbox.client.get(page).text
     assert [each["name"] for each in listed(inbox)] == [None, "wall", "wall-2"]
     kinds = [kind for kind in read_types(app) if kind.startswith("widget.")]
     saved = ["widget.saved"]
