@@ -86,33 +86,15 @@ TAB_NAMES = {
     "trash": gettext_noop("Trash"),
     inbox.ASIDE: gettext_noop("Set aside"),
 }
-NOBODY = (
-    gettext_noop("Nobody has written yet"),
-    gettext_noop("What customers write arrives here."),
-)
+NOBODY = gettext_noop("Nobody has written yet")
 EMPTY = {
     "pending": NOBODY,
-    "approved": (
-        gettext_noop("Nothing is approved yet"),
-        gettext_noop("Approved testimonials show in your widget."),
-    ),
-    "rejected": (
-        gettext_noop("Nothing is rejected"),
-        gettext_noop("Rejected and withdrawn testimonials stay here, and aren’t shown."),
-    ),
+    "approved": gettext_noop("Nothing is approved yet"),
+    "rejected": gettext_noop("Nothing is rejected"),
     "all": NOBODY,
-    "trash": (
-        gettext_noop("The trash is empty"),
-        gettext_noop("Deleted testimonials stay here."),
-    ),
-    "spam": (
-        gettext_noop("No spam"),
-        gettext_noop("What looks like spam stays here."),
-    ),
-    inbox.ASIDE: (
-        gettext_noop("Nothing is set aside"),
-        gettext_noop("Every rating counts."),
-    ),
+    "trash": gettext_noop("The trash is empty"),
+    "spam": gettext_noop("No spam"),
+    inbox.ASIDE: gettext_noop("Nothing is set aside"),
 }
 
 
@@ -284,12 +266,12 @@ def _describe_empty(
     """Return the title, text and actions of an empty page."""
     if filters.is_narrowed:
         return _describe_nothing_found(filters)
-    title, text = EMPTY[filters.tab]
+    title = EMPTY[filters.tab]
     ask = [(url_for("dashboard.collect.show_collect"), _("Ask three customers"))]
     is_over = filters.tab == "pending" and (counts["rejected"] or counts["trash"])
     return {
         "title": _("Nothing waiting") if is_over else translate(title),
-        "text": _describe_retention(filters.tab) or translate(text),
+        "text": _describe_retention(filters.tab),
         "actions": ask if filters.tab in ("all", "pending") else [],
         "drawing": "cards",
     }

@@ -67,8 +67,6 @@ from testimonials.projects.page_design import ID_LENGTH, PageDesignSchema
 from testimonials.projects.settings import set_picture
 from testimonials.testimonials.fields import count_answers
 
-# The seconds that visitors take for the fields that every page has, and for each question.
-BASE_SECONDS, SECONDS = 35, {"text": 15, "choice": 5, "scale": 5, "consent": 5}
 PICTURE_BYTES = max(use.max_bytes for use in PAGE_PICTURES.values()) + MEGABYTE
 
 editor = ProjectPage(collect, "collect/page", "page/page.html", nav="collect")
@@ -114,7 +112,6 @@ def _describe_cards(project: Project, values: Values) -> Values:
     questions, steps = values["questions"], values.get("steps", [])
     return {
         "counts": count_answers(project, [question["id"] for question in questions]),
-        "seconds": BASE_SECONDS + sum(SECONDS[question["kind"]] for question in questions),
         "until": {
             step["id"]: clock.day(datetime.fromisoformat(step["until"]))
             for step in steps

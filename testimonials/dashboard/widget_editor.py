@@ -68,7 +68,7 @@ def save_widget(access: Access, before: Values, publish: str | None, **sent: Any
             widget, controls.apply_changes(drafts.read_draft(widget), changes), step=step
         )
     if not publish:
-        return answer_draft(project, widget, _("Draft saved"))
+        return answer_draft(project, widget, _("Saved"))
     if drafts.publish_draft(project, widget):
         record(WIDGET_CHANGED, project)
     return answer_draft(project, widget, _("Published"))

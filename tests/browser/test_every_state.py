@@ -434,7 +434,7 @@ def designing(site: Site, open_page: OpenPage) -> Iterator[Page]:
     expect(page.get_by_text("1 change, not on your site yet")).to_be_attached()
     page.locator("[data-frame]").evaluate("frame => frame.remove()")
     yield page
-    page.get_by_text("width, wording, lengths").click()
+    page.locator("details.more > summary").click()
     yield page
     # The widget's own other colours.
     project.call("PATCH", "/widget-config", {"theme": "dark", "layout": "carousel"})

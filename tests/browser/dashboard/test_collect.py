@@ -105,9 +105,9 @@ def test_a_file_opens_a_dialog_for_its_columns(open_page, project):
     file = {"name": "people.csv", "mimeType": "text/csv", "buffer": table.encode()}
     page.get_by_label("Upload a list").set_input_files(file)  # type: ignore[arg-type]
     dialog = page.get_by_role("dialog")
-    expect(dialog.get_by_text("3 lines need a correction")).to_be_visible()
+    expect(dialog.get_by_text("3 need a look")).to_be_visible()
     dialog.get_by_label("Email").select_option(label="Kontakt")
-    expect(dialog.get_by_text("1 line needs a correction")).to_be_visible()
+    expect(dialog.get_by_text("1 needs a look")).to_be_visible()
     dialog.get_by_label("Name").select_option(label="Kunde")
     expect(dialog.get_by_role("button", name="Add 2 people")).to_be_enabled()
     dialog.get_by_role("button", name="Add 2 people").click()

@@ -115,7 +115,7 @@ def test_a_look_and_a_colour_and_what_visitors_see_now(project, page):
 
 
 def test_more_slides_over_and_is_left_by_escape(page):
-    page.get_by_text("width, wording, lengths").click()
+    page.locator("details.more > summary").click()
     page.get_by_label("Arrangement").select_option("Slider")
     expect(widget(page).locator(".tm")).to_have_class(re.compile("carousel"))
     page.get_by_label("Show more").fill("And more")

@@ -135,7 +135,7 @@ def test_without_script_a_preview_comes_first(app, browser, project):
     page = send_file(browser, project, "preview", content, people=f"{NOOR}\nfoo", language="fr")
     text = unescape(LexborHTMLParser(page.text).body.text())  # type: ignore[union-attr]
     for words in (
-        "Send to 2 people?", "2 lines need a correction", "Line 2 foo", "Hi Noor Haddad,",
+        "Send to 2 people", "2 need a look", "Line 2 foo", "Hi Noor Haddad,",
         "Line 3 X bad", "On the list twice.",
     ):  # fmt: skip
         assert words in text, words
@@ -151,10 +151,10 @@ def test_without_script_a_preview_comes_first(app, browser, project):
 def test_the_columns_of_a_file_can_be_chosen(browser, project):
     content = "Kunde;Kontakt\nLi;li@example.org\nNoor;noor@example.com\nX;bad\n"
     first = send_file(browser, project, "file", content)
-    assert "3 lines need a correction" in first.text
+    assert "3 need a look" in first.text
     page = send_file(browser, project, "file", content, email="1", name="0")
     assert "Add 2 people" in page.text
-    assert "1 line needs a correction" in page.text
+    assert "1 needs a look" in page.text
     table = LexborHTMLParser(page.text).css_first("[data-table]").text()
     assert [each["text"] for each in check(browser, project, table)] == ["Li", "Noor"]
     refused = send_file(browser, project, "file", "email\n" + "a@example.com\n" * 501)

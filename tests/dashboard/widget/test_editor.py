@@ -102,7 +102,7 @@ def test_the_whole_form_without_a_script(app, browser, project):
     assert form.keys() >= OTHER.keys()
     form |= {name: [value] for name, (value, *_) in OTHER.items()}
     page = browser.get(browser.post(path(project), data=form).headers["Location"]).text
-    assert "Draft saved" in page
+    assert "Saved" in page
     assert f"{len(OTHER)} changes, not on your site yet" in page
     # Visitors, the API and caches know nothing of it.
     assert stored(app, project) == (config, design, version)
