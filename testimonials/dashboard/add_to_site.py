@@ -42,6 +42,10 @@ LANGUAGES = {
     "astro": "Astro",
     "hugo": "Hugo",
 }
+FILES = {
+    "astro": "src/components/Testimonials.astro",
+    "hugo": "layouts/partials/testimonials.html",
+}
 
 steps_page = ProjectPage(widget_pages, "widget/add-to-site", "widget/add_to_site.html")
 
@@ -58,6 +62,7 @@ def show_steps(access: Access) -> Values:
         "made_with": find_made_with(project),
         "steps": [(site, _write_steps(steps)) for site, steps in STEPS.items()],
         "languages": LANGUAGES,
+        "files": FILES,
         "codes": _write_codes(project, selection),
         "places": _describe_places(project, selection),
         "lines": _describe_lines(project, selection),
