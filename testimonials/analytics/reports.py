@@ -178,15 +178,14 @@ def _count_path(project: Project, first: datetime) -> dict[str, int]:
     return dict(zip((*steps, "approved"), row_counts, strict=True))
 
 
-def count_unvisited(project: Project, days: int) -> dict[str, int]:
-    """Count at most 1,000 testimonials of the period that came without a visit, by source."""
+def count_unvisited(project: Project, days: int) -> int:
+    """Count at most 1,000 testimonials of the period that came without a visit."""
     first = Testimonial.created_at >= _days_ago(days - 1)
-    unvisited = select(Testimonial.source).where(
+    unvisited = select(Testimonial.id).where(
         Testimonial.project_id == project.id, text(UNVISITED), first
     )
-    limited = unvisited.limit(1000).subquery()
-    query = select(limited.c.source, func.count()).group_by(limited.c.source)
-    return {str(source): int(number) for source, number in db.session.execute(query)}
+    query = select(func.count()).select_from(unvisited.limit(1000).subquery())
+    return db.session.scalar(query) or 0
 
 
 def find_first_visit(project: Project) -> str | None:

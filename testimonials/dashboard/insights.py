@@ -145,7 +145,7 @@ def describe_path(project: Project, figures: Mapping[str, Any]) -> Values:
     since = date.fromisoformat(first) if first and first > period["from"] else None
     return {
         "steps": steps,
-        "others": write_others(sum(reports.count_unvisited(project, period["days"]).values())),
+        "others": write_others(reports.count_unvisited(project, period["days"])),
         "since": since and _("Visits are counted since %(day)s.", day=format_day(since, "long")),
     }
 

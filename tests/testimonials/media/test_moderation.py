@@ -235,7 +235,7 @@ def test_owners_remove_it_for_good(app, browser, page, sent):
     assert answer.headers["Location"].startswith(editor)
     with app.app_context():
         assert recordings.list_files() == {}
-    assert "Removed" in browser.get(editor).text
+    assert "Recording removed" in browser.get(editor).text
     # Neither the removal nor what was done to the recording before.
     assert browser.post(f"/dashboard/projects/{page}/inbox/undo", headers=JSON).status_code == 409
     row = row_of(app, page)
