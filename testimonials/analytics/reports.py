@@ -244,7 +244,7 @@ def _describe_ratings(days: list[DayNumbers]) -> dict[str, Any]:
 
 def _average(rated: Sequence[DayNumbers]) -> dict[str, Any]:
     count = sum(sum(each.stars) for each in rated)
-    return {"average": average(sum(each.total for each in rated), count), "count": count}
+    return {"average": average(sum(each.total for each in rated), count) or None, "count": count}
 
 
 def _within(
@@ -282,16 +282,6 @@ class InsightsQuerySchema(StrictSchema):
 class Date(fields.String):
     def __init__(self, **options: Any) -> None:
         super().__init__(metadata={"format": "date"}, **options)
-
-
-class Average(fields.Float):
-    """The average of ratings, to one decimal; 0 becomes null, since there are none."""
-
-    def __init__(self) -> None:
-        super().__init__(allow_none=True, metadata={"description": "To one decimal; null: none."})
-
-    def _serialize(self, value: Any, attr: Any, obj: Any, **kwargs: Any) -> Any:
-        return super()._serialize(value or None, attr, obj, **kwargs)
 
 
 class PeriodSchema(WholeSchema):
@@ -365,14 +355,16 @@ class WeekSchema(WholeSchema):
     """The ratings of one week."""
 
     first = Date(data_key="from", attribute="from")
-    average = Average()
+    average = fields.Float()
     count = Number()
 
 
 class RatingsSchema(WholeSchema):
     """The genuine ratings, by the dates of their testimonials."""
 
-    average = Average()
+    average = fields.Float(
+        allow_none=True, metadata={"description": "To one decimal; null: there are no ratings."}
+    )
     count = Number()
     stars = List(fields.Integer(), description="Numbers of ratings with 5, 4, 3, 2 and 1 stars.")
     weeks = List(fields.Nested(WeekSchema), description="Weeks with ratings, beginning on Monday.")

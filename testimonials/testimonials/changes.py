@@ -127,6 +127,9 @@ class NewHighlights(Highlights):
         return [] if value == [] else super()._deserialize(value, attr, data, **kwargs)
 
 
+_CARD = CardFields().fields.keys()
+
+
 class TestimonialEditSchema(CardFields, StrictSchema):
     """Changes of a testimonial; what is left out stays, and null removes what it needn't have."""
 
@@ -151,7 +154,7 @@ class TestimonialEditSchema(CardFields, StrictSchema):
     )
 
     def on_bind_field(self, field_name: str, field_obj: fields.Field[Any]) -> None:
-        if field_name in CardFields().fields:
+        if field_name in _CARD:
             column = Testimonial.__table__.columns[field_obj.attribute or field_name]
             field_obj.required, field_obj.allow_none = False, bool(column.nullable)
 

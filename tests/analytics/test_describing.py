@@ -55,7 +55,7 @@ def test_nothing_is_told_as_nothing(app, project):
     assert told["funnel"] == {"opened": 0, "started": 0, "sent": 0, "approved": 0}
     assert told["requests"] == {"sent": 0, "opened": 0, "answered": 0}
     assert told["testimonials"] == told["websites"] == told["quiet"] == []
-    assert told["ratings"] == {"average": 0, "count": 0, "stars": [0] * 5, "weeks": []}
+    assert told["ratings"] == {"average": None, "count": 0, "stars": [0] * 5, "weeks": []}
     with app.app_context():
         row = db.session.get_one(Project, project)
         plans = explain_statements(db.engine, lambda: describe_insights(row, 365), "")
