@@ -26,11 +26,9 @@ def add_highlight(text: str, ranges: Ranges, words: str, start: int | None = Non
     `start` is where they were selected. Without it, or if the text there has changed, their first
     occurrence that isn't highlighted yet is taken. Raises `HighlightRefused`.
     """
-    if not (parts := words.split()):
-        raise HighlightRefused(gettext_noop("Select words of the testimonial first, or type them."))
     # Case and white space may differ from the text.
-    pattern = re.compile(r"\s+".join(map(re.escape, parts)), re.IGNORECASE)
-    spans = [match.span() for match in pattern.finditer(text)]
+    pattern = re.compile(r"\s+".join(map(re.escape, words.split())), re.IGNORECASE)
+    spans = [match.span() for match in pattern.finditer(text) if match[0]]
     if not spans:
         raise HighlightRefused(
             gettext_noop("The testimonial doesn’t have these words. Copy them from it.")
@@ -41,8 +39,6 @@ def add_highlight(text: str, ranges: Ranges, words: str, start: int | None = Non
         for span in spans
         if not any(first <= span[0] and span[1] <= last for first, last in ranges)
     ]
-    if not fresh:
-        raise HighlightRefused(gettext_noop("These words are highlighted already."))
     added = arrange(text, [*ranges, *(selected or fresh)[:1]])
     if len(added) > MAX_HIGHLIGHTS:
         raise HighlightRefused(
