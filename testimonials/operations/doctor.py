@@ -23,8 +23,7 @@ from testimonials.core.db.identifiers import first_identifier
 from testimonials.core.db.sqlite import advise_restore, find_damage
 from testimonials.core.extensions import begin_write, db
 from testimonials.core.http.urls import company_return_url
-from testimonials.core.jobs import KINDS, Job, find_other_place
-from testimonials.core.late import load_all
+from testimonials.core.jobs import Job, find_other_place
 from testimonials.core.logs import scrub
 from testimonials.core.settings.current import current_settings
 from testimonials.core.settings.table import PREFIX
@@ -37,7 +36,7 @@ from testimonials.operations.backup.creating import (
     is_backup_wanted,
 )
 from testimonials.operations.backup.offsite import is_copy_wanted
-from testimonials.operations.health import LONGEST_WAIT
+from testimonials.operations.health import LONGEST_WAIT, list_jobs
 from testimonials.projects.models import Project
 from testimonials.projects.projects import reserved_slugs
 from testimonials.testimonials.media.recordings import MEGABYTE, find_whole_share, media_folder
@@ -253,12 +252,10 @@ def check_clock() -> Iterator[Finding]:
 
 
 def check_work() -> Iterator[Finding]:
-    load_all()
-    names = [name for name, kind in KINDS.items() if kind.thread == "jobs"]
-    rows = db.session.scalars(select(Job).where(Job.id.in_(names)).order_by(Job.id)).all()
+    """Report that no job but backups was done lately, and those that failed."""
+    rows = [row for row in list_jobs() if row.id not in (BACKUP_JOB, COPY_JOB, VERIFY_JOB)]
     newest = max((row.finished_at for row in rows if row.finished_at), default=None)
-    oldest = clock.now() - LONGEST_WAIT
-    if newest is None or newest < oldest:
+    if newest is None or newest < clock.now() - LONGEST_WAIT:
         since = f"since {iso(newest)}" if newest else "on this database yet"
         yield Finding(
             f"No background work has been done {since}.",
@@ -266,14 +263,10 @@ def check_work() -> Iterator[Finding]:
         )
         return
     for row in rows:
-        is_late = row.finished_at is None or row.finished_at < oldest
-        is_due = KINDS[row.kind].is_due
-        # One-time jobs that are done aren't due.
-        if row.error is not None or (is_late and is_due is not None and is_due(row)):
+        if row.error is not None:
             time = iso(row.finished_at) if row.finished_at else "never"
-            words = f": {scrub(row.error)}" if row.error else ""
             yield Finding(
-                f"The job {row.id} last succeeded: {time}{words}.",
+                f"The job {row.id} last succeeded: {time}: {scrub(row.error)}.",
                 "Search the log for “background work failed”.",
             )
 

@@ -16,7 +16,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from testimonials.core import clock
 from testimonials.core.clock import iso
 from testimonials.core.db import migrate
-from testimonials.core.db.sqlite import describe_damage, is_damage
+from testimonials.core.db.sqlite import is_damage
 from testimonials.core.extensions import db, limiter
 from testimonials.core.http.blueprints import site
 from testimonials.core.jobs import Job
@@ -168,10 +168,7 @@ def _run(app: Flask, name: str, check: Callable[[], Results], future: Future[Res
         # Its message has the server's address.
         future.set_result({name: Check(False, "can't be reached")})
     except (SQLAlchemyError, OSError) as error:
-        words = f"can't be checked: {type(error).__name__}"
-        if is_damage(error):
-            with app.app_context():
-                words = describe_damage(str(getattr(error, "orig", error)), is_public=True)
+        words = "is damaged" if is_damage(error) else f"can't be checked: {type(error).__name__}"
         future.set_result({name: Check(False, words)})
     except BaseException as error:
         future.set_exception(error)

@@ -198,21 +198,19 @@ def is_lost(file: Path | None) -> bool:
     )
 
 
-def describe_damage(reason: str, *, is_public: bool = False) -> str:
-    """Return the reason and the advice, without names of folders if it `is_public`."""
-    advice = advise_restore(is_public=is_public)
-    return f"The database is damaged: {reason.rstrip('.')}. {advice}"
+def describe_damage(reason: str) -> str:
+    """Return the reason and the advice."""
+    return f"The database is damaged: {reason.rstrip('.')}. {advise_restore()}"
 
 
-def advise_restore(*, is_public: bool = False) -> str:
+def advise_restore() -> str:
     """Return where the newest backup is, and the command that restores it."""
     settings = _find_settings()
     for place in filter(None, (settings.backup_path, settings.backup_to)):
         with contextlib.suppress(OSError):
             if kept := list_kept(Path(place)):
-                where = "" if is_public else f" in {place}"
                 return (
-                    f"The newest backup is {kept[0].name}{where}. Stop the service, then run "
+                    f"The newest backup is {kept[0].name} in {place}. Stop the service, then run "
                     f"`testimonials restore {kept[0].name} --replace`; the damaged files are kept."
                 )
     return (
