@@ -115,9 +115,15 @@ def restore_backup(
         raise RestoreRefused(str(error)) from None
     except MoveRefused as error:
         raise RestoreRefused(error.message.rstrip(".")) from None
+    except (DatabaseError, migrate.SchemaError) as error:
+        raise RestoreRefused(f"its database can't be used: {_name_fault(error)}") from None
     except OSError as error:
         path = f": {error.filename}" if error.filename else ""
         raise RestoreRefused(f"{error.strerror or error}{path}") from None
+
+
+def _name_fault(error: Exception) -> str:
+    return " ".join(str(getattr(error, "orig", error)).split())
 
 
 def list_erased(
@@ -432,7 +438,7 @@ def verify(settings: Settings, source: Path) -> Verified:
     except (RestoreRefused, erasure.ListDamaged, migrate.SchemaError) as error:
         raise VerifyFailed(f"{source}: {error}") from None
     except (DatabaseError, sqlite3.Error) as error:
-        reason = " ".join(str(getattr(error, "orig", error)).split())
+        reason = _name_fault(error)
         raise VerifyFailed(f"{source}: its database can't be used: {reason}") from None
     except OSError as error:
         raise VerifyFailed(f"{source}: {error.strerror or error}") from None
