@@ -236,7 +236,7 @@ def test_what_is_too_large_or_too_much_or_from_elsewhere_is_said_in_the_visitors
     assert "von einer anderen Website" in _speaks(answer, "de")
     answer = client.put("/kiln", headers=german)
     assert answer.status_code == 405
-    assert "Das geht hier nicht" in _speaks(answer, "de")
+    assert "Die Anfrage ist nicht zu verstehen" in _speaks(answer, "de")
     client.post("/kiln", data=FORM)
     answer = client.post("/kiln", data=FORM, headers=german)
     assert answer.status_code == 429
