@@ -44,7 +44,7 @@ from testimonials.transfer.archives.writing import (
     write_archive,
 )
 from testimonials.transfer.case_file import CASE_FILES
-from testimonials.transfer.tables.export import find_names, write_events, write_table
+from testimonials.transfer.tables.export import find_names, write_events, write_json, write_table
 from testimonials.transfer.tables.jobs import list_imports
 
 # What fits in memory; an account's archive has all events.
@@ -63,11 +63,12 @@ def show_transfer(access: Access) -> Values:
 FORMS = {
     "archive": (write_archive, "an archive", "zip", "application/zip"),
     "csv": (write_table, "a table", "csv", "text/csv"),
+    "json": (write_json, "JSON", "json", "application/json"),
 }
 
 
 # POST although nothing changes, so that other websites can't start one.
-@settings.post("/dashboard/projects/<project_id>/export/<any(archive,csv):form>")
+@settings.post("/dashboard/projects/<project_id>/export/<any(archive,csv,json):form>")
 @require_session
 def export_project(owner: SignedIn, project_id: str, form: str) -> ResponseReturnValue:
     return _export(owner, project_id, *FORMS[form])

@@ -42,10 +42,26 @@ ROWS_AT_ONCE = 1_000
 
 def write_table(project: Project, out: IO[bytes], *, has_samples: bool = False) -> None:
     """Write all testimonials, oldest first, as CSV with a column for each question."""
+    headings, rows = _read_rows(project, has_samples=has_samples)
+    write_csv(headings, rows, out)
+
+
+def write_json(project: Project, out: IO[bytes]) -> None:
+    """Write the same as a list of objects, without empty cells; an import reads it."""
+    headings, rows = _read_rows(project, has_samples=False)
+    for number, row in enumerate(rows):
+        pairs = zip(headings, row, strict=True)
+        cells = {name: cell for name, cell in pairs if cell not in (None, "")}
+        out.write(b"[\n" if number == 0 else b",\n")
+        out.write(json.dumps(cells, ensure_ascii=False, default=str).encode())
+    out.write(b"\n]\n" if out.tell() else b"[]\n")
+
+
+def _read_rows(project: Project, *, has_samples: bool) -> tuple[list[str], Iterator[list[Any]]]:
     questions, of = list_columns(project), Testimonial
     rows = list_rows(of.project_id == project.id, *([] if has_samples else [of.status != "demo"]))
     cells = ([*read_cells(row).values(), *write_cells(row, project, questions)] for row in rows)
-    write_csv([*COLUMNS, *questions.values()], cells, out)
+    return [*COLUMNS, *questions.values()], cells
 
 
 def read_cells(row: Testimonial) -> dict[str, str | None]:

@@ -70,6 +70,24 @@ def test_a_table_from_the_dashboard_has_no_formula_and_sample(app, owner):
     assert (row["authorName"], row["text"]) == ("'@SUM(A1)", "'=1+1")
 
 
+def test_what_is_exported_as_json_is_imported_elsewhere(app, owner):
+    project = owner.create_project(slug="fern")["_id"]
+    browser = open_browser(app, owner)
+    path = f"/dashboard/projects/{project}"
+    assert browser.post(f"{path}/export/json", buffered=True).json == []
+    add_testimonial(app, project, author_name="@Mia", text="=1+1", rating=4.5)
+    add_testimonial(app, project, author_name="Li", text="Good.")
+    answer = browser.post(f"{path}/export/json", buffered=True)
+    assert [each["text"] for each in answer.json] == ["=1+1", "Good."]
+    other = owner.create_project(slug="other")["_id"]
+    file = (io.BytesIO(answer.data), "fern.json")
+    target = f"/dashboard/projects/{other}/import"
+    page = browser.post(target, data={"file": file}, follow_redirects=True)
+    assert "Import 2 testimonials?" in page.text
+    for name in ("csv", "json", "archive"):
+        assert f'action="{path}/export/{name}"' in browser.get(f"{path}/settings/transfer").text
+
+
 def test_what_a_table_program_would_calculate_is_shielded():
     for sign in (*"=+-@\t\r＝＋－＠﹦−", " =", "\u200b=", "'=", "''＝"):
         cell = f"{sign}1+1"
