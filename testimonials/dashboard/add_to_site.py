@@ -53,11 +53,10 @@ steps_page = ProjectPage(widget_pages, "widget/add-to-site", "widget/add_to_site
 @steps_page.show
 def show_steps(access: Access) -> Values:
     """Show the steps for the widget in ``?widget=``, by default the project's own."""
-    project, name = access.project, request.args.get("widget", "")
-    find_widget(project, name)
-    selection = Selection(widget=name)
+    project, selection = access.project, Selection(widget=request.args.get("widget", ""))
+    find_widget(project, selection.widget)
     return {
-        "widget": name,
+        "widget": selection.widget,
         "sites": SITES,
         "made_with": find_made_with(project),
         "steps": [(site, _write_steps(steps)) for site, steps in STEPS.items()],
