@@ -207,7 +207,7 @@ def test_questions_are_added_moved_and_brought_back(open_page, project):
     wait_for(lambda: asked(project)[0] == "Will you come back?", what="the dragged order")
 
     page.locator(".item-box > summary").last.click()
-    page.locator("[data-delete]").last.click()
+    page.get_by_role("button", name="Delete", exact=True).last.click()
     wait_for(lambda: len(asked(project)) == 1, what="one question")
     page.get_by_role("button", name="Undo").click()
     wait_for(lambda: len(asked(project)) == 2, what="both again")
@@ -295,7 +295,7 @@ def test_all_of_it_works_without_a_script(open_page, project):
     follow(page.get_by_role("button", name="Move up: Who sent you?"))
     assert asked(project) == ["Who sent you?", "What did you like?"]
     page.locator(".item-box > summary").first.click()
-    follow(page.locator("[data-delete]").first)
+    follow(page.get_by_role("button", name="Delete", exact=True).first)
     assert asked(project) == ["What did you like?"]
     row(page, "Your own questions")
     follow(page.get_by_role("link", name="Another page"))

@@ -92,14 +92,14 @@ def test_without_a_script(site, open_page):
     row.get_by_role("link", name="Set aside").click()
     page.locator("#set-aside > summary").click()
     page.get_by_role("button", name="The same person twice").click()
-    expect(page.get_by_text("Set Noor aside")).to_be_visible()
+    expect(page.get_by_text("Set aside: Noor")).to_be_visible()
     page.goto(f"{project.dashboard}/inbox")
     row = page.get_by_role("listitem").filter(has_text="Wim")
     row.get_by_role("checkbox").check()
     page.locator(".bulk summary").click()
     page.get_by_label("Reason").select_option("Abusive or unlawful")
     page.locator(".bulk").get_by_role("button", name="Set aside").click()
-    expect(page.get_by_text("Set 1 testimonial aside")).to_be_visible()
+    expect(page.get_by_text("Set aside: 1")).to_be_visible()
     assert read(site, project) == {"Noor": "same_person", "Aiko": None, "Wim": "abusive"}
 
 
@@ -113,5 +113,5 @@ def test_one_testimonial(site, open_page):
     expect(page.get_by_role("button", name="Spam")).to_be_focused()
     assert look(page) == []
     page.get_by_role("button", name="Withdrawn by its author").click()
-    page.get_by_text("Set Noor aside").wait_for()
+    page.get_by_text("Set aside: Noor").wait_for()
     assert {each["status"] for each in project.stored()} == {"approved", "withdrawn"}
