@@ -37,9 +37,10 @@ from testimonials.transfer.archives.format import FORM, PROJECT, SAVED_WIDGET
 from testimonials.transfer.archives.writing import describe_all, describe_requests, write_members
 from testimonials.transfer.tables.export import (
     ROWS_AT_ONCE,
+    PlainRow,
     describe_event,
     find_names,
-    list_rows,
+    list_plain_rows,
     read_cells,
 )
 
@@ -291,7 +292,7 @@ def _describe_complaints(project: Project, testimonial_id: str | None) -> Iterat
 
 def _describe_testimonials(project: Project, testimonial_id: str | None) -> Iterator[Row]:
     of = Testimonial
-    rows = list_rows(
+    rows = list_plain_rows(
         of.project_id == project.id,
         *_only(of.id, testimonial_id),
         or_(of.standing != "sample", *_only(of.id, testimonial_id)),
@@ -343,7 +344,7 @@ def _find_history(ids: Sequence[str]) -> dict[str, list[Any]]:
     return history
 
 
-def _describe_history(row: Testimonial, events: Sequence[Any]) -> list[Row]:
+def _describe_history(row: PlainRow, events: Sequence[Any]) -> list[Row]:
     """Return the events, oldest first, each with the values before and after it."""
     described, later = [], dict[str, Any]()
     for event in events:

@@ -61,6 +61,8 @@ DROPPED = {
     "0014": {"testimonial_count", "day_count"},
     # Nothing wrote it.
     "0016": {"event.hash"},
+    # Archives that waited for a confirmation are chosen again.
+    "0020": {"waiting_archive"},
 }  # fmt: skip
 
 # What differs where the schema does.

@@ -7,10 +7,10 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
+from types import SimpleNamespace
 from typing import IO, Any
 
 from sqlalchemy import Row, func, or_, select
-from sqlalchemy.orm import selectinload
 
 from testimonials.auth.accounts import shown_name
 from testimonials.auth.models import Account
@@ -24,8 +24,19 @@ from testimonials.core.text import normalize
 from testimonials.projects import events
 from testimonials.projects.models import Member, Project
 from testimonials.testimonials.fields import COLUMNS
-from testimonials.testimonials.models import Testimonial
+from testimonials.testimonials.models import Recording, Testimonial, TestimonialTag
 from testimonials.transfer.tables.columns import list_columns, write_cells
+
+
+class PlainRow(SimpleNamespace):
+    """A testimonial as `list_plain_rows` reads it, in half the time that a model takes."""
+
+    avatar_url: Any = Testimonial.avatar_url
+    highlighted_words: Any = Testimonial.highlighted_words
+    held_reasons: Any = Testimonial.held_reasons
+    read_answers: Any = Testimonial.read_answers
+    tags = property(lambda row: sorted(filter(None, row.tag_names.split("\n")), key=str.casefold))
+
 
 # Spreadsheet programs evaluate cells that begin like this as formulas, unless an apostrophe
 # precedes it.
@@ -59,12 +70,14 @@ def write_json(project: Project, out: IO[bytes]) -> None:
 
 def _read_rows(project: Project, *, has_samples: bool) -> tuple[list[str], Iterator[list[Any]]]:
     questions, of = list_columns(project), Testimonial
-    rows = list_rows(of.project_id == project.id, *([] if has_samples else [of.status != "demo"]))
+    rows = list_plain_rows(
+        of.project_id == project.id, *([] if has_samples else [of.status != "demo"])
+    )
     cells = ([*read_cells(row).values(), *write_cells(row, project, questions)] for row in rows)
     return [*COLUMNS, *questions.values()], cells
 
 
-def read_cells(row: Testimonial) -> dict[str, str | None]:
+def read_cells(row: PlainRow) -> dict[str, str | None]:
     """Return the cells of a testimonial by the names of `COLUMNS`."""
     return {name: _write_cell(getattr(row, each.attribute)) for name, each in COLUMNS.items()}
 
@@ -79,17 +92,24 @@ def _write_cell(value: Any) -> str | None:
     return ", ".join(value) if isinstance(value, list) else value
 
 
-def list_rows(*where: Any) -> Iterator[Testimonial]:
-    """Yield testimonials, oldest first, with tags and recordings."""
-    of = Testimonial
+def list_plain_rows(*where: Any) -> Iterator[PlainRow]:
+    """Yield testimonials, oldest first, with tags and transcripts, by one query."""
+    of, tag, recording = Testimonial, TestimonialTag, Recording
+    tags = select(func.coalesce(func.aggregate_strings(tag.name, "\n"), ""))
     query = (
-        select(of)
+        select(
+            *of.__table__.c,
+            recording.transcript,
+            tags.where(tag.testimonial_id == of.id).scalar_subquery().label("tag_names"),
+        )
+        .outerjoin(recording, (recording.testimonial_id == of.id) & (of.kind != "written"))
         .where(*where)
         .order_by(of.created_at, of.id)
-        .options(selectinload(of.tag_rows), selectinload(of.recording))
-        .execution_options(yield_per=ROWS_AT_ONCE)
     )
-    yield from db.session.scalars(query)
+    rows = db.session.execute(query.execution_options(yield_per=ROWS_AT_ONCE))
+    names = tuple(rows.keys())
+    for row in rows:
+        yield PlainRow(**dict(zip(names, row, strict=True)))
 
 
 def write_csv(headings: Sequence[str], rows: Iterable[Iterable[Any]], out: IO[bytes]) -> None:

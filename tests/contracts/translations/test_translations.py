@@ -28,6 +28,9 @@ LETTERS = {
     "tr": r"[ğış]", "de": r"ß", "sv": r"å",
 }  # fmt: skip
 
+# Short sentences may be the same in these.
+ROMANCE = {"es", "fr", "it", "pt"}
+
 
 def test_the_languages_are_those_that_have_a_catalog():
     folders = {path.name for path in po_path("de").parents[2].iterdir() if path.is_dir()}
@@ -37,6 +40,18 @@ def test_the_languages_are_those_that_have_a_catalog():
 def test_each_catalog_is_whole_compiled_and_in_its_language():
     wrong = [f"{code}: {problem}" for code in CODES for problem in find_problems(code)]
     assert wrong == [], "\n".join(["", *wrong])
+
+
+def test_no_two_languages_say_a_sentence_in_the_same_words():
+    """Or one of them has the other's text."""
+    said: dict[tuple[object, str], list[str]] = {}
+    for code in CODES:
+        for message in read(code):
+            texts = [message.string] if isinstance(message.string, str) else message.string
+            if message.id and len(WORD.findall(PLACEHOLDER.sub("", TAG.sub("", texts[0])))) > SHORT:
+                said.setdefault((message.id, str(texts)), []).append(code)
+    shared = {id: set(codes) for (id, _), codes in said.items() if len(codes) > 1}
+    assert {id: codes for id, codes in shared.items() if not codes <= ROMANCE} == {}
 
 
 def test_texts_in_two_numbers_are_written_where_they_are_used():
