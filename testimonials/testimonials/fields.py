@@ -169,8 +169,8 @@ class SubmittedAt(RuleField):
         "now.",
     }
     form_messages: ClassVar[dict[str, str]] = {
-        "required": "Choose the day they said it.",
-        "invalid": "Choose a day from 1990 until today.",
+        "required": gettext_noop("Choose the day they said it."),
+        "invalid": gettext_noop("Choose a day from 1990 until today."),
     }
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
