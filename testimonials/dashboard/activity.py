@@ -26,6 +26,10 @@ from testimonials.testimonials.testimonials import find_authors
 from testimonials.transfer.tables.export import find_names
 
 PAGE_SIZE = 50
+# Words are searched in the sentences, not by a query: a request reads at most so many events, and
+# links to the rest.
+MAX_SEARCHED = 5000
+MAX_SEARCH = 200
 OTHERS = {
     ActorKind.AGENT: gettext_noop("Agents, by API key"),
     ActorKind.TOKEN: gettext_noop("Access tokens"),
@@ -64,13 +68,14 @@ class Search:
     account_id: str
     # Empty for all.
     project_id: str = ""
+    q: str = ""
     type: str = ""
     who: str = ""
     before: str = ""
 
     @property
     def is_narrowed(self) -> bool:
-        return bool(self.type or self.who)
+        return bool(self.q or self.type or self.who)
 
     def find(self, limit: int | None = None) -> Iterator[Event]:
         kind, _, name = self.who.partition(".")
@@ -85,6 +90,10 @@ class Search:
                 hide_from_team(event)
             yield event
 
+    def matches(self, sentence: str) -> bool:
+        folded = sentence.casefold()
+        return all(word in folded for word in self.q.casefold().split())
+
     def address(self, before: str | None = None, *, as_csv: bool = False) -> str:
         """Return the URL of this search for events older than `before`."""
         view = "dashboard.account.export_activity" if as_csv else "dashboard.account.show_activity"
@@ -94,7 +103,7 @@ class Search:
                 if as_csv
                 else "dashboard.settings.show_activity"
             )
-        values: dict[str, Any] = {"type": self.type, "who": self.who, "before": before}
+        values: dict[str, Any] = {"q": self.q, "type": self.type, "who": self.who, "before": before}
         return url_for(view, **{name: value for name, value in values.items() if value})
 
 
@@ -106,6 +115,7 @@ def read_search(account_id: str, values: Mapping[str, str], project_id: str = ""
     return Search(
         account_id,
         project_id,
+        q=values.get("q", "").strip()[:MAX_SEARCH],
         type=values.get("type", "") if values.get("type") in GROUPS else "",
         who=f"{kind}.{name}" if is_one else kind if kind in OTHERS or kind in KINDS else "",
         before=before if is_identifier(before) else "",
@@ -114,9 +124,16 @@ def read_search(account_id: str, values: Mapping[str, str], project_id: str = ""
 
 def describe_activity(search: Search) -> dict[str, Any]:
     people, projects = find_names(search.account_id, search.project_id)
-    events = list(search.find(PAGE_SIZE + 1))
-    rows = [_describe(event, people, projects) for event in events[:PAGE_SIZE]]
-    has_older = len(events) > PAGE_SIZE
+    rows: list[dict[str, Any]] = []
+    last = older_url = None
+    limit = MAX_SEARCHED if search.q else PAGE_SIZE
+    for count, event in enumerate(list(search.find(limit + 1))):
+        if len(rows) == PAGE_SIZE or count == limit:
+            older_url = search.address(last)
+            break
+        row, last = _describe(event, people, projects), event.id
+        if search.matches(f"{row['who']} {row['what']}"):
+            rows.append(row)
     # Only a project's page links to testimonials.
     about = {row["about"] for row in rows if row["about"] and search.project_id}
     return {
@@ -125,9 +142,9 @@ def describe_activity(search: Search) -> dict[str, Any]:
         "search": search,
         "groups": [(name, translate(name)) for name in GROUPS],
         "actors": [*_list_actors(search, people).items()],
-        "older_url": search.address(events[PAGE_SIZE - 1].id) if has_older else None,
+        "older_url": older_url,
         "newest_url": search.address() if search.before else None,
-        "here_url": replace(search, type="", who="").address(),
+        "here_url": replace(search, q="", type="", who="").address(),
         "csv_url": search.address(as_csv=True),
     }
 

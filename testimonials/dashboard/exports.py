@@ -17,6 +17,7 @@ from testimonials.auth.sessions import SignedIn
 from testimonials.core import clock
 from testimonials.core.audit import record
 from testimonials.core.db.transactions import write
+from testimonials.core.event_lists import write_sentence
 from testimonials.core.extensions import limiter
 from testimonials.core.http.blueprints import account, settings
 from testimonials.core.http.errors import Errors, ServiceError, to_form_errors
@@ -103,8 +104,9 @@ def export_project_activity(access: Access) -> ResponseReturnValue:
 
 def _send_activity(search: Search) -> Response:
     people, projects = find_names(search.account_id, search.project_id)
-    out = io.BytesIO()
-    write_events(search.find(MAX_EVENTS), people, projects, out)
+    out, newest = io.BytesIO(), search.find(MAX_EVENTS)
+    events = (event for event in newest if search.matches(write_sentence(event, people, projects)))
+    write_events(events, people, projects, out)
     return send_download(out, "activity", "csv", "text/csv")
 
 

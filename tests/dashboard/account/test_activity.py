@@ -61,15 +61,18 @@ def test_owners_read_what_was_done_to_what_is_theirs(app, busy, owner, outsider)
     assert f"ended the role of {outsider.email} (…{outsider.account_id[-6:]})" in page
 
 
-def test_types_and_people_narrow_it(busy, outsider):
+def test_words_types_and_people_narrow_it(busy, outsider):
     for query, shown in (
         ("", 3),
+        ("?q=WRONG+203.0.113", 1),
         ("?type=Sign-ins", 1),
         ("?type=Projects", 2),
+        ("?type=Projects&q=paused", 1),
         ("?who=agent", 1),
         ("?who=visitor", 1),
         ("?who=operator", 0),
         (f"?who=person.{outsider.account_id}", 1),
+        ("?q=%00", 0),
         # What no page of ours asks for is passed over.
         ("?type=x&who=x.%00&before=%00", 3),
         (f"?before={'0' * 24}", 0),
@@ -83,10 +86,13 @@ def test_types_and_people_narrow_it(busy, outsider):
 
 def test_a_record_has_pages(app, busy, monkeypatch):
     monkeypatch.setattr(activity, "PAGE_SIZE", 2)
+    monkeypatch.setattr(activity, "MAX_SEARCHED", 1)
     first = busy.get(HERE).text
     ids = [event.id for event in read_events(app) if "own" not in event.type][::-1]
     assert first.count('class="activity-text"') == 2
     assert busy.get(f"{HERE}?before={ids[-2]}").text.count('class="activity-text"') == 1
+    # Words that the events looked through don't have may stand further back.
+    assert "You can look further back" in busy.get(f"{HERE}?q=created").text
 
 
 def test_the_table_has_no_formula(app, busy, owner):
