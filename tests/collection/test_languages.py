@@ -129,7 +129,7 @@ def test_every_refusal_is_in_the_language_of_the_form(client):
     assert answer.status_code == 422
     page = _speaks(answer, "ja")
     for expected in (
-        "掲載するお名前を入力してください。", 'name="lang" value="ja"', "They listened.</textarea>",
+        "お名前を入力してください。", 'name="lang" value="ja"', "They listened.</textarea>",
     ):  # fmt: skip
         assert expected in page
     for values, message in (
