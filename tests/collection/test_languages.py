@@ -241,7 +241,7 @@ def test_what_is_too_large_or_too_much_or_from_elsewhere_is_said_in_the_visitors
     answer = client.post("/kiln", data=FORM, headers=german)
     assert answer.status_code == 429
     page = _speaks(answer, "de")
-    assert "Ein wenig zu schnell" in page
+    assert "Zu viele Anfragen" in page
     assert re.search(r"Versuchen Sie es in (einer Minute|\d+ Minuten) noch einmal\.", page)
 
 
