@@ -323,7 +323,7 @@ def describe_chip(person: Person, reason: str = "") -> Values:
 
 def tell_left_out(left_out: requests.LeftOut) -> str:
     if left_out.reason == requests.UNSUBSCRIBED or left_out.has_declined:
-        return _("Said no")
+        return _("said no")
     if left_out.asked_at is not None:
         return _("asked on %(day)s", day=format_day(left_out.asked_at, "long", has_year=False))
     return translate(left_out.reason)

@@ -265,7 +265,7 @@ def _describe_empty(
 ) -> dict[str, Any]:
     """Return the title, text and actions of an empty page."""
     if filters.is_narrowed:
-        return _describe_nothing_found(filters)
+        return _describe_nothing_found(project, filters)
     title = EMPTY[filters.tab]
     ask = [(url_for("dashboard.collect.show_collect"), _("Ask three customers"))]
     is_over = filters.tab == "pending" and (counts["rejected"] or counts["trash"])
@@ -277,13 +277,18 @@ def _describe_empty(
     }
 
 
-def _describe_nothing_found(filters: inbox.InboxFilter) -> dict[str, Any]:
+def _describe_nothing_found(project: Project, filters: inbox.InboxFilter) -> dict[str, Any]:
     clear = (url_for("dashboard.inbox.show_inbox", status=filters.tab), _("Clear"))
-    all = (describe_address(replace(filters, tab="all")), _("Search all"))
+    title = _("No results for “%(words)s”", words=filters.q) if filters.q else _("No results")
+    elsewhere = []
+    for tab, label in (("all", _("Search all")), ("trash", _("Look in the trash"))):
+        other = replace(filters, tab=tab)
+        if filters.q and tab != filters.tab and inbox.find_words(project.id, other).ids:
+            elsewhere.append((describe_address(other), label))
     return {
-        "title": _("No results"),
+        "title": title,
         "text": _("No testimonial matches the search and filters."),
-        "actions": [clear] if filters.tab == "all" else [all, clear],
+        "actions": [*elsewhere[:1], clear],
         "drawing": "search",
     }
 

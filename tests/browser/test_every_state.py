@@ -422,7 +422,7 @@ def designing(site: Site, open_page: OpenPage) -> Iterator[Page]:
     """The editors; what stands inside may have the owner's own colours."""
     project, page = enter(site, open_page, "/collect/page", skipDemoTestimonials=False)
     page.locator("[data-preview]").evaluate("frame => frame.remove()")
-    page.get_by_role("link", name="New page").click()
+    page.get_by_role("link", name="Another page").click()
     yield page
     page.goto(f"{project.dashboard}/collect/page?open=questions")
     page.get_by_role("button", name="Add a question").click()

@@ -298,7 +298,7 @@ def test_all_of_it_works_without_a_script(open_page, project):
     follow(page.get_by_role("button", name="Delete", exact=True).first)
     assert asked(project) == ["What did you like?"]
     row(page, "Your own questions")
-    follow(page.get_by_role("link", name="New page"))
+    follow(page.get_by_role("link", name="Another page"))
     page.get_by_label("Name").fill("After the course")
     follow(page.get_by_role("button", name="Add"))
     expect(page.get_by_role("heading", level=1)).to_have_text("After the course")
@@ -306,7 +306,7 @@ def test_all_of_it_works_without_a_script(open_page, project):
 
 
 def test_a_page_is_added_renamed_and_deleted_in_the_title(project, page):
-    page.get_by_role("link", name="New page").click()
+    page.get_by_role("link", name="Another page").click()
     sheet = page.get_by_role("dialog")
     sheet.get_by_label("Name").fill("After the course")
     follow(sheet.get_by_role("button", name="Add"))

@@ -78,7 +78,7 @@ def test_accepting(app, mine, owner, noor, fern):
     assert "Decides" in page
     assert "owner@example.com" in theirs.get(TEAM).text
     assert NOOR in mine.get(TEAM).text
-    assert "In all projects" in mine.get(f"/dashboard/projects/{fern}/people").text
+    assert "In all your projects" in mine.get(f"/dashboard/projects/{fern}/people").text
     # The link works once.
     assert theirs.post(link).status_code == 410
     assert events(app, owner) == ["invitation.sent", "invitation.accepted"]
