@@ -71,5 +71,5 @@ def test_the_inbox_leads_to_what_waits_and_keys_decide(site, open_page, project)
         card.get_by_role("button", name=re.compile("Decline")).press("Enter")
     with next_page(page):
         page.get_by_role("button", name="Accept all 5").press("Enter")
-    expect(page.locator("[data-toasts]")).to_contain_text("Accepted 5 proposals")
+    expect(page.locator("[data-toasts]")).to_contain_text("Accepted: 5")
     expect(page.get_by_text("Your agent suggests a change")).to_have_count(0)
