@@ -311,7 +311,7 @@ def test_questions_and_forms_are_set_up_too(app, agent, owner):
     assert read_sections(set_up(helper, body))["already"][-3:] == sections
 
 
-# Fewer than connections, for which nobody waits as long as for others' writes.
+# Fewer than the pool has connections: a request waits only seconds for one.
 MANY = 12
 
 
