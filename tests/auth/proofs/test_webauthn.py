@@ -89,3 +89,16 @@ def test_weak_keys_are_refused():
     device.cose = lambda: point | {-3: point[-2]}  # type: ignore[method-assign]
     assert not accepts_new(device.make(CHALLENGE))
     assert not accepts_new(Device(credential_id=b"x" * 1024).make(CHALLENGE))
+
+
+def test_a_signature_of_another_key_or_text_is_refused():
+    device, other = Device(), Device()
+    used, key = device.use(CHALLENGE), cbor2.dumps(device.cose())
+    assert not accepts_use(used, cbor2.dumps(other.cose()))
+    for part in ("signature", "authenticatorData"):
+        data = bytearray(decode(used[part]))
+        data[-1] ^= 1
+        bent = used | {part: encode(bytes(data))}
+        assert not accepts_use(bent, key)
+    longer = used | {"authenticatorData": encode(decode(used["authenticatorData"]) + b"\0")}
+    assert not accepts_use(longer, key)
