@@ -16,7 +16,7 @@ from sqlalchemy.pool import ConnectionPoolEntry
 
 from testimonials.core.db.engine import Base
 from testimonials.core.db.prepared import Prepared, in_one_trip
-from testimonials.core.db.sqlite import Reader
+from testimonials.core.db.sqlite import Reader, require_log
 from testimonials.core.http.rate_limits import RateLimiter
 
 T = TypeVar("T")
@@ -62,6 +62,7 @@ def prepare_engine(engine: Engine) -> None:
     # By default SQLite would create an empty database while the file is away.
     address = f"file:{quote(str(file))}?mode=rw"
     event.listen(engine, "do_connect", lambda *how: sqlite3.connect(address, uri=True, **how[-1]))
+    event.listen(engine, "connect", lambda *_: require_log(file))
     event.listen(engine, "connect", _set_up_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
     engine.update_execution_options(**{_LOCK_OF_TURNS: threading.Lock()})

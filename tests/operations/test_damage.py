@@ -24,11 +24,23 @@ def _destroy(path: Path, start: int, length: int) -> None:
         file.write(os.urandom(length))
 
 
+def _leave_log(path: Path) -> None:
+    """Leave a write-ahead log with a change, as a process does that is killed; destroy its head."""
+    log = path.with_name(f"{path.name}-wal")
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute("UPDATE account SET display_name = 'Newest'")
+        connection.commit()
+        content = log.read_bytes()
+    log.write_bytes(content)
+    _destroy(log, 0, 32)
+
+
 DAMAGES: dict[str, Callable[[Path], None]] = {
     "header": lambda path: _destroy(path, 0, 100),
     "middle": lambda path: _destroy(path, PAGE, path.stat().st_size // PAGE // 2 * PAGE),
     "truncated": lambda path: os.truncate(path, path.stat().st_size // 2 // PAGE * PAGE),
     "emptied": lambda path: os.truncate(path, 0),
+    "log": _leave_log,
 }
 COMMANDS = ("accounts list", "doctor", "db check", "db upgrade", "backup now", "mail retry")
 

@@ -22,11 +22,14 @@ from testimonials.core.settings.table import Settings, load_settings
 # How long to wait for a lock that another program holds.
 WAIT_SECONDS = 30
 MAX_PROBLEMS = 20
+# The length of a write-ahead log's header, and how it begins for either byte order.
+LOG_HEAD, LOG_BEGINNINGS = 32, (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
 
 
 @contextlib.contextmanager
 def open_file(path: Path, *, wait: float = WAIT_SECONDS) -> Iterator[sqlite3.Connection]:
     """Open an existing file. Raises `sqlite3.Error`."""
+    require_log(path)
     connection = sqlite3.connect(
         f"file:{quote(str(path))}?mode=rw", uri=True, timeout=wait, isolation_level=None
     )
@@ -62,6 +65,23 @@ class Reader:
         while self._drivers:
             self._drivers.pop().close()
         self._local = threading.local()
+
+
+def require_log(path: Path) -> None:
+    """Raise `sqlite3.DatabaseError` if the write-ahead log of a database has an invalid header.
+
+    Call this before opening the file: SQLite would ignore such a log, and lose the newest changes.
+    """
+    try:
+        with Path(f"{path}-wal").open("rb") as log:
+            head = log.read(LOG_HEAD)
+            is_empty = len(head) < LOG_HEAD or not (any(head) or any(log.read(LOG_HEAD)))
+    except OSError:
+        return
+    if not is_empty and head[:4] not in LOG_BEGINNINGS:
+        error = sqlite3.DatabaseError(f"the log of the newest changes, {path.name}-wal, is damaged")
+        error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+        raise error
 
 
 def copy_database(source: Path, target: Path) -> None:
