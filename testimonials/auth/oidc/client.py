@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -25,13 +26,16 @@ from testimonials.core.settings.current import current_settings
 
 T = TypeVar("T")
 
-# Requests to the provider have a short timeout, so that other people's pages don't wait long for a
-# provider that doesn't answer.
+# Requests to the provider have a short timeout, and two threads of a process make them at once, so
+# that other people's pages never wait for a provider that doesn't answer.
 
 SECONDS = 5
 MAX_BYTES = 512 * 1024
 # After a failure, the provider isn't asked for this long.
 PAUSE_SECONDS = 10
+AT_ONCE = 2
+# How long others wait for their turn.
+TURN_SECONDS = 3
 
 Json = dict[str, Any]
 
@@ -65,6 +69,7 @@ class ProviderClient:
     """Makes the requests of a process to the provider."""
 
     def __init__(self) -> None:
+        self._slots = threading.BoundedSemaphore(AT_ONCE)
         self._failed_at = float("-inf")
         self._reason = ""
 
@@ -80,10 +85,14 @@ class ProviderClient:
         if form is not None:
             headers["Content-Type"] = "application/x-www-form-urlencoded"
             options |= {"method": "POST", "body": urlencode(form).encode()}
+        if not self._slots.acquire(timeout=TURN_SECONDS):
+            raise ProviderAway("too many people sign in at once")
         try:
             answer = ask(url, SECONDS, MAX_BYTES, lambda *_: True, **options)
         except (OSError, AddressRefused, UrlRefused) as error:
             self._fail(f"{url}: {error or type(error).__name__}")
+        finally:
+            self._slots.release()
         return self._read(url, answer)
 
     def _read(self, url: str, answer: Answer) -> Json:

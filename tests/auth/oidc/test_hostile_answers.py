@@ -3,6 +3,7 @@
 import json
 import logging
 from collections.abc import Callable
+from threading import Event as Signal
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from cryptography.hazmat.primitives.asymmetric import padding, rsa
 from flask import Flask
 from werkzeug import Response
 
+from testimonials.auth.oidc import client
 from testimonials.core import clock
 from testimonials.core.audit import Event
 from testimonials.core.extensions import db
@@ -27,6 +29,7 @@ from tests.auth.oidc.providers import (
     settings_for,
     sign_in_by,
 )
+from tests.support.racing import at_once
 
 Change = Callable[[InventiveProvider], Any]
 
@@ -196,6 +199,14 @@ def test_while_it_is_away_everything_else_works(app, make_caller, provider, happ
     assert browser.post("/login/company").status_code == 503
     assert len(provider.asked) == asked
     assert is_signed_in(open_known_browser(app, owner))
+
+
+def test_a_provider_that_says_nothing_holds_two_threads_at_most(app, provider, monkeypatch):
+    monkeypatch.setattr(client, "SECONDS", 1)
+    monkeypatch.setattr(client, "TURN_SECONDS", 0.1)
+    provider.answers["/.well-known/openid-configuration"] = lambda _: Signal().wait(1.5)
+    statuses = at_once(6, lambda _: app.test_client().post("/login/company").status_code)
+    assert (statuses, len(provider.asked)) == ([503] * 6, client.AT_ONCE)
 
 
 def test_without_a_company_there_is_no_such_door(make_app):
