@@ -70,7 +70,7 @@ class Decoded:
 
 
 def _require_picture(data: bytes) -> None:
-    if data.lstrip(b"\xef\xbb\xbf \r\n\t").startswith(b"<"):
+    if data[:512].lstrip(b"\xef\xbb\xbf \r\n\t").startswith(b"<"):
         # Such as SVG.
         raise Unreadable(NO_PICTURE)
     if ZIP_END in data[-ZIP_END_WITHIN:] or FOREIGN.search(data):

@@ -276,9 +276,9 @@ class GroupRole(NamedTuple):
 # It must match the provider's exactly. Over http:// anybody on the network could impersonate
 # people, so only this machine may use it.
 parse_issuer = matching(
-    rf"(https://({HOST})|http://(localhost|127\.0\.0\.1|\[::1\]))(:[0-9]{{1,5}})?(/[^\s?#]*)?",
-    "must be the issuer as the provider names it: https://, a host and perhaps a path, such as "
-    "https://id.example.com/realms/staff",
+    rf"(?=.{{1,500}}$)(https://({HOST})|http://(localhost|127\.0\.0\.1|\[::1\]))(:[0-9]{{1,5}})?(/[^\s?#]*)?",
+    "must be the issuer as the provider names it, in at most 500 characters: https://, a host and "
+    "perhaps a path, such as https://id.example.com/realms/staff",
 )
 parse_label = matching(r"[^\x00-\x1f\x7f-\x9f]{1,40}", "must be one line of at most 40 characters")
 

@@ -252,6 +252,7 @@ def test_the_operator_unlinks(app, provider):
     [
         ({"oidc_issuer": "https://id.example.com"}, "OIDC_CLIENT_ID must be set"),
         ({"oidc_issuer": "http://id.example.com", "oidc_client_id": "c"}, "must be the issuer"),
+        ({"oidc_issuer": f"https://id.example.com/{'a' * 500}"}, "must be the issuer"),
         (
             {"oidc_issuer": "https://id.example.com?a=b", "oidc_client_id": "c"},
             "must be the issuer",

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from PIL import Image
-from playwright.sync_api import FrameLocator, Page, Route, expect
+from playwright.sync_api import FilePayload, FrameLocator, Page, Route, expect
 
 from tests.browser.conftest import OpenPage, Project, Site
 from tests.browser.pages import follow, held_back
@@ -62,7 +62,7 @@ def wait_until_stored(project: Project, **values: object) -> None:
     wait_for(is_stored, what=f"{values} to be saved")
 
 
-def logo(size: tuple[int, int] = (200, 200)) -> dict[str, str | bytes]:
+def logo(size: tuple[int, int] = (200, 200)) -> FilePayload:
     out = io.BytesIO()
     Image.new("RGB", size, "#047857").save(out, "PNG")
     return {"name": "logo.png", "mimeType": "image/png", "buffer": out.getvalue()}
@@ -135,11 +135,11 @@ def test_leaving_in_the_middle_of_a_word_loses_nothing(project, page):
 
 def test_a_cover_is_chosen_or_dropped_shown_and_removed(project, page):
     row(page, "Cover")
-    page.locator("#editor-cover").set_input_files(logo())  # type: ignore[arg-type]
+    page.locator("#editor-cover").set_input_files(logo())
     expect(page.get_by_alt_text("Cover now")).to_be_visible()
     expect(preview_of(page).locator(".cover")).to_be_visible()
-    svg = {"name": "a.png", "mimeType": "image/png", "buffer": b"<svg/>"}
-    page.locator("#editor-cover").set_input_files(svg)  # type: ignore[arg-type]
+    svg = FilePayload(name="a.png", mimeType="image/png", buffer=b"<svg/>")
+    page.locator("#editor-cover").set_input_files(svg)
     expect(page.get_by_text("can’t be read as a picture").first).to_be_visible()
     page.get_by_role("button", name="Remove Cover").click()
     expect(page.get_by_alt_text("Cover now")).to_have_count(0)
@@ -157,7 +157,7 @@ def test_a_cover_is_chosen_or_dropped_shown_and_removed(project, page):
       area.dispatchEvent(event);
     }"""
     area = page.locator("[data-picture=cover] [data-drop]")
-    area.evaluate(drop, [*bytes(logo()["buffer"])])  # type: ignore[arg-type]
+    area.evaluate(drop, [*logo()["buffer"]])
     expect(page.get_by_alt_text("Cover now")).to_be_visible()
 
 

@@ -118,7 +118,7 @@ def test_a_message_is_kept_as_typed_until_it_is_reset_and_has_its_limits(inbox):
     mail = mail_on(page)
     assert mail["body"] == text.replace("\n", "\r\n")
     assert "Fern & Fable" in mail["subject"]
-    assert save(inbox, "Mine", headers=JSON).json["message"] == "Saved"  # type: ignore[index]
+    assert save(inbox, "Mine", headers=JSON).get_json()["message"] == "Saved"
     assert message_on(inbox.get("collect/message").text) == "Mine"
     save(inbox, "  ")
     assert message_on(inbox.get("collect/message").text) == suggested
