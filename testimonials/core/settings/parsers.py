@@ -58,10 +58,14 @@ def matching(pattern: str, rule: str) -> Parser:
     return parse
 
 
-parse_hsts = matching(
-    r"(?i)max-age=[0-9]{1,10}(; ?includeSubDomains)?(; ?preload)?",
-    "must look like max-age=31536000; includeSubDomains; preload",
-)
+def parse_hsts(value: object) -> str:
+    text = parse_text(value)
+    match = re.fullmatch(r"(?i)max-age=([0-9]{1,10})(; ?includeSubDomains)?(; ?preload)?", text)
+    if text and not match:
+        raise ValueError("must look like max-age=31536000; includeSubDomains; preload")
+    if match and match[3] and not (match[2] and int(match[1]) >= 31_536_000):
+        raise ValueError("takes preload only with includeSubDomains and max-age=31536000 or more")
+    return text
 
 
 def whole(low: int, high: int) -> Parser:
@@ -179,10 +183,13 @@ def parse_addresses(value: object) -> tuple[str, ...]:
     return words
 
 
-parse_resolver = matching(
-    r"(\d+\.\d+\.\d+\.\d+|\[[0-9A-Fa-f:]+\]):\d{1,5}",
-    "must be an address and a port, such as 127.0.0.1:53 or [::1]:53",
-)
+def parse_resolver(value: object) -> str:
+    """Parse the address of a name server with its port."""
+    text = parse_text(value)
+    match = re.fullmatch(r"(\d+\.\d+\.\d+\.\d+|\[[0-9a-f:]+\]):(\d{1,5})", text, re.IGNORECASE)
+    if text and (match is None or not 0 < int(match[2]) < 65536):
+        raise ValueError("must be an address and a port, such as 127.0.0.1:53 or [::1]:53")
+    return text
 
 
 def parse_database_url(value: object) -> str:
@@ -261,6 +268,7 @@ def _parse_plan(text: str) -> Plan:
     return Plan(match[1], int(match[2]), prices, is_unbranded=match[3] is not None)
 
 
+MAX_LABEL = 40
 # A group can't be the owner.
 GROUP_ROLES = ("admin", "moderator", "reader")
 
@@ -280,7 +288,13 @@ parse_issuer = matching(
     "must be the issuer as the provider names it, in at most 500 characters: https://, a host and "
     "perhaps a path, such as https://id.example.com/realms/staff",
 )
-parse_label = matching(r"[^\x00-\x1f\x7f-\x9f]{1,40}", "must be one line of at most 40 characters")
+
+
+def parse_label(value: object) -> str:
+    text = parse_text(value)
+    if len(text) > MAX_LABEL or not text.isprintable():
+        raise ValueError(f"must be one line of at most {MAX_LABEL} characters")
+    return text
 
 
 def parse_groups(value: object) -> tuple[GroupRole, ...]:

@@ -111,6 +111,8 @@ def test_overrides_win_over_the_environment_over_the_file_over_the_default(insta
         ("port", "", "whole number from 0 to 65535"), ("port", "65536", "from 0 to 65535"),
         ("port", "８０００", "whole number"), ("threads", "0", "from 1 to 64"),
         ("hsts", "max-age=1 year", "must look like"),
+        ("hsts", "max-age=31536000; preload", "includeSubDomains"),
+        ("hsts", "max-age=300; includeSubDomains; preload", "max-age=31536000 or more"),
         ("project_limit", "1000001", "from 0 to 1000000"), ("claim_days", "0", "above 0"),
         ("trash_days", "-1", "above 0"), ("claim_days", "nan", "above 0"),
         ("claim_days", "3651", "3650"), ("signup", "maybe", "one of open, domains, closed"),
