@@ -220,7 +220,8 @@ def _list_read(project: Project, figures: Mapping[str, Any]) -> list[Row]:
             share = min(round(100 * count["read"] / count["seen"]), 100) if count["seen"] else 0
             words = _("%(share)s read", share=format_percent(share))
             listed.append(describe_testimonial(rows[id]) | {"width": share, "words": words})
-    return listed
+    # The counts choose which are listed, but the page shows shares, so those must fall.
+    return sorted(listed, key=lambda row: row["width"], reverse=True)
 
 
 def _list_websites(_project: Project, figures: Mapping[str, Any]) -> list[Row]:

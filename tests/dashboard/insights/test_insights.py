@@ -77,6 +77,12 @@ def test_what_was_read_most_has_its_author(app, browser, project):
     assert "Show less" in everything
 
 
+def test_the_most_read_are_in_the_order_of_the_shares_beside_them(app, browser, project):
+    for name, seen, reads in (("Ida", 300, 90), ("Tom", 100, 80), ("Eva", 200, 85)):
+        add_reads(app, project, add_testimonial(app, project, author_name=name), seen, reads)
+    assert re.findall(r"(\d+)% read", read(browser, project)) == ["80", "42", "30"]
+
+
 def test_the_path_has_what_came_another_way_beside_it(app, browser, project):
     visits = add_visits(app, project, 200, 50)
     for visit in visits[:2]:
