@@ -15,11 +15,17 @@ from tests.auth.proofs.authenticator import code_of
 from tests.browser.account.test_security import add_passkey, forget_proofs, plug_in, site
 from tests.browser.collection.test_collection_page import write_for_link
 from tests.browser.conftest import OpenPage, Project, Site, other_address
-from tests.browser.dashboard.test_import import choose
 from tests.browser.looks import look
-from tests.browser.pages import follow, link_in, mail_to, numbers, open_form, send_testimonial
+from tests.browser.pages import (
+    CLIPBOARD,
+    follow,
+    link_in,
+    mail_to,
+    numbers,
+    open_form,
+    send_testimonial,
+)
 from tests.browser.rich_world import ADDRESS, LONG
-from tests.browser.test_proposals import propose_many
 from tests.collection.test_photos import phone_photo
 from tests.conftest import PASSWORD
 from tests.dashboard.insights.counted import add_views
@@ -297,13 +303,27 @@ def reading_along(site: Site, open_page: OpenPage) -> Iterator[Page]:
 
 def integrating(site: Site, open_page: OpenPage) -> Iterator[Page]:
     project, page = enter(site, open_page, "/settings/developers/tokens")
+    page.context.grant_permissions(CLIPBOARD)
     yield page
-    page.get_by_role("link", name="Create token").click()
+    first, dialog = page.get_by_role("link", name="Create token"), page.get_by_role("dialog")
+    first.click()
+    expect(dialog).to_have_accessible_name("New token")
+    page.keyboard.press("Escape")
+    expect(page.locator("dialog[open]")).to_have_count(0)
+    expect(first).to_be_focused()
+    page.keyboard.press("Enter")
     page.get_by_label("Name", exact=True).fill("W" * 80)
     yield page
-    follow(page.get_by_role("dialog").get_by_role("button", name="Create token"))
-    expect(page.get_by_label("The new token")).to_be_visible()
+    follow(dialog.get_by_role("button", name="Create token"))
+    secret = page.get_by_label("The new token")
+    expect(secret).to_be_focused()
+    page.get_by_role("button", name="Copy token").click()
+    expect(page.get_by_role("button", name="Copied")).to_be_visible()
+    assert page.evaluate("navigator.clipboard.readText()") == secret.input_value()
     yield page
+    page.goto(f"{project.dashboard}/settings/developers/agents")
+    page.locator("summary").filter(has_text="Command line").click()
+    expect(page.locator("#code-curl")).to_be_visible()
     page.goto(f"{project.dashboard}/settings/developers/webhooks")
     yield page
     page.get_by_role("link", name="Add endpoint").click()
@@ -397,8 +417,30 @@ def deciding_by_mail(site: Site, open_page: OpenPage) -> Iterator[Page]:
     yield phone
 
 
+# Made in the page, since so much would be long on its way there.
+CHOOSE_LARGE = """(field) => {
+  const files = new DataTransfer();
+  files.items.add(new File([new Uint8Array(12 * 1024 * 1024 + 1)], 'a.csv', { type: 'text/csv' }));
+  field.files = files.files;
+  field.dispatchEvent(new Event('change', { bubbles: true }));
+}"""
+
+
+def choose(page: Page, project: Project, text: str) -> None:
+    """Choose a file to import, and look at what would happen."""
+    page.goto(f"{project.dashboard}/import")
+    payload: FilePayload = {"name": "a.csv", "mimeType": "text/csv", "buffer": text.encode()}
+    with page.expect_navigation():
+        page.get_by_label("CSV or JSON file").set_input_files(payload)
+
+
 def importing(site: Site, open_page: OpenPage) -> Iterator[Page]:
-    project, page = enter(site, open_page)
+    project, page = enter(site, open_page, "/import")
+    # One that is too large is not even sent.
+    page.get_by_label("CSV or JSON file").evaluate(CHOOSE_LARGE)
+    page.get_by_role("button", name="Preview").click()
+    expect(page.get_by_role("alert")).to_contain_text("The file is larger than 12 MB.")
+    yield page
     row = f'{"N" * 100},"{LONG[:1300]}",4.5,2024-01-02,"{"R" * 100}"'
     for text in (
         f"Name,Words,Rating,Date,Role\n{row}\nمريم,خدمة رائعة,5,,\nA,B,9,,\n",
@@ -410,8 +452,10 @@ def importing(site: Site, open_page: OpenPage) -> Iterator[Page]:
     page.get_by_label("3 April 2024").check()
     follow(page.get_by_role("button", name="Continue"))
     yield page
-    choose(page, project, "Name,Words\nA,B\n")
+    people = "".join(f"Person {number},Words {number},5\n" for number in range(600))
+    choose(page, project, f"Name,Words,Rating\n{people}")
     follow(page.get_by_role("button", name="Import", exact=True))
+    # The page moves by itself.
     expect(page.get_by_role("heading", level=1)).to_have_text("Imported")
     yield page
     follow(page.get_by_role("button", name="Undo this import"))
@@ -447,19 +491,8 @@ def designing(site: Site, open_page: OpenPage) -> Iterator[Page]:
         yield page
 
 
-def answering_an_agent(site: Site, open_page: OpenPage) -> Iterator[Page]:
-    project, page = enter(site, open_page)
-    propose_many(project)
-    page.goto(f"{project.dashboard}/inbox")
-    for row in page.locator(".proposal-row").all():
-        row.evaluate("row => row.open = true")
-    yield page
-    press(page, "Accept all 8", "All decided")
-    yield page
-
-
 JOURNEYS: tuple[Journey, ...] = (
-    answering_an_agent, asking, beginning, choosing_a_photo, claiming, collecting,
+    asking, beginning, choosing_a_photo, claiming, collecting,
     deciding_by_mail, designing, importing, integrating, inviting, moderating, naming_a_host,
     protecting_an_account, proving_who_is_there, reading_along, signing_up_over_a_stranger,
     writing_and_withdrawing,

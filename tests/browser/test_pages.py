@@ -1,8 +1,7 @@
-"""Pages as a person uses them: the front page, claiming, Insights and Integrations."""
+"""Pages as a person uses them: the front page, claiming, Insights."""
 
 from playwright.sync_api import expect
 
-from tests.browser.pages import CLIPBOARD, follow
 from tests.conftest import PASSWORD
 from tests.dashboard.insights.counted import add_views
 
@@ -78,25 +77,3 @@ def test_a_day_is_chosen_by_keyboard_and_by_pointer(site, open_page, project):
     assert room is not None
     page.mouse.move(room["x"] + 3, room["y"] + 20)
     expect(words).to_have_text("846, of them 69 on your wall")
-
-
-def test_a_token_is_made_in_a_dialog_and_copied(open_page, project):
-    page = project.open(open_page, "/settings/developers/tokens", permissions=CLIPBOARD)
-    first = page.get_by_role("link", name="Create token")
-    name = page.get_by_label("Name", exact=True)
-    first.click()
-    expect(page.get_by_role("dialog", name="New token")).to_be_visible()
-    page.keyboard.press("Escape")
-    expect(page.locator("dialog[open]")).to_have_count(0)
-    expect(first).to_be_focused()
-    page.keyboard.press("Enter")
-    name.fill("W" * 80)
-    follow(page.get_by_role("button", name="Create token"))
-    secret = page.get_by_label("The new token")
-    expect(secret).to_be_focused()
-    page.get_by_role("button", name="Copy token").click()
-    expect(page.get_by_role("button", name="Copied")).to_be_visible()
-    assert page.evaluate("navigator.clipboard.readText()") == secret.input_value()
-    page.goto(f"{project.dashboard}/settings/developers/agents")
-    page.locator("summary").filter(has_text="Command line").click()
-    expect(page.locator("#code-curl")).to_be_visible()

@@ -5,7 +5,9 @@ import re
 from playwright.sync_api import expect
 
 from tests.browser.conftest import Project
+from tests.browser.looks import look
 from tests.browser.pages import next_page
+from tests.browser.test_counted import DESK
 
 LONG = "An unbroken" + "word" * 480
 
@@ -36,10 +38,13 @@ def propose_many(project: Project) -> None:
     propose(project, "request", {"people": people, "subject": "A few words?"})
 
 
-def test_the_inbox_leads_to_what_waits_and_keys_decide(site, open_page, project):
+def test_the_inbox_leads_to_what_waits_and_keys_decide(open_page, project):
     propose_many(project)
-    page = project.open(open_page)
-    page.goto(f"{site.url}/dashboard/projects/{project.id}/inbox")
+    page = project.open(open_page, "/inbox")
+    page.locator(".proposal-row").evaluate_all("all => all.forEach((row) => { row.open = true; })")
+    assert look(page) == []
+    page.set_viewport_size(DESK)  # type: ignore[arg-type]
+    page.reload()
     # What waits for the owner, and the keys, count all of it.
     bar = page.get_by_role("navigation", name="Project")
     expect(bar.get_by_role("link", name="Inbox")).to_contain_text("8")
@@ -73,3 +78,5 @@ def test_the_inbox_leads_to_what_waits_and_keys_decide(site, open_page, project)
         page.get_by_role("button", name="Accept all 5").press("Enter")
     expect(page.locator("[data-toasts]")).to_contain_text("Accepted: 5")
     expect(page.get_by_text("Your agent suggests a change")).to_have_count(0)
+    expect(page.get_by_role("heading", name="All decided")).to_be_visible()
+    assert look(page) == []
