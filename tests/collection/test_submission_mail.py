@@ -25,6 +25,7 @@ from testimonials.testimonials.notifications import (
 )
 from tests.auth.browsers import open_browser, sign_in
 from tests.auth.links import ORIGIN, mails
+from tests.collection.requests.asking import link_of
 from tests.conftest import Caller, MovableClock
 from tests.support.plans import explain_statements
 from tests.support.rows import (
@@ -87,13 +88,6 @@ class Site:
         return [mail for mail in mails(self.app) if mail.purpose == "submissions"]
 
 
-def link_in(mail: OutboxMail, words: str) -> str:
-    """Return the path of the link after these words in a mail's text."""
-    found = re.search(rf"{words}\s+{ORIGIN}(/\S+)", mail.text)
-    assert found, mail.text
-    return found[1]
-
-
 def test_the_owner_is_told_with_a_link(site, owner, client):
     site.send("Noor <b>Haddad</b>", text="They listened.\nTwice. <script>x</script>", role="Guide")
     (mail,) = site.mails()
@@ -106,8 +100,8 @@ def test_the_owner_is_told_with_a_link(site, owner, client):
     assert "Rated 4 out of 5" in mail.html
     assert "<script>" not in mail.html
     assert "<b>" not in mail.html
-    path = link_in(mail, "Approve:")
-    assert path == link_in(mail, "Reject:").replace("reject", "approve")
+    path = link_of(mail, "Approve:")
+    assert path == link_of(mail, "Reject:").replace("reject", "approve")
     assert f'href="{ORIGIN}{path}"' in mail.html
     # Signing in first comes back there.
     page = path.partition("?")[0]
@@ -302,7 +296,7 @@ def test_the_mail_says_how_to_end_it_in_one_click(app, site, smtp):
 
 def test_opening_the_link_ends_nothing_its_button_does(site, client):
     site.send("Noor")
-    path = link_in(site.mails()[0], "Stop these emails:")
+    path = link_of(site.mails()[0], "Stop these emails:")
     answer = client.get(path)
     assert "Kiln &amp; Clay" in answer.text
     assert '<form method="post"><button' in answer.text

@@ -8,16 +8,11 @@ import pytest
 from PIL import Image
 from playwright.sync_api import FilePayload, FrameLocator, Page, Route, expect
 
-from tests.browser.conftest import OpenPage, Project, Site
+from tests.browser.conftest import OpenPage, Project
 from tests.browser.pages import follow, held_back
 from tests.support.servers import wait_for
 
 CONFIG = "publicPageConfig"
-
-
-@pytest.fixture
-def project(site: Site) -> Project:
-    return site.create_project()
 
 
 @pytest.fixture
