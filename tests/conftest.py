@@ -36,7 +36,7 @@ from testimonials.auth.accounts import claim_account, start_account
 from testimonials.auth.credentials import hash_password
 from testimonials.core import clock
 from testimonials.core.db.migrate import upgrade
-from testimonials.core.extensions import begin_write, db
+from testimonials.core.extensions import db, lock_for_writing
 from testimonials.core.settings.table import load_settings
 from testimonials.testimonials.counts import find_wrong_counts
 from tests.support import sampling
@@ -394,7 +394,7 @@ MakeCaller = Callable[..., Caller]
 def start_caller(app: Flask, email: str, *, is_claimed: bool = False) -> Caller:
     """Make an account, claimed or not, past the rate limits."""
     with app.app_context():
-        begin_write()
+        lock_for_writing()
         access = start_account(email)
         assert access is not None
         if is_claimed:

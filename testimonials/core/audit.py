@@ -54,13 +54,11 @@ Sentence = str | Callable[[Mapping[str, Any]], str]
 
 
 class EventType(str):
-    """A type of events, declared once, in `events` of its package; its meaning never changes.
+    """A type of event, declared once, in `events` of its package; its meaning never changes.
 
     `webhook` is its name in webhooks; without one, only the account's own people see it. With
-    `is_counted`, the same event by the same actor from the same network within an hour is one event
-    with a count, so that guessing passwords doesn't fill the disk, an editor that saves by itself
-    doesn't fill the page, and an import in many parts is one line. With `is_guess`, only the count
-    matters, not the time of each.
+    `is_counted`, repetitions by the same actor from the same network within an hour are one event
+    with a count. With `is_guess`, only the count matters, not the time of each.
     """
 
     known: ClassVar[Declared["EventType"]] = Declared()
@@ -110,7 +108,7 @@ def act_as(kind: ActorKind, name: str) -> None:
 
 
 def current_actor() -> Actor:
-    """Return the actor of this request or command, or the service itself in a job."""
+    """Return who makes this request or runs this command; in a job, the service itself."""
     if has_request_context():
         actor: Actor = g.get("actor") or Actor(ActorKind.VISITOR)
         return actor
@@ -124,17 +122,17 @@ def current_network() -> str | None:
     return find_network(request.remote_addr or "", 24, 48) if has_request_context() else None
 
 
-# The rows of deleted testimonials, of which only the entry is still needed.
+# The rows of deleted testimonials, needed only for their entry.
 IS_ENDED = "before IS NULL AND entry IS NOT NULL AND type <> ''"
 
 
 class Event(Base):
     """Something that happened, written in the same transaction.
 
-    A change of a testimonial stores the values before it, which make up the history of the
-    testimonial and can be restored. A change of many testimonials is a row for each, and one more
-    for all together, which is the one that people read. Within an account a later commit has a
-    greater id, so ids serve as cursors.
+    A change of a testimonial stores the previous values, which make up its history and can be
+    restored. A change of many testimonials has a row for each, and one for all together, which is
+    the one that people see. Within an account a later commit has a greater id, so ids serve as
+    cursors.
     """
 
     __table_args__ = (
@@ -142,7 +140,7 @@ class Event(Base):
         Index("ix_event_project_id_id", "project_id", "id"),
         Index("ix_event_testimonial_id", "testimonial_id"),
         index_some("ix_event_batch_id", "batch_id IS NOT NULL", "batch_id"),
-        # These are for the sweep, which looks for old rows each minute.
+        # For the sweep, which looks for old rows each minute.
         index_some("ix_event_with_network", "network IS NOT NULL", "id"),
         index_some("ix_event_no_history", "before IS NULL AND entry IS NULL", "id"),
         index_some("ix_event_ended", IS_ENDED, "id"),
@@ -151,7 +149,7 @@ class Event(Base):
     )
 
     id: Mapped[str] = mapped_column(primary_key=True)
-    # The account that the event belongs to. None: only the operator sees it.
+    # None: only the operator sees it.
     account_id: Mapped[str | None] = child_of("account.id")
     # Not a foreign key: the event of a project's deletion outlives the project.
     project_id: Mapped[str | None]
@@ -159,25 +157,24 @@ class Event(Base):
     number: Mapped[int | None] = mapped_column(BigInteger)
     # Not a foreign key: webhooks report a deletion later. A trigger then empties `before`.
     testimonial_id: Mapped[str | None]
-    # Empty if it only belongs to the history, as with samples and suspected spam.
+    # Empty if it is only part of the history, as for samples and suspected spam.
     type: Mapped[str] = mapped_column(String(60))
-    # Only for changes of testimonials: what was done, such as `edit`, and the id that all changes
-    # made at once share.
+    # Only for changes of testimonials: what was done, such as `edit`, and the id shared by all
+    # changes made at once.
     action: Mapped[str] = mapped_column(nullable=True)
     batch_id: Mapped[str | None]
-    # The `Actor`, never with an address, so that nothing is left of somebody who leaves.
+    # The `Actor`, never with an email address, so that nothing remains of somebody who leaves.
     actor_kind: Mapped[str] = mapped_column(String(20))
     actor_name: Mapped[str | None]
     # The actor as the project's history names it.
     actor: Mapped[str] = mapped_column(String(254), nullable=True)
-    # By a link in a mail, without signing in.
+    # Done through a link in a mail, without signing in.
     is_by_mail: Mapped[bool] = mapped_column(Boolean, default=False, server_default=false())
     # A /24 or /48, never the full address; None after NETWORK_DAYS.
     network: Mapped[str | None]
-    # How often it happened within an hour, or how many testimonials it changed. 0: another row
-    # stands for this one and others.
+    # How often it happened within an hour, or how many testimonials changed. 0: the row of the
+    # whole batch counts this one.
     times: Mapped[int] = mapped_column(default=1)
-    # One of a closed list.
     reason: Mapped[str | None] = mapped_column(String(40))
     # The old values of the testimonial by column; times are milliseconds.
     before: Mapped[dict[str, Any]] = mapped_column(JSON(none_as_null=True), nullable=True)
@@ -192,7 +189,7 @@ class Event(Base):
 
     @property
     def facts(self) -> dict[str, Any]:
-        """The details, with those that have their own columns."""
+        """The details, including those with columns of their own."""
         facts: dict[str, Any] = {"action": self.action, "testimonial": self.testimonial_id}
         facts["reason"] = self.reason
         if self.is_of_many:
@@ -215,17 +212,17 @@ IS_HISTORY = Event.before.is_not(null())
 COUNTED_WITHIN = timedelta(hours=1)
 # After events from this many networks within the hour, the same event is counted without a network.
 MAX_NETWORKS = 20
-# The columns in which equal events agree.
+# The columns that two events must share to be counted as one.
 _SAME = ("account_id", "project_id", "type", "actor_kind", "actor_name")
 _OPTIONAL = ["testimonial_id", "action", "batch_id", "actor", "reason", "before", "undone_at"]
 _OPTIONAL += ["entry", "salt"]
 LOCK_PROJECT = Prepared(text("SELECT 1 FROM project WHERE id = :id FOR NO KEY UPDATE"))
-# Any number, the same in every process.
+# The number is arbitrary, but the same in every process.
 LOCK_RECORD = Prepared(text("SELECT pg_advisory_xact_lock(7264552, hashtext(:account))"))
 
 
 class Owned(Protocol):
-    """A project, of which only these ids are needed."""
+    """A project, or what else has these ids."""
 
     @property
     def id(self) -> Any: ...
@@ -234,12 +231,12 @@ class Owned(Protocol):
 
 
 class LockedProject(NamedTuple):
-    """A locked project, with the number of one event that was reserved in the same statement."""
+    """A locked project, with an event number reserved in the same statement."""
 
     id: str
     account_id: str
     number: int
-    # The greatest id in the account's record at that time; PostgreSQL may have newer ones since.
+    # The greatest id in the account's record at that time; on PostgreSQL there may be newer ones.
     newest: str | None
     # The newest entry of the project's public record.
     entry: str | None
@@ -248,7 +245,7 @@ class LockedProject(NamedTuple):
 
 
 class Place(NamedTuple):
-    """A project, or without an `id` all projects of an account."""
+    """A project or, without an `id`, all projects of an account."""
 
     account_id: str | None
     id: str | None
@@ -267,10 +264,10 @@ def record(
 ) -> None:
     """Record an event of a project, or of the account with this id, or (None) of the operator.
 
-    The details are JSON values, never secrets or a testimonial's text. By default the actor is who
-    makes the request; another `actor` has no network. `entry` holds the entry of the public record
-    and its `salt`. Flushes the session first, because the record must be the last lock; the caller
-    commits soon.
+    The details are JSON values, never secrets or a testimonial's text. The actor is by default
+    `current_actor`; any other has no network. `entry` holds the entry of the public record and its
+    `salt`. Flushes the session first, because the record must be the last lock; the caller should
+    commit soon.
     """
     place = Place(subject, None) if subject is None or isinstance(subject, str) else subject
     # Counting may write no new row, and so no columns of the project.
@@ -297,7 +294,7 @@ def record_changes(
     is_of_many: bool = False,
     **values: Any,
 ) -> None:
-    """Record changes of testimonials that were made at once, as `record` does.
+    """Record changes made to testimonials at once, as `record` does.
 
     Each row has `testimonial_id`, `type`, `before` and `created_at`; `values` are common to all,
     such as `action` and `batch_id`. Several changes of a type get one event for all. With
@@ -319,7 +316,7 @@ def record_changes(
 
 
 def add_history(project: Owned, rows: Sequence[dict[str, Any]]) -> None:
-    """Add changes of an archive to the history, with their ids, times and batches."""
+    """Add an archive's changes to the history, with their ids, times and batches."""
     if not rows:
         return
     parameters = {"count": len(rows), "of_project": project.id, "of_account": project.account_id}
@@ -332,15 +329,15 @@ def add_history(project: Owned, rows: Sequence[dict[str, Any]]) -> None:
 
 
 def _begin(place: Owned | Place, actor: Actor | None) -> dict[str, Any]:
-    """Lock the record; return the values that all its new rows have."""
+    """Lock the record; return the values common to all new rows."""
     network = current_network() if actor is None else None
     actor = actor or current_actor()
     db.session.flush()
     connection = db.session().connection()
     if connection.dialect.name == "postgresql":
-        # One writer at a time, as with SQLite, makes ids rise in the order of commits, so that
-        # readers who continue from an id miss nothing. The project, whose number is raised, is
-        # locked first: whoever holds it may wait for the record.
+        # With one writer at a time, as on SQLite, ids increase in the order of commits, so readers
+        # who continue from an id miss nothing. The project is locked first, since whoever holds it
+        # may wait for the record.
         if place.id and not isinstance(place, LockedProject):
             LOCK_PROJECT.one(connection, {"id": place.id})
         LOCK_RECORD.run(connection, {"account": place.account_id or ""})
@@ -361,8 +358,8 @@ def _insert(
 ) -> None:
     """Write rows with their `common` values, and the `waiting` columns of the project.
 
-    They get the next numbers of the project, and ids greater than all in the record, even if a
-    clock was set back.
+    They get the project's next numbers, and ids greater than any in the record even if a clock was
+    set back.
     """
     connection = db.session().connection()
     reserved = None
@@ -458,7 +455,7 @@ def _count(event: Event, times: int, *, is_told: bool = True) -> None:
 
 
 def _find_summary(values: dict[str, Any], is_later_part: bool) -> Event | None:
-    """Return the event for the earlier parts of a batch, or an equal one of the last hour."""
+    """Return the event of a batch's earlier parts, or an equal one of the last hour."""
     if EventType.known[values["type"]].is_counted:
         return _find_same(values)[0]
     if not is_later_part:
@@ -468,7 +465,7 @@ def _find_summary(values: dict[str, Any], is_later_part: bool) -> Event | None:
 
 
 def _find_same(values: dict[str, Any]) -> tuple[Event | None, str | None]:
-    """Return an equal event of the last hour, and the network under which to count it."""
+    """Return an equal event of the last hour, and the network to count it under."""
     since, network = clock.now() - COUNTED_WITHIN, values["network"]
     recent = db.session.scalars(
         select(Event)

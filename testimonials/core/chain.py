@@ -1,6 +1,6 @@
 """Hash-chained logs with a signed head: writing and checking them.
 
-They use Ed25519, SHA-256 and canonical JSON (RFC 8785), and need nothing else to be checked.
+Checking them needs only Ed25519, SHA-256 and canonical JSON (RFC 8785).
 """
 
 import hashlib
@@ -13,13 +13,13 @@ from testimonials.core.faults import refusing
 
 # The `prev` of a log's first entry.
 NOTHING_BEFORE = "0" * 64
-# The names that entries use for kinds of actors.
+# The names of kinds of actors in entries.
 _BY = {"person": "owner", "token": "agent", "visitor": "author", "system": "service"}
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True)
 
 
 def write_canonical(value: Any) -> str:
-    """Return RFC 8785 JSON of a value with ASCII names and only integers or simple fractions."""
+    """Return RFC 8785 JSON; names must be ASCII, numbers integers or simple fractions."""
     return _ENCODER.encode(value)
 
 

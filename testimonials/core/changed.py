@@ -1,7 +1,7 @@
-"""Which settings changed, and their old and new values, for the details of an event.
+"""Old and new values of changed settings, for the details of an event.
 
-Changes of a model's `SETTINGS` (each column with a function that reads its value, or None) are
-collected when they are flushed; `core.audit.record` adds them to the project's event.
+Changes of a model's `SETTINGS` (columns, each with a function that reads its value, or None) are
+collected on flush; `core.audit.record` adds them to the project's event.
 """
 
 import json
@@ -23,21 +23,21 @@ Settings = dict[str, Callable[[Any], Any] | None]
 NOTED, CHANGED = "changes_of_settings", "changed"
 # The values of these aren't recorded: a gift code for authors, and somebody's name.
 UNRECORDED = {"code", "signature"}
-# The longest value, and the most changes in an event: beyond that, changes of a field are merged.
+# Limits of a value, and of the changes in an event, beyond which those of a field are merged.
 MAX_VALUE_LENGTH, MAX_CHANGES = 600, 80
 
 
 def note_changes(state: Any) -> None:
-    """Collect how a row that is updated or deleted differs from what the database has.
+    """Collect how an updated or deleted row differs from the database.
 
-    A new row isn't a change: its first values follow from the current ones and later changes.
+    A new row needs none: its first values follow from the current ones and later changes.
     """
     settings = getattr(state.class_, "SETTINGS", None)
     if settings is None or not state.persistent:
         return
     before, after = dict[str, Any](), dict[str, Any]()
     is_deleted = state.obj() in state.session.deleted
-    # A project's further forms and widgets have a name; its own don't.
+    # Only a project's further forms and widgets have a name.
     prefix = f"{state.dict['name']}." if "name" in settings else ""
     for column, read in settings.items():
         if not is_deleted and column not in state.committed_state:
@@ -81,7 +81,7 @@ def _cut(value: Any) -> Any:
 
 
 def take_changes(project_id: str | None, details: dict[str, Any]) -> dict[str, Any]:
-    """Move the collected changes of a project into the details of its event; return these."""
+    """Move the collected changes of a project into the details of its event; return the details."""
     noted: list[tuple[str, Change]] = db.session().info.get(NOTED, [])
     own = [change for owner, change in noted if owner == project_id]
     if not own:
@@ -91,12 +91,12 @@ def take_changes(project_id: str | None, details: dict[str, Any]) -> dict[str, A
 
 
 def _limit(changes: list[Change]) -> list[Change]:
-    """Return at most MAX_CHANGES changes, by merging later changes of a field into earlier ones."""
+    """Return at most MAX_CHANGES changes, merging later changes of a field into earlier ones."""
     kept = [dict(each) for each in changes[:MAX_CHANGES]]
     for change in changes[MAX_CHANGES:]:
         same = next((each for each in reversed(kept) if each["field"] == change["field"]), None)
         if same is None:
-            kept[0:1] = []
+            del kept[0]
             kept.append(change)
         else:
             same |= {name: change[name] for name in ("at", "after") if name in change}

@@ -9,21 +9,21 @@ from testimonials.core.http.errors import ServiceError
 
 # The default limit would refuse a whole file for one long cell.
 csv.field_size_limit(1024**3)
-# Empty rows count too: spreadsheet programs may write very many of them.
+# Including empty rows, of which spreadsheet programs may write very many.
 MAX_ROWS = 500_000
 SAMPLE = 20_000
-# `csv` reads a row in one go, during which no other thread runs.
+# `csv` lets no other thread run while it reads a row.
 MAX_ROW_LENGTH = 1_000_000
 
 
 class TableUnreadable(ServiceError):
-    """The file or list can't be read at all; the message says what to do."""
+    """The file can't be read at all; the message says what to do."""
 
     status = 422
 
 
 def find_delimiter(text: str, delimiters: Sequence[str]) -> str:
-    """Return the most frequent delimiter of the first row, outside quotes; a comma if it has none.
+    """Return the delimiter most frequent in the first row, outside quotes; a comma if none is.
 
     Ties go to the first in `delimiters`.
     """
@@ -35,7 +35,7 @@ def find_delimiter(text: str, delimiters: Sequence[str]) -> str:
 def read_rows(
     text: str, delimiter: str, *, first_line: int = 1, is_strict: bool = False
 ) -> Iterator[tuple[int, list[str]]]:
-    """Yield each row that isn't empty, with the number of its first line.
+    """Yield each row that isn't empty, after the number of its first line.
 
     Raises `TableUnreadable` for rows that are too long and, if `is_strict`, for unclosed quotes and
     for text after a closing quote.

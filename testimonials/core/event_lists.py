@@ -29,9 +29,9 @@ ROWS_AT_ONCE = 500
 def list_events(
     *conditions: ColumnElement[bool], limit: int | None = None, **same: str | None
 ) -> Iterator[Event]:
-    """Yield events that people may read, newest first, in batches.
+    """Yield events that people may read, newest first.
 
-    `same` are values of columns; empty ones are ignored.
+    `same` are values that columns must have; empty ones are ignored.
     """
     query = select(Event).where(IS_TOLD, is_kept(), *conditions)
     query = query.filter_by(**{name: value for name, value in same.items() if value})
@@ -40,7 +40,7 @@ def list_events(
 
 
 def hide_from_team(event: Event) -> None:
-    """Hide the network of colleagues and the end of the owner's key in a loaded event."""
+    """Hide colleagues' networks and the end of the owner's key in a loaded event."""
     set_committed_value(event, "network", None)
     if event.actor_kind == ActorKind.AGENT:
         set_committed_value(event, "actor_name", None)
@@ -58,13 +58,13 @@ def read_after(project_id: str, after: str, limit: int) -> Sequence[Row[str, str
 
 
 def is_kept() -> ColumnElement[bool]:
-    """Return the condition for events within ACTIVITY_DAYS."""
+    """Return the condition for events of the last ACTIVITY_DAYS."""
     until = clock.expired_until(current_settings().activity_days)
     return Event.id >= first_identifier(until)
 
 
 def find_types(text: str) -> list[EventType]:
-    """Return the types with this name, or about this subject, which names begin with."""
+    """Return the types with this name, or whose name begins with this subject."""
     types = EventType.known.whole().values()
     return [type for type in types if text in (type, type.partition(".")[0])]
 
@@ -78,10 +78,10 @@ def forget_networks(limit: int) -> int:
 
 
 def delete_old_events(limit: int) -> int:
-    """Delete at most `limit` events that are too old (`is_kept`); return how many.
+    """Delete at most `limit` events older than ACTIVITY_DAYS; return how many.
 
-    The history of a testimonial is kept as long as the testimonial. An entry in the public record
-    is kept as long as the project, while the rest of its event is emptied.
+    A testimonial's history stays as long as the testimonial. An entry of the public record stays as
+    long as the project, but the rest of its event is emptied.
     """
     ended = select(Event.id).where(~is_kept(), text(IS_ENDED))
     empty = {"type": "", "times": 0, "actor_name": None, "details": {}}
@@ -94,16 +94,16 @@ def delete_old_events(limit: int) -> int:
 SHOWN_OF_ID = 6
 
 DELETED_TOKEN = gettext_noop("A deleted token")
-# Details in our own words, which are translated with the sentence.
+# Details in our own words, so they are translated.
 OWN_WORDS = ("means", "role", "title")
-# The names of roles on pages.
+# Roles as pages name them.
 ROLES = {
     "owner": gettext_noop("Owner"),
     "admin": gettext_noop("Manages"),
     "moderator": gettext_noop("Decides"),
     "reader": gettext_noop("Reads"),
 }
-# Why a testimonial was set aside, to follow a colon.
+# Why a testimonial was set aside, written after a colon.
 REASONS = {
     "spam": gettext_noop("spam"),
     "abusive": gettext_noop("abusive or unlawful"),
@@ -131,7 +131,7 @@ def token_key(token_id: str) -> str:
 
 
 def write_sentence(event: Event, people: Names, projects: Names) -> str:
-    """Return an event as a sentence; `people` are those whose names the reader may see."""
+    """Return an event as a sentence; `people` has the names that the reader may see."""
     return f"{name_actor(event, people)} {write_predicate(event, projects)}"
 
 
@@ -192,7 +192,7 @@ SYSTEMS = ("Android", "iPhone", "iPad", "Windows", "Mac OS", "Linux")
 NAMES = {"Edg": "Edge", "OPR": "Opera", "Mac OS": "Mac"}
 UNKNOWN = gettext_noop("A browser")
 UNNAMED = gettext_noop("an unnamed program")
-# A program's name and version, without anything that mail programs would turn into a link.
+# A program's name and version, without anything that mail programs would make a link.
 _PROGRAM = re.compile(r"[A-Za-z][\w+-]{0,39}(?:/\d[\d.]{0,15})?", re.ASCII)
 
 

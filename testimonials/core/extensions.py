@@ -23,9 +23,9 @@ T = TypeVar("T")
 
 BUSY_TIMEOUT_MS = 5000
 LOG_BYTES = 16 * 1024 * 1024
-# SQLite retries its lock after 100 ms at most, so no waiting writer misses a pause.
+# SQLite retries its lock at least every 100 ms, so no waiting writer misses a pause.
 PAUSE_SECONDS = 0.11
-# An option of the connection whose transaction, begun by a request's reads, may also write.
+# Marks a connection whose transaction, begun by a request's reads, may also write.
 _MAY_WRITE = "may_write"
 # The extension with the `Reader` of an application on SQLite.
 READER = "testimonials_reader"
@@ -46,20 +46,20 @@ def init_extensions(app: Flask) -> None:
 
 
 def kept(name: str, make: Callable[[], T]) -> T:
-    """Return the application's extension of this name, which is made on first use."""
+    """Return the application's extension of this name, made on first use."""
     found: T = current_app.extensions.get(name) or current_app.extensions.setdefault(name, make())
     return found
 
 
 def prepare_engine(engine: Engine) -> None:
     if engine.dialect.name != "sqlite":
-        # Its driver is an extra.
+        # PostgreSQL's driver is an extra.
         from testimonials.core.db.postgres_watch import watch_database
 
         watch_database(engine)
         return
     file = Path(engine.url.database or "").absolute()
-    # By default SQLite would create an empty database while the file is away.
+    # By default SQLite would create an empty database if the file is missing.
     address = f"file:{quote(str(file))}?mode=rw"
     event.listen(engine, "do_connect", lambda *how: sqlite3.connect(address, uri=True, **how[-1]))
     event.listen(engine, "connect", lambda *_: require_log(file))
@@ -67,16 +67,6 @@ def prepare_engine(engine: Engine) -> None:
     event.listen(engine, "begin", _begin_sqlite)
     engine.update_execution_options(**{_LOCK_OF_TURNS: threading.Lock()})
     event.listen(engine, "checkin", _end_turn)
-
-
-def begin_write() -> None:
-    """Begin the one writing transaction of this request or command.
-
-    SQLite takes its write lock now: a transaction that reads first and writes later fails if
-    another has written in between. Objects that were read before stay usable.
-    """
-    db.session.expunge_all()
-    lock_for_writing()
 
 
 def find_apart(statement: Prepared, values: Mapping[str, Any]) -> tuple[Any, ...] | None:
@@ -92,10 +82,11 @@ def find_apart(statement: Prepared, values: Mapping[str, Any]) -> tuple[Any, ...
 
 
 def read_apart(*, is_long: bool) -> None:
-    """Keep PostgreSQL from opening a transaction for the reads before a write.
+    """Keep PostgreSQL from opening a transaction of its own for the reads before a write.
 
-    Beginning and ending one takes as long as two statements. The writing transaction begins now,
-    since it sees what others commit meanwhile, unless it would stay open too long.
+    Beginning and ending one takes as long as two statements. Instead the writing transaction begins
+    now, since it sees what others commit meanwhile. If it would stay open too long (`is_long`), the
+    reads have no transaction.
     """
     if READER not in current_app.extensions:
         options = {"isolation_level": "AUTOCOMMIT"} if is_long else {_MAY_WRITE: True}
@@ -103,7 +94,7 @@ def read_apart(*, is_long: bool) -> None:
 
 
 def lock_for_writing() -> None:
-    """Take SQLite's write lock, on the connection that the request already uses, if any.
+    """Take SQLite's write lock, on the connection that the request already uses if there is one.
 
     Otherwise wait for the turn first: the pool then returns the connection that wrote last, which
     still has the changed pages. Any other connection would read them again.
@@ -126,21 +117,21 @@ def lock_for_writing() -> None:
 
 
 def let_others_write() -> None:
-    """Pause between two transactions of one long job.
+    """Pause between two transactions of a long job.
 
-    SQLite allows one writer at a time, and waiting ones retry only now and then: without a pause
-    they would always find the database locked.
+    SQLite allows one writer, and others retry only now and then: without a pause they would always
+    find the database locked.
     """
     time.sleep(PAUSE_SECONDS)
 
 
 def _set_up_sqlite(connection: Any, _record: Any) -> None:
-    # `_begin_sqlite` begins transactions; the driver would guess when to.
+    # `_begin_sqlite` begins transactions; the driver would guess when.
     connection.isolation_level = None
     cursor = connection.cursor()
     # First, since the other PRAGMAs may have to wait for a lock too.
     cursor.execute(f"PRAGMA busy_timeout={BUSY_TIMEOUT_MS}")
-    # For new files. A write changes pages of twenty indexes, and each is written as a whole.
+    # For new files: a write changes pages of twenty indexes, each of which is written as a whole.
     cursor.execute("PRAGMA page_size=2048")
     _switch_to_wal(cursor)
     # An acknowledged testimonial survives a power cut.
@@ -154,9 +145,9 @@ def _set_up_sqlite(connection: Any, _record: Any) -> None:
 
 
 def _switch_to_wal(cursor: sqlite3.Cursor) -> None:
-    """Turn the write-ahead log on, which only the first connection to a file has to do.
+    """Turn on the write-ahead log, which only the first connection to a file has to do.
 
-    SQLite does not wait for locks here: of simultaneous first starts, all but one would fail.
+    SQLite doesn't wait for locks here, so of simultaneous first starts all but one would fail.
     """
     deadline = time.monotonic() + BUSY_TIMEOUT_MS / 1000
     while True:
@@ -177,8 +168,8 @@ def _begin_sqlite(connection: Connection) -> None:
         connection.exec_driver_sql("BEGIN DEFERRED")
 
 
-# The threads of a process take turns at writing, by a lock in front of SQLite's own, whose waiters
-# sleep for up to 100 ms even if nobody is writing.
+# The threads of a process take turns at writing, using a lock of their own: those that wait for
+# SQLite's sleep for up to 100 ms even if nobody is writing.
 _TURN, _LOCK_OF_TURNS = "turn", "lock_of_turns"
 # Shorter waits don't count.
 SHORT_MS = 100
@@ -186,7 +177,7 @@ _LOCK = Prepared(text("BEGIN IMMEDIATE"))
 
 
 class _Turn:
-    """A thread's turn at writing. After waiting for too long, it goes on without."""
+    """A thread's turn at writing. After waiting too long, the thread goes on without."""
 
     def __init__(self, bind: Any) -> None:
         self._lock: threading.Lock = bind.get_execution_options()[_LOCK_OF_TURNS]

@@ -1,4 +1,4 @@
-"""A boundary for parsers: any exception that input from outside causes becomes a refusal."""
+"""A boundary for parsers: any exception caused by input from outside becomes a refusal."""
 
 import struct
 import zlib
@@ -8,7 +8,7 @@ from zipfile import BadZipFile
 
 # What parsers raise for malformed input. UnicodeError is a ValueError, KeyError and IndexError are
 # LookupErrors, OverflowError is an ArithmeticError, RecursionError and NotImplementedError are
-# RuntimeErrors. MemoryError and OSError aren't here: they are about this machine.
+# RuntimeErrors. MemoryError and OSError aren't included: they are about this machine.
 FAULTS = (
     ArithmeticError, AttributeError, BadZipFile, EOFError, LookupError, RuntimeError, TypeError,
     ValueError, struct.error, zlib.error,

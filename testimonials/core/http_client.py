@@ -19,7 +19,7 @@ from testimonials.core.faults import FAULTS, refusing
 from testimonials.core.settings.current import current_settings
 
 # A name is looked up once, and the connection uses the address that was checked, even if the name
-# has another one a moment later (DNS rebinding).
+# changes its address a moment later (DNS rebinding).
 
 # Returns whether connections to an address and a port are allowed.
 Check = Callable[[str, int], bool]
@@ -36,12 +36,12 @@ SPECIAL = tuple(
 MAX_ADDRESSES = 4
 MAX_HOST_LENGTH = 253
 PORTS = {"http": 80, "https": 443}
-# The limit of headers, and of anything else around the content.
+# The limit for headers and anything else around the content.
 MAX_OVERHEAD = 128 * 1024
 
 
 class AddressRefused(Exception):
-    """The host has an address that isn't allowed, or none."""
+    """The host has an address that isn't allowed, or no address."""
 
 
 class AnswerBroken(OSError):
@@ -49,10 +49,7 @@ class AnswerBroken(OSError):
 
 
 class _Bounded(io.RawIOBase):
-    """A stream for `http.client` with a limit of bytes.
-
-    Otherwise it would read any number of 1xx responses and trailers.
-    """
+    """Limits the bytes that `http.client` reads, which accepts any number of 1xx responses."""
 
     def __init__(self, stream: socket.socket, max_bytes: int) -> None:
         self._stream, self._left = stream, max_bytes
@@ -77,7 +74,7 @@ class UrlRefused(Exception):
 
 @dataclass(frozen=True)
 class Answer:
-    """A server's response, perhaps with only the beginning of its content."""
+    """A server's response, with all or only the beginning of its content."""
 
     status: int
     headers: Message
@@ -96,18 +93,18 @@ def is_public(address: str) -> bool:
 
 
 def may_connect() -> Check:
-    """Return the check of addresses that WEBHOOK_ADDRESSES asks for."""
+    """Return the check of addresses that WEBHOOK_ADDRESSES demands."""
     if current_settings().webhook_addresses == "any":
         return lambda _address, _port: True
     return lambda address, _port: is_public(address)
 
 
-# A name that the DNS can't have raises anything.
+# For a name that the DNS can't have, anything may be raised.
 @refusing(lambda _fault: UrlRefused())
 def connect(
     host: str, port: int, seconds: float, is_allowed: Check, addresses: Sequence[str] = ()
 ) -> socket.socket:
-    """Connect to the first of a host's addresses that accepts in time.
+    """Connect to the first of a host's addresses that accepts the connection in time.
 
     The addresses are looked up unless they are given. Raises `AddressRefused` unless all of them
     are allowed, `UrlRefused` for an impossible name, and `OSError`.
@@ -162,7 +159,10 @@ def ask(
     host, port, is_secure, path = _read_url(url)
     stream = connect(host, port, seconds, is_allowed, addresses)
     if is_secure:
-        stream = _encrypt(stream, host)
+        # The handshake, which verifies the host, comes within the time limit.
+        stream = ssl.create_default_context().wrap_socket(
+            stream, server_hostname=host, do_handshake_on_connect=False
+        )
     remaining = max(0.001, end - time.monotonic())
     stream.settimeout(remaining)
     timer = _cut_after(remaining, stream)
@@ -186,13 +186,6 @@ def ask(
         timer.cancel()
         connection.close()
         stream.close()
-
-
-def _encrypt(stream: socket.socket, host: str) -> ssl.SSLSocket:
-    """Return a TLS connection whose handshake, which verifies the host, is still to come."""
-    return ssl.create_default_context().wrap_socket(
-        stream, server_hostname=host, do_handshake_on_connect=False
-    )
 
 
 @refusing(lambda _fault: UrlRefused())
@@ -222,7 +215,7 @@ def _read(response: http.client.HTTPResponse, max_bytes: int) -> Answer:
 
 
 def _cut_after(seconds: float, connection: socket.socket) -> threading.Timer:
-    # A server that sends a byte now and then never exceeds the timeout of a read.
+    # A server that sends a byte now and then never exceeds the timeout of a single read.
     def cut() -> None:
         # It may be closed already.
         with suppress(OSError):
@@ -234,8 +227,8 @@ def _cut_after(seconds: float, connection: socket.socket) -> threading.Timer:
     return timer
 
 
-# For custom domains we need TXT records, and the difference between "there is none" and "nobody
-# answered". The system's resolver gives neither.
+# Custom domains need TXT records, and the difference between "there is none" and "nobody answered".
+# The system's resolver offers neither.
 
 DNS_PORT = 53
 # The timeout of a single attempt, in seconds.
@@ -258,7 +251,7 @@ class Records:
 def look_up(name: str, kinds: Sequence[str], server: str, end: float) -> Records:
     """Return the records of `kinds` (A, AAAA, TXT) and the aliases, if there are any.
 
-    `server` is `host:port`, or "" for those of the system. Gives up at `end`, a monotonic time.
+    `server` is `host:port`, or "" for the system's. Gives up at `end`, a monotonic time.
     Raises `LookupFailed`.
     """
     from dns.exception import DNSException

@@ -39,9 +39,9 @@ EXTENSION = "testimonials_worker"
 THREADS = {"mail": 1.0, "imports": 1.0, "webhooks": 1.0, "jobs": 60.0, "backups": 60.0}
 FIRST_ROUND = 0.5
 LEASE = timedelta(minutes=2)
-# Several renewals may fail before the lease expires.
+# So several renewals may fail before the lease expires.
 RENEWED_AFTER = LEASE / 6
-# The delay triples with each retry, so that 20 attempts outlast a weekend without a mail server.
+# The delay triples with each retry, so 20 attempts outlast a weekend without a mail server.
 FIRST_DELAY = timedelta(seconds=5)
 MAX_DELAY = timedelta(hours=6)
 MAX_ERROR_LENGTH = 500
@@ -101,11 +101,11 @@ class Interrupted(Exception):
 
 @dataclass(frozen=True)
 class Kind:
-    """A declared kind of jobs, which are repeated if it has `is_due`."""
+    """A declared kind of job, repeated if it has `is_due`."""
 
     work: Callable[..., object]
     thread: str
-    # A job that takes longer is assumed to hang, and is left to another process.
+    # A job that takes longer is assumed to hang, and its lease expires.
     longest: timedelta = timedelta(minutes=10)
     attempts: int = 20
     # How many jobs of an account may run at once; 0 for any number.
@@ -116,14 +116,14 @@ class Kind:
 
 
 KINDS: dict[str, Kind] = {}
-# Work on the process's own memory, which every process does in each round, by thread.
+# Work on its own memory that each process does in each round of a thread, by thread.
 OWN_WORK: dict[str, list[Callable[[], object]]] = defaultdict(list)
 
 
 def job(kind: str, thread: str, **options: Any) -> Callable[[Work], Work]:
-    """Declare a kind of jobs, with the options of `Kind`.
+    """Declare a kind of job, with the options of `Kind`.
 
-    The function gets the payload, and begins outside of transactions.
+    The function gets the payload, and runs outside of transactions.
     """
 
     def declare(work: Work) -> Work:
@@ -168,7 +168,7 @@ def enqueue(
 
 
 def enqueue_anew(kind: str, ids: Sequence[str], run_at: datetime | None = None) -> None:
-    """Run jobs with these ids now or at `run_at`, with all attempts, even if they wait already."""
+    """Run jobs with these ids now or at `run_at`; those that wait already count attempts anew."""
     if ids:
         values = {"run_at": run_at or clock.now(), "attempts": 0}
         insert = insert_into(db.session(), Job)
@@ -179,7 +179,7 @@ def enqueue_anew(kind: str, ids: Sequence[str], run_at: datetime | None = None) 
 
 
 def current_job() -> Job:
-    """Return the running job, as it was when it was leased."""
+    """Return the running job as it was when leased."""
     return cast(Job, g.job)
 
 
@@ -190,7 +190,7 @@ def is_ending() -> bool:
 def hold_job(id: str) -> None:
     """Renew the lease; raise `Interrupted` if it is lost or the process is ending.
 
-    In a command, which runs outside of jobs, delay the start of a waiting job instead.
+    In a command, which isn't a job, delay the start of a waiting job instead.
     """
     if "job" not in g:
         later = clock.now() + LEASE
@@ -244,11 +244,11 @@ class BackgroundWorker:
             thread.join(max(0.0, deadline - time.monotonic()))
 
     def _run(self, thread: str, seconds: float) -> None:
-        # The first round imports the rest of the product, so let first requests go ahead.
+        # The first round imports the rest of the product, so let the first requests go ahead.
         self._stop.wait(FIRST_ROUND)
         while not self._stop.is_set():
             with self._app.app_context():
-                # The thread must survive a full disk or an outage of the database.
+                # The thread must survive a full disk and an outage of the database.
                 _attempt(lambda: run_due(thread, self._stop.is_set))
             self._stop.wait(seconds)
 
@@ -293,7 +293,7 @@ def take_job(name: str, is_due: IsDue) -> bool:
 
 @contextlib.contextmanager
 def keep_job(id: str, longest: timedelta) -> Iterator[None]:
-    """Keep renewing the lease of a job until the block ends, for `longest` at most."""
+    """Keep renewing the lease of a job until the block ends, but at most for `longest`."""
     app = current_app._get_current_object()  # type: ignore[attr-defined]
     end = time.monotonic() + longest.total_seconds()
 
@@ -330,7 +330,7 @@ def has_passed(time: datetime | None, length: timedelta) -> bool:
 
 
 def find_other_place(job: Job | None) -> str:
-    """Return the host and instance folder that ran a job last, or "" if it was this one."""
+    """Return the host and instance folder where a job ran last, or "" if it was here."""
     if job is None or job.leased_by is None or current_settings().is_sqlite:
         return ""
     place = job.leased_by.rsplit(":", 2)[0]
@@ -376,7 +376,7 @@ def _select_due(thread: str) -> Select[Job]:
     now = clock.now()
     kinds = {name: it for name, it in KINDS.items() if it.thread == thread and it.is_due is None}
     earlier, other = aliased(Job), aliased(Job)
-    # A time beyond the longest delay was set before the clock was set back.
+    # A time beyond the longest delay means that the clock was set back since.
     is_time = or_(Job.run_at <= now, Job.run_at > now + 2 * MAX_DELAY)
     is_first = ~exists().where(earlier.lane == Job.lane, earlier.id < Job.id)
     of_account = and_(other.account_id == Job.account_id, other.kind == Job.kind)
@@ -399,7 +399,7 @@ def _do(row: Job) -> bool:
     kind, error, can_go_on = KINDS[row.kind], CUT_OFF, False
     g.job = row
     try:
-        # After more attempts, each of them has crashed its process.
+        # With more attempts, each has crashed its process.
         if row.attempts <= kind.attempts:
             with keep_job(row.id, kind.longest):
                 kind.work(**row.payload)

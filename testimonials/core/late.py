@@ -1,7 +1,7 @@
 """Modules that are imported only when they are first needed.
 
-Importing the whole product would take most of the time of a start. So a view's module is imported
-with the first request for one of its addresses, as listed in `routes.txt` (which
+Importing the whole product would take up most of a start. So a view's module is imported with the
+first request for one of its addresses, as listed in `routes.txt` (which
 `tests/contracts/test_routes.py` writes and checks). What modules declare (jobs, changes, event
 types, tables, signal receivers, API errors) is complete only after `load_all`.
 """
@@ -41,7 +41,7 @@ def read_routes() -> tuple[Route, ...]:
 def _load(module: str) -> ModuleType:
     """Import a module of the package while other threads answer requests.
 
-    Meanwhile no thread may configure the models: some of those they refer to may be missing.
+    Until then no thread may configure the models, since some that they refer to may be missing.
     """
     with _CONFIGURE_MUTEX:
         return importlib.import_module(f"{PACKAGE}.{module}")
@@ -67,7 +67,7 @@ def add_routes(app: Flask) -> None:
     for route in read_routes():
         app.add_url_rule(route.rule, route.endpoint, methods=[route.method])
     for rule in app.url_map.iter_rules():
-        # Only needed while adding the rule; for all rules they take a megabyte.
+        # Only needed while a rule is added; all together take a megabyte.
         rule._parts = []
     app.view_functions = Views(app)
 
@@ -89,7 +89,7 @@ class Declared(dict[str, T]):
         return value
 
     def whole(self) -> "Declared[T]":
-        """Return the registry once every module that could add to it is imported."""
+        """Return the registry after importing every module that could add to it."""
         load_all()
         return self
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sentry_sdk.types import Event, Hint
 
 
-# Strangers write some of the texts to scrub, so the patterns must run in linear time: texts are cut
+# Strangers write some of these texts, so scrubbing must take linear time: texts are cut
 # first, and the patterns don't backtrack.
 
 # Longer than any path or line of our own.
@@ -27,7 +27,7 @@ MAX_LENGTH = 300
 MAX_LINES = 100
 
 PATTERNS = (
-    # The user and password of a URL, before they look like an e-mail address.
+    # The user and password of a URL, which would otherwise match as an e-mail address.
     (re.compile(r"(?<=://)[^\s/@\"':]*+:[^\s/@\"']*+(?=@)"), "(hidden)"),
     (
         re.compile(
@@ -101,7 +101,7 @@ class JsonFormatter(logging.Formatter):
 
 
 class RepeatFilter(logging.Filter):
-    """Passes a repeated error once a minute, with the number of repetitions.
+    """Lets a repeated error pass once a minute, with the number of repetitions.
 
     Otherwise an outage of the database would fill the disk with the errors of all requests.
     """
@@ -150,7 +150,7 @@ def _fields(record: logging.LogRecord) -> dict[str, Any]:
 
 def _message(record: logging.LogRecord) -> str:
     text = record.getMessage()
-    # Mail is printed when no server is set, and needs its links.
+    # Without a mail server, mails are logged, and their links are needed.
     if getattr(record, "is_mail", False):
         return text
     return " ".join(scrub(text, MAX_MESSAGE_LENGTH).splitlines())
@@ -172,9 +172,9 @@ def set_up_logs(level: str, log_format: str) -> None:
     logging.getLogger("testimonials").setLevel(level.upper())
     # Under load it would log a line for each waiting request.
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)
-    # It logs errors in pipelines that it also raises.
+    # In pipelines it logs errors that it also raises.
     logging.getLogger("psycopg").setLevel(logging.ERROR)
-    # The start and the end are logged at every level.
+    # Its start and end are logged at every level.
     logging.getLogger("testimonials.operations.server.serve").setLevel(logging.INFO)
 
 
@@ -205,7 +205,7 @@ def _log_request(response: Response) -> Response:
 
 
 def log_request(started: float, **fields: object) -> None:
-    """Log a request that started at this time of `perf_counter`."""
+    """Log a request that started at this value of `perf_counter`."""
     milliseconds = round((time.perf_counter() - started) * 1000, 1)
     logger.info("request", extra=fields | {"milliseconds": milliseconds})
 

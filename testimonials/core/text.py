@@ -15,19 +15,19 @@ Form = Literal["NFC", "NFD", "NFKC", "NFKD"]
 
 _CONTROL = r"\u0000-\u0008\u000b-\u001f"
 _BREAK = r"\n\u0085\u2028\u2029"
-# What `str.strip` removes.
+# The white space that `str.strip` removes.
 _SPACE = r"\t\n \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 
 LINE_BREAK = re.compile(f"[{_BREAK}]")
 # Lone surrogates too: JSON can hold them (half of a cut emoji, for example); databases can't.
 UNUSABLE = re.compile(rf"[{_CONTROL}\ud800-\udfff]")
 
-# Combining characters are neither letters nor white space, except for two half-width marks. 30 of
-# them on one letter is Unicode's own limit for normalizing streams (UAX 15).
+# Combining characters are neither letters nor white space, except for two half-width marks.
+# Unicode's limit for normalizing streams is 30 of them on one letter (UAX 15).
 _SIGNS = re.compile(r"(?:[^\w\s]|[\uff9e\uff9f]){30}")
 
-# The rules of `fields.Text` by (is_one_line, blank). White space at both ends is trimmed, so it may
-# hold line breaks; a text that must not be blank has at least one other character.
+# The rules of `fields.Text` by (is_one_line, blank). White space at both ends may include line
+# breaks, since it is trimmed. A text that must not be blank has at least one other character.
 TEXT_PATTERNS = {
     (False, True): f"^[^{_CONTROL}]*$",
     (False, False): f"^[{_SPACE}]*[^{_SPACE}{_CONTROL}][^{_CONTROL}]*$",
@@ -43,8 +43,8 @@ TAG_PATTERN = (
     f"[^{_BREAK}{_CONTROL}{TAG_SEPARATORS}]*[{_SPACE}]*$"
 )
 
-# A label of a host name: ASCII letters, digits, - and _ (no - at the ends), and any non-ASCII
-# character that is visible: registries decide which of these they allow.
+# A label of a host name: ASCII letters, digits, - and _ (no - at either end), and any non-ASCII
+# character that is visible; registries decide which they allow.
 _UNSEEN = r"\u007f-\u00a0\u1680\u2000-\u200f\u2028-\u202f\u205f-\u206f\u3000\ufeff"
 # These normalize to / ? # @ or :, so `urlsplit` refuses them.
 _DISGUISED = (
@@ -72,8 +72,8 @@ _URL = re.compile(_SCHEME + _ADDRESS)
 def normalize(form: Form, text: str) -> str:
     """Return the normalized text, in linear time.
 
-    `unicodedata` takes quadratic time for the marks on one letter. Normalizing at most 30 at a time
-    can only change the order of those after the 30th.
+    `unicodedata` takes quadratic time for the marks on one letter, so at most 30 are normalized at
+    a time. That can only change the order of those after the 30th.
     """
     ends = [each.end() for each in _SIGNS.finditer(text)]
     parts = (text[start:end] for start, end in pairwise([0, *ends, len(text)]))
@@ -101,7 +101,7 @@ JOINERS = "\u200c\u200d"
 
 
 def is_right_to_left(text: str) -> bool:
-    """Return the direction of a text's first letter that has one."""
+    """Return whether the first letter with a direction is written from right to left."""
     kinds = (unicodedata.bidirectional(letter) for letter in text)
     return next((kind != "L" for kind in kinds if kind in ("L", "R", "AL")), False)
 
@@ -126,7 +126,7 @@ def split_text(text: str, ranges: Iterable[Sequence[int]] | None) -> list[tuple[
 
 
 def make_printable(text: str, longest: int | None = None) -> str:
-    """Return a text on one line, without terminal control characters, cut at `longest`."""
+    """Return a text on one line, without terminal control characters, cut to `longest`."""
     line = " ".join(text.split())
     line = "".join(each if each.isprintable() or each in JOINERS else "\ufffd" for each in line)
     return line if longest is None or len(line) <= longest else line[: longest - 1] + "…"
@@ -144,13 +144,13 @@ def write_json(value: object) -> str:
 
 # The usual parser reads this much in a few milliseconds, during which no other thread runs.
 SHORT = 64 * 1024
-# A long text must have this many characters for each list or object, and for each value: millions
-# of tiny ones would fill the memory and slow down the garbage collector.
+# The fewest characters of a long text per list or object, and per value: millions of tiny ones
+# would fill the memory and slow down the garbage collector.
 MIN_PART, MIN_VALUE = 16, 8
 
 
 class _YieldingDecoder(json.JSONDecoder):
-    """The parser in Python (but for strings): other threads can run between any two values."""
+    """The parser in pure Python (except for strings), which lets other threads run in between."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
@@ -158,10 +158,7 @@ class _YieldingDecoder(json.JSONDecoder):
 
 
 def load_json(text: str, **options: Any) -> Any:
-    """Do what `json.loads` does, but for a long text let other threads run meanwhile.
-
-    Raises `ValueError` and `RecursionError`.
-    """
+    """Parse JSON; if it is long, let other threads run. Raises `ValueError`, `RecursionError`."""
     if len(text) <= SHORT:
         return json.loads(text, **options)
     if (text.count("[") + text.count("{")) * MIN_PART > len(text):
@@ -174,7 +171,7 @@ def load_json(text: str, **options: Any) -> Any:
 # Each part of a text, with whether it differs.
 Parts = list[tuple[str, bool]]
 
-# If two texts share less than this, marking single words only confuses.
+# If two texts share less than this, marking single words would only confuse.
 ALIKE = 0.35
 # Longer texts are shown whole, side by side.
 MAX_WORDS = 2_000
@@ -222,6 +219,6 @@ def _find_common(old: list[str], new: list[str]) -> list[tuple[int, int]]:
 
 
 def _join(words: list[str], kept: set[int]) -> Parts:
-    """Join the words to parts, each with whether its words are missing in `kept`."""
+    """Join the words into parts, each with whether its words are missing from `kept`."""
     runs = groupby(enumerate(words), key=lambda each: each[0] not in kept)
     return [("".join(word for _, word in run), differs) for differs, run in runs]

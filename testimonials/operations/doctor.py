@@ -21,7 +21,7 @@ from testimonials.core.clock import iso
 from testimonials.core.db import migrate
 from testimonials.core.db.identifiers import first_identifier
 from testimonials.core.db.sqlite import advise_restore, find_damage
-from testimonials.core.extensions import begin_write, db
+from testimonials.core.extensions import db, lock_for_writing
 from testimonials.core.http.urls import company_return_url
 from testimonials.core.jobs import Job, find_other_place
 from testimonials.core.logs import scrub
@@ -207,7 +207,7 @@ def _check_writing_there() -> Iterator[Finding]:
 
 def _check_writing(path: Path) -> Iterator[Finding]:
     try:
-        begin_write()
+        lock_for_writing()
     except OperationalError as error:
         if "locked" not in str(error.orig):
             yield Finding(

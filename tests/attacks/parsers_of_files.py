@@ -13,7 +13,7 @@ from typing import Any
 
 from testimonials.collection.address_lists import read_csv, read_pasted
 from testimonials.core.csv_rows import TableUnreadable
-from testimonials.core.extensions import begin_write, db
+from testimonials.core.extensions import db, lock_for_writing
 from testimonials.core.http.errors import ServiceError
 from testimonials.core.images.decode import Unreadable, Use, decode_picture
 from testimonials.core.settings.current import current_settings
@@ -124,7 +124,7 @@ def _(attacked: Attacked) -> Parser:
             open_archive(source, 8 << 20, 64 << 20) as archive,
             storing_recordings(archive) as stored,
         ):
-            begin_write()
+            lock_for_writing()
             account = lock_account(attacked.owner.account_id)
             restore_project(archive, account, stored, slug="copy", has_limit=False)
         # It isn't committed, so its files have no rows.

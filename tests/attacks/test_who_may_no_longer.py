@@ -21,7 +21,7 @@ from testimonials.collection.models import MailedRequest
 from testimonials.collection.request_mail import has_due_mails
 from testimonials.core import clock
 from testimonials.core.audit import record
-from testimonials.core.extensions import begin_write, db
+from testimonials.core.extensions import db, lock_for_writing
 from testimonials.core.mail.outbox import OutboxMail
 from testimonials.integrations.webhooks.delivery import Dispatcher
 from testimonials.projects.models import NotificationChoice
@@ -165,7 +165,7 @@ def make_webhook(scene: Scene) -> None:
 
 def is_called(scene: Scene) -> bool:
     with scene.app.app_context():
-        begin_write()
+        lock_for_writing()
         record(WIDGET_CHANGED, lock_project(scene.project))
         db.session.commit()
         Dispatcher().run()
@@ -189,7 +189,7 @@ def finish_import(scene: Scene, name: str) -> bool:
 
 def is_asked_again(scene: Scene) -> bool:
     with scene.app.app_context():
-        begin_write()
+        lock_for_writing()
         db.session.execute(update(MailedRequest).values(next_mail_at=clock.now()))
         db.session.commit()
         return has_due_mails()
@@ -198,7 +198,7 @@ def is_asked_again(scene: Scene) -> bool:
 def is_told_of_more(scene: Scene) -> bool:
     add_testimonial(scene.app, scene.project, status="pending")
     with scene.app.app_context():
-        begin_write()
+        lock_for_writing()
         # Nobody is told of another within minutes, nor who has just tried the link that ends it.
         values = {"last_sent_at": None, "mode": "at_once"}
         db.session.execute(update(NotificationChoice).values(values))

@@ -111,7 +111,7 @@ def test_calls_say_who_may_and_what_they_offer(described_app, document):
             assert "ifNoneMatch" in offered
         elif not operation.is_public:
             called = set(operation.view.__code__.co_names)
-            assert not called & {"commit", "begin_write", "write"}, path
+            assert not called & {"commit", "lock_for_writing", "write"}, path
             assert offered >= {"idempotencyKey", "dryRun"}
         if not operation.is_public:
             assert described["x-scope"] is None or described["x-scope"] in described["description"]

@@ -12,7 +12,7 @@ from sqlalchemy import Table, UniqueConstraint, insert, select, update
 from testimonials.auth.models import Account
 from testimonials.core.db.engine import Base
 from testimonials.core.db.identifiers import new_identifier
-from testimonials.core.extensions import begin_write, db
+from testimonials.core.extensions import db, lock_for_writing
 from testimonials.projects.models import NotificationChoice, Project
 from tests.attacks.conftest import restore, world
 from tests.attacks.test_access import addresses
@@ -102,7 +102,7 @@ def grow(app: Flask, instance: Path, times: int) -> bytes:
     """Return the database with its rows doubled so many times, and no answer left in memory."""
     restore(app, instance)
     with app.app_context():
-        begin_write()
+        lock_for_writing()
         for _ in range(times):
             double()
         # Which makes what is kept in memory too old.

@@ -16,7 +16,7 @@ from sqlalchemy import text
 
 from testimonials.core import clock
 from testimonials.core.clock import iso
-from testimonials.core.extensions import begin_write, db
+from testimonials.core.extensions import db, lock_for_writing
 from testimonials.core.mail.outbox import MailState
 from testimonials.core.settings.current import current_settings
 from tests.operations.disks import mount, small_disk
@@ -109,7 +109,7 @@ def test_another_schema_is_not_ready(app, client):
 
 
 def set_revision(app: Flask, revision: str) -> None:
-    begin_write()
+    lock_for_writing()
     db.session.execute(text("UPDATE alembic_version SET version_num = :to"), {"to": revision})
     db.session.commit()
 

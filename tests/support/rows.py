@@ -14,7 +14,7 @@ from testimonials.core.db import engine
 from testimonials.core.db.engine import Base
 from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.db.transactions import write
-from testimonials.core.extensions import begin_write, db
+from testimonials.core.extensions import db, lock_for_writing
 from testimonials.core.http.rate_limits import RateLimitCounter
 from testimonials.core.jobs import KINDS, Job, enqueue, run_due
 from testimonials.core.mail.outbox import SEND, MailState, OutboxMail
@@ -33,7 +33,7 @@ from tests.support.applications import change_settings
 def add_passkey(app: Flask, account_id: str) -> str:
     """Give an account a passkey that nobody has; return its id."""
     with app.app_context():
-        begin_write()
+        lock_for_writing()
         passkey = Passkey(
             account_id=account_id, credential_id=f"of-{account_id}", sign_count=0, is_synced=False,
             public_key=b"nobody has the other half", name="Phone", challenged_at=clock.now(),
@@ -46,7 +46,7 @@ def add_passkey(app: Flask, account_id: str) -> str:
 def add_testimonial(app: Flask, project_id: str, **values: Any) -> str:
     """Add a testimonial with columns of the test's choice, approved unless told; return its id."""
     with app.app_context():
-        begin_write()
+        lock_for_writing()
         project = lock_project(project_id)
         mark_changed(project)
         time = project.next_time()
@@ -64,7 +64,7 @@ def add_testimonial(app: Flask, project_id: str, **values: Any) -> str:
 def add_recording(app: Flask, testimonial_id: str, kind: str = "video", **values: Any) -> str:
     """Give a testimonial a recording that is ready, without its file; return its id."""
     with app.app_context():
-        begin_write()
+        lock_for_writing()
         row = db.session.get_one(Testimonial, testimonial_id)
         row.kind = kind
         mark_changed(lock_project(row.project_id))
@@ -120,7 +120,7 @@ def add_widget(app: Flask, project_id: str, name: str) -> None:
 
 def add_webhook(app: Flask, project_id: str) -> str:
     with app.app_context():
-        begin_write()
+        lock_for_writing()
         project = lock_project(project_id)
         endpoint = add_endpoint(
             project, "https://example.com/hook", [], "owner@example.com", project.account_id

@@ -11,7 +11,7 @@ from werkzeug.test import TestResponse
 
 from testimonials.auth.models import Account
 from testimonials.core import clock
-from testimonials.core.extensions import begin_write, db
+from testimonials.core.extensions import db, lock_for_writing
 from testimonials.testimonials.testimonials import list_visible
 from testimonials.widget.versions import EXTENSION, ToldVersions
 from tests.conftest import Caller
@@ -178,7 +178,7 @@ def test_an_unchanged_page_is_the_same_from_memory_by_one_statement(
     assert count(owner)[1].data != first.data
     assert new in _ids(_list(owner, project_id))
     with app.app_context():
-        begin_write()
+        lock_for_writing()
         account = db.session.get_one(Account, owner.account_id)
         account.suspended_at = clock.now()
         db.session.commit()

@@ -1,7 +1,6 @@
 """A cache of responses as bytes, each valid for a version of its data.
 
-Each request reads the version from the database, so a change by any process shows in the very next
-response.
+Each request reads the version from the database, so the next response shows every process's change.
 """
 
 import gzip
@@ -11,7 +10,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 
-# The application's extension with the pages of the API's list.
+# The key in `app.extensions` of the cache for pages of the API's list.
 LIST_PAGES = "testimonials_pages"
 
 # Status, headers, content.
@@ -25,11 +24,11 @@ class Body:
     version: int
     plain: bytes
     gzipped: bytes
-    # A hash of the plain bytes, since settings change them too.
+    # By a hash of the plain bytes, since settings change them too.
     etag: str
-    # Further headers; for a page all of them.
+    # Additional headers; for a page, all headers.
     headers: tuple[tuple[str, str], ...] = ()
-    # The project of a page or a script.
+    # The project's id, for a page or a script.
     owner: str = ""
     # Complete responses, by variant.
     answers: dict[str, Answer] = field(default_factory=dict, compare=False)
@@ -58,11 +57,9 @@ class VersionedCache:
         `make` returns the bytes, or the bytes and a `Link` header. Read `version` before the data,
         so that a body may be newer than its version (and is made again), but never older.
         """
-        with self._lock:
-            body = self._bodies.get(key)
-            if body is not None and body.version == version:
-                self._bodies.move_to_end(key)
-                return body
+        body = self.peek(key)
+        if body is not None and body.version == version:
+            return body
         content = make()
         plain, link = content if isinstance(content, tuple) else (content, "")
         body = make_body(version, plain, level=6, link=link)

@@ -59,12 +59,12 @@ class Base(DeclarativeBase):
 
 
 def present() -> datetime:
-    """Return the time, as a column's default that sees a `clock.now` replaced by tests."""
+    """Return the time; unlike `clock.now` itself, this default sees a clock replaced by tests."""
     return clock.now()
 
 
 def child_of(parent: Any, **options: Any) -> MappedColumn[Any]:
-    """Return a foreign key to the row that a row belongs to, and is deleted with."""
+    """Return a foreign key to a row with which the row is deleted."""
     return mapped_column(ForeignKey(parent, ondelete="CASCADE"), **options)
 
 
@@ -89,7 +89,7 @@ def insert_row(session: Session, row: Base) -> None:
     other. Only the columns of `row` may be set.
     """
     if session.new:
-        # Pictures and the like, to which the row may refer.
+        # Such as pictures that the row refers to.
         session.flush()
     row.__dict__.update(insert_values(session, type(row), row.__dict__))
     make_transient_to_detached(row)
@@ -122,9 +122,9 @@ def _plan_insert(model: type[Base]) -> tuple[Prepared, list[tuple[str, Make | No
 
 
 def count_for_planner(connection: Connection, tables: Iterable[Table]) -> None:
-    """Update PostgreSQL's statistics of tables that got many rows; doesn't commit.
+    """Update PostgreSQL's statistics of tables that got many rows, without committing.
 
-    It does so by itself a minute later, but until then assumes that a new table is empty, and scans
+    PostgreSQL does that a minute later, but until then takes a new table for empty, and may scan
     its thousands of rows for each row of another. SQLite doesn't plan by counts.
     """
     if connection.dialect.name == "postgresql":
@@ -134,7 +134,7 @@ def count_for_planner(connection: Connection, tables: Iterable[Table]) -> None:
 
 
 class Timestamp(TypeDecorator[datetime]):
-    """A time in UTC, kept as whole milliseconds since the epoch.
+    """A time in UTC, stored as whole milliseconds since the epoch.
 
     A number sorts the same way in both databases, with exactly the API's precision.
     """
@@ -149,11 +149,8 @@ class Timestamp(TypeDecorator[datetime]):
         return None if value is None else clock.from_milliseconds(value)
 
 
-# Rows as JSON, for archives and for the people whom they concern.
-
-
 def list_columns(model: type[Base]) -> list[str]:
-    """Return the columns of a table, without hashes of secrets, which only a thief could use."""
+    """Return a table's columns without hashes of secrets, which only a thief could use."""
     return [each.name for each in model.__table__.columns if not each.name.endswith("_hash")]
 
 

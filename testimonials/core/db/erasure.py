@@ -1,6 +1,6 @@
 """A record of what was erased, so that no backup or archive brings it back.
 
-It holds only ids. For a person this is a salted hash of the address.
+It holds only ids; a person's is a salted hash of the email address.
 """
 
 import hashlib
@@ -44,7 +44,7 @@ def is_erased(session: Session, kind: str, id: str) -> bool:
 def note_erased_person(session: Session, email: str) -> None:
     """Record that everything about an address until now is erased."""
     other = session.scalar(select(Erased.id).where(Erased.kind == PERSON).limit(1))
-    # All share a salt, so that restoring a backup hashes each of its addresses only once.
+    # All share a salt, so that restoring a backup hashes each address only once.
     salt = other.partition(":")[0] if other else secrets.token_hex(SALT_LENGTH // 2)
     name = hash_person(salt, email)
     session.execute(delete(Erased).where(Erased.kind == PERSON, Erased.id == name))
@@ -68,13 +68,12 @@ class ErasedPeople:
         return not self._until
 
     def find(self, email: str | None) -> int | None:
-        """Return the time, in milliseconds, until which everything about the address is erased."""
+        """Return until when, in milliseconds, everything about the address is erased."""
         if not email:
             return None
         times = (self._until.get(hash_person(salt, email)) for salt in self._salts)
         return max((time for time in times if time is not None), default=None)
 
     def covers(self, email: str | None, created_at: int) -> bool:
-        """Return whether a row about the address, created at this time, is erased."""
         until = self.find(email)
         return until is not None and created_at <= until

@@ -75,7 +75,7 @@ def is_credential(text: str, prefix: str) -> bool:
 
 
 def hash_secret(secret: str) -> str:
-    """Return the SHA-256 of a secret, which is random and so needs no slow hash."""
+    """Return the SHA-256 of a random secret, which needs no slow hash."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 

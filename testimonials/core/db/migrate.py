@@ -1,11 +1,11 @@
 """Runs all migrations in one transaction, and checks a database.
 
-Alembic is imported only to migrate, since it takes an eighth of a second and 10 MB. A new SQLite
-file gets its schema from `schema.sql` (written by `python -m tests.support.schemas`), which is what
-all migrations make together.
+Alembic is imported only to migrate, since that takes an eighth of a second and 10 MB. A new SQLite
+file gets its schema from `schema.sql` (written by `python -m tests.support.schemas`), which equals
+that of all migrations together.
 
-There were once revisions 0001 to 0021, which the current 0001 replaces. It has the same schema as
-the old 0021, so such a database only gets its new name; older databases are refused.
+The current revision 0001 replaces former revisions 0001 to 0021. It has the schema of the old 0021,
+so such a database only gets the new name; older databases are refused.
 """
 
 import errno
@@ -30,15 +30,15 @@ from testimonials.core.settings.instance import AS_ITS_OWNER
 
 FOLDER = Path(__file__).parents[2] / "migrations"
 SCHEMA = FOLDER / "schema.sql"
-# Separates the statements of a file.
+# Between the statements of a file.
 SEPARATOR = ";\n\n"
 # The file name contains the revision's id: rev_0001_first_schema.py.
 FILES = "rev_*.py"
-# The SQL of all tables, indexes and triggers, except for SQLite's own.
+# The SQL of all tables, indexes and triggers but SQLite's own.
 WRITTEN = "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT GLOB 'sqlite_*'"
-# Any number, but the same in every version of the program.
+# Arbitrary, but the same in every version of the program.
 ADVISORY_LOCK = 7_263_540_189
-# How long a start waits for another one that makes a backup and migrates.
+# How long a start waits for another that makes a backup and migrates.
 WAIT_SECONDS = 600
 # SQLite needs this much space to open a file, but doesn't say so when there is less.
 MIN_FREE_BYTES = 64 * 1024
@@ -46,9 +46,9 @@ READ_ONLY = "The disk is read-only: `dmesg` says why."
 FIRST = "0001"
 # The revision that `FIRST` replaces.
 FORMER_HEAD = "0021"
-# A column of `account` since that revision, which older databases lack.
+# A column of `account` that older databases lack.
 SINCE_FORMER_HEAD = "language"
-# Stands for the revision of such a database.
+# What `read_revision` returns for these.
 OLDER = f"before {FORMER_HEAD}"
 OLDER_ADVICE = (
     f"it is older than revision {FORMER_HEAD}: start it once with the version that CHANGELOG.md "
@@ -106,7 +106,6 @@ def current(engine: Engine) -> str | None:
 
 
 def head() -> str:
-    """Return the newest revision that this program knows."""
     return revisions()[-1]
 
 
@@ -173,11 +172,7 @@ def _refuse_encoding(connection: Connection) -> None:
 
 
 def open_connection(engine: Engine) -> Connection:
-    """Open a connection.
-
-    Raises `SchemaError` if the database doesn't exist or can't be opened, and `DatabaseError` if it
-    is damaged.
-    """
+    """Raises `SchemaError` if the database can't be opened, `DatabaseError` if it is damaged."""
     file = find_file(engine)
     if file is not None and not file.exists():
         # Connecting would create an empty database.
@@ -221,7 +216,7 @@ def _unopened(reason: str) -> SchemaError:
 
 @contextmanager
 def _exclusive(engine: Engine) -> Iterator[Connection]:
-    """Open a transaction that keeps every other migration out until it ends."""
+    """Open a transaction that excludes all other migrations."""
     is_sqlite = engine.dialect.name == "sqlite"
     with open_connection(engine) as connection:
         if is_sqlite:
@@ -305,7 +300,7 @@ def check_database(engine: Engine, describe: Callable[[str], str] = str) -> list
 
 
 def find_differences(engine: Engine) -> list[str]:
-    """Return the differences to the schema that this program needs, each as a sentence."""
+    """Return the differences from the schema that this program needs, each as a sentence."""
     if (revision := current(engine)) != head():
         return [f"the schema is at {revision or 'no revision'}, this program needs {head()}"]
     with open_connection(engine) as connection:
@@ -330,7 +325,7 @@ def _compare(connection: Connection) -> list[str]:
     )
     differences: list[Any] = []
     for each in compare_metadata(context, Base.metadata):
-        # Changes of a column come as a list.
+        # Changes of a column are a list.
         differences += each if isinstance(each, list) else [each]
     return [_describe(each) for each in differences]
 

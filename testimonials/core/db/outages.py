@@ -22,7 +22,7 @@ from testimonials.core.logs import scrub
 
 @dataclass(frozen=True)
 class Outage:
-    """A kind of outage, as it is answered."""
+    """A kind of outage, and what the response says."""
 
     code: str
     message: str
@@ -79,7 +79,7 @@ _POSTGRESQL = (
 
 
 def find_outage(error: BaseException) -> Outage | None:
-    """Return the outage that caused `error`, or None if it is a bug."""
+    """Return the outage that caused `error`, or None if there is none."""
     if isinstance(error, PoolTimeout):
         return BUSY
     if isinstance(error, StorageError):
@@ -123,7 +123,7 @@ def log_fault(
 
 @contextmanager
 def explaining_database_errors() -> Iterator[None]:
-    """Turn errors of the database, except for those of our own SQL, into `ClickException`."""
+    """Turn errors of the database, but not of our own SQL, into `ClickException`."""
     try:
         yield
     except DatabaseError as error:

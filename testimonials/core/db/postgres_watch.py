@@ -1,9 +1,9 @@
 """Detecting a PostgreSQL server that has stopped answering.
 
-The kernel of a frozen server still acknowledges packets, and the server's own timeouts freeze with
-it. So a thread that has waited for a moment checks on another connection whether the server answers
-at all, and gives up only if it doesn't. Commands and upgrades are watched too, but only `serve`
-limits the time of statements.
+The kernel of a frozen server still acknowledges packets, and the server's own timeouts are frozen
+too. So a thread that has waited for a moment checks on another connection whether the server
+answers at all, and gives up only if it doesn't. Commands and upgrades are watched too, but only
+`serve` limits the time of statements.
 """
 
 import math
@@ -18,15 +18,15 @@ from sqlalchemy import Engine, event
 
 # How long a statement waits before the server is checked, and between checks.
 QUIET_SECONDS = 1.5
-# The driver's minimum. Together they stay below the five seconds that a visitor waits.
+# The driver's minimum. The two together stay below the five seconds that a visitor waits.
 CONNECT_SECONDS = 2
 # After a failed check, no thread tries to connect for this long.
 PAUSE_SECONDS = 1.0
 # The time after which the kernel drops a connection that a firewall has forgotten.
 UNACKNOWLEDGED_MS = 4000
-# The wait for locks is the same as with SQLite. No statement of a page takes a minute.
+# Locks are waited for as long as on SQLite. No statement of a page takes a minute.
 SESSION_LIMITS = "SET lock_timeout = '5s'; SET statement_timeout = '60s'; COMMIT"
-# The server has ended the statement by then, unless the process that runs it is frozen.
+# By then the server has ended the statement, unless the process that runs it is frozen.
 MAX_SECONDS = 65.0
 
 
@@ -74,14 +74,14 @@ class Heartbeat:
         """Connect, or raise `psycopg.OperationalError` within `CONNECT_SECONDS`."""
         self._parameters = args, parameters
         if self._is_away and time.monotonic() - self._checked_at < PAUSE_SECONDS:
-            # Waiting would only keep the thread from other requests.
+            # Waiting would only keep the thread from serving other requests.
             raise NoAnswer
         connection = self._try()
         connection.heartbeat = self
         return connection
 
     def is_answering(self) -> bool:
-        """Return whether the server answers, by a check of this thread or one that came first."""
+        """Return whether the server answers, by a check made now by this thread or another."""
         asked_at = time.monotonic()
         with self._lock:
             if self._checked_at < asked_at:

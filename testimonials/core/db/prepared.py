@@ -1,9 +1,8 @@
 """Statements that are compiled once, and run on the driver's own cursor.
 
 For a short statement SQLAlchemy takes several times as long as SQLite: it looks up the compiled
-text, prepares for any kind of value, and wraps the cursor and its rows. Adding a testimonial waited
-longer for that than for the database. So the statements of almost every call are `Prepared`; all
-others go through SQLAlchemy, which can do more.
+text, prepares for any kind of value, and wraps the cursor and its rows. So the statements that
+almost every call runs are `Prepared`; all others go through SQLAlchemy, which can do more.
 """
 
 import sqlite3
@@ -73,7 +72,7 @@ class Prepared:
         return None if row is None else plan.read(row)
 
     def run(self, connection: Connection, *rows: Values) -> None:
-        """Run the statement for each of the rows, without reading a result."""
+        """Run the statement for each row, without reading results."""
         plan = self._plan(connection)
         for row in rows:
             _execute(connection, plan.text, plan.bind(row)).close()
@@ -88,7 +87,7 @@ class Prepared:
 
 @contextmanager
 def in_one_trip(connection: Connection) -> Iterator[None]:
-    """Send the block's prepared statements to PostgreSQL without waiting for each result.
+    """Send the block's statements to PostgreSQL without waiting for each result.
 
     It waits only where a row is read, and at the end. Only prepared statements may run in the
     block. It does nothing on SQLite.
@@ -101,7 +100,7 @@ def in_one_trip(connection: Connection) -> Iterator[None]:
         with driver.pipeline():
             yield
     except connection.dialect.loaded_dbapi.Error as error:
-        # From a statement whose result wasn't awaited.
+        # Of a statement whose result wasn't awaited.
         inner: Any = connection
         inner._handle_dbapi_exception(error, None, None, None, None)
 

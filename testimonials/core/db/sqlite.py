@@ -1,4 +1,4 @@
-"""SQLite files: copying one in use, checking it, reporting damage; and the backups that exist."""
+"""SQLite files: copying one in use, checking it, reporting damage; and which backups exist."""
 
 import contextlib
 import os
@@ -22,7 +22,7 @@ from testimonials.core.settings.table import Settings, load_settings
 # How long to wait for a lock that another program holds.
 WAIT_SECONDS = 30
 MAX_PROBLEMS = 20
-# The length of a write-ahead log's header, and how it begins for either byte order.
+# The length of a write-ahead log's header, and its first bytes for either byte order.
 LOG_HEAD, LOG_BEGINNINGS = 32, (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
 
 
@@ -38,13 +38,13 @@ def open_file(path: Path, *, wait: float = WAIT_SECONDS) -> Iterator[sqlite3.Con
 
 
 class Reader:
-    """Reads a file outside of transactions, over one connection per thread."""
+    """Reads a file outside of transactions, with a connection for each thread."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self._address = f"file:{quote(engine.url.database or '')}?mode=ro"
         self._local = threading.local()
-        # Python doesn't close one of a thread that ended before it collects garbage.
+        # Kept to be closed: for threads that ended, Python does so only on garbage collection.
         self._drivers: list[sqlite3.Connection] = []
 
     @property
@@ -93,7 +93,7 @@ def copy_database(source: Path, target: Path) -> None:
     with contextlib.closing(sqlite3.connect(target)) as copy:
         copy.execute("PRAGMA synchronous=OFF")
         if os.statvfs(source.parent).f_flag & os.ST_RDONLY:
-            # SQLite can't create the files that it needs there; but nobody is writing either.
+            # SQLite can't create the files that it needs there, but nobody can write either.
             for suffix in ("", "-wal", "-journal"):
                 with contextlib.suppress(FileNotFoundError):
                     shutil.copyfile(f"{source}{suffix}", f"{target}{suffix}")
@@ -203,7 +203,7 @@ def choose_temporary_folder(instance_path: Path) -> str:
 
 
 def is_damage(error: BaseException) -> bool:
-    """Return whether an error of SQLite or SQLAlchemy means that the file is damaged."""
+    """Return whether an error from SQLite or SQLAlchemy means that the file is damaged."""
     code: int = getattr(getattr(error, "orig", error), "sqlite_errorcode", 0)
     return code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
@@ -219,12 +219,11 @@ def is_lost(file: Path | None) -> bool:
 
 
 def describe_damage(reason: str) -> str:
-    """Return the reason and the advice."""
     return f"The database is damaged: {reason.rstrip('.')}. {advise_restore()}"
 
 
 def advise_restore() -> str:
-    """Return where the newest backup is, and the command that restores it."""
+    """Say where the newest backup is, and which command restores it."""
     settings = _find_settings()
     for place in filter(None, (settings.backup_path, settings.backup_to)):
         with contextlib.suppress(OSError):
@@ -260,7 +259,7 @@ class KeptBackup(NamedTuple):
 
 
 def read_time(name: str) -> datetime | None:
-    """Return the time in the name of a backup, or None if it isn't such a name."""
+    """Return the time in the name of a backup, or None if it isn't one."""
     if (match := _NAME.fullmatch(name)) is None:
         return None
     try:
@@ -280,7 +279,7 @@ def list_kept(folder: Path) -> list[KeptBackup]:
 
 
 def find_kept(file: Path, settings: Settings) -> Path:
-    """Return the path of a backup, which may be a name in BACKUP_PATH or BACKUP_TO."""
+    """Return the path of a backup, given as a path or as a name in BACKUP_PATH or BACKUP_TO."""
     if not file.exists() and file.name == str(file):
         for folder in filter(None, (settings.backup_path, settings.backup_to)):
             if (path := Path(folder) / file).is_file():
@@ -293,9 +292,9 @@ def sort_kept(backups: Iterable[KeptBackup]) -> list[KeptBackup]:
 
 
 def choose_expired(backups: Iterable[KeptBackup], settings: Settings) -> list[KeptBackup]:
-    """Return the scheduled backups in BACKUP_TO that needn't be kept, oldest first.
+    """Return the scheduled backups in BACKUP_TO to delete, oldest first.
 
-    The newest BACKUP_KEEP are kept, and the newest of each week and month as the settings say.
+    The newest BACKUP_KEEP stay, and the newest of as many weeks and months as the settings say.
     """
     scheduled = sort_kept(each for each in backups if each.is_scheduled)
     kept = set(scheduled[: settings.backup_keep])

@@ -1,4 +1,4 @@
-"""The only way to write: a transaction that commits at its end, or a sequence of them."""
+"""The only way to write: a transaction that commits at its end, or a series of them."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -13,9 +13,9 @@ from testimonials.core.extensions import db, let_others_write, lock_for_writing
 
 # Rows of a batch: about a tenth of a second.
 BATCH_ROWS = 250
-# In `Session.info`, what `next_batch` calls: to end a batch, and to lock again for the next.
+# The key in `Session.info` for what `next_batch` calls to end a batch and lock for the next.
 _WRITING = "writing"
-# There too, what is to be done once it is committed.
+# The key there for what to do after the commit.
 _AFTERWARDS = "afterwards"
 
 T = TypeVar("T")
@@ -31,16 +31,16 @@ def write(
 ) -> Iterator[T]:
     """Begin the one writing transaction of a request, command or job; commit it at the end.
 
-    An exception rolls it back, unless it is one to `keep`, such as that of a wrong code, which
-    counts. Objects that were read before stay usable, but aren't written. `lock` is called first,
-    and again after each `next_batch`: it finds and locks the rows to change, and raises if the
-    caller may not, or no longer, change them. The block gets its result. `end_batch` replaces the
-    commit of each batch.
+    An exception rolls it back, except one of `keep`, such as that of a wrong code, which counts.
+    Objects read before stay usable, but aren't written. `lock` is called first, and again after
+    each `next_batch`: it finds and locks the rows to change, and raises if the caller may not
+    change them (any more). The block gets its result. `end_batch` replaces the commit of each
+    batch.
     """
     session = db.session()
     info = session.info
     if _WRITING in info:
-        raise RuntimeError("This is within a writing transaction already.")
+        raise RuntimeError("This is already within a writing transaction.")
     session.expunge_all()
     info[_WRITING] = end_batch, lock
     try:
@@ -70,8 +70,7 @@ def in_batches(items: Sequence[T], size: int = BATCH_ROWS) -> Iterator[Sequence[
 def next_batch() -> None:
     """Within `write`, commit, let others write, and begin the next transaction.
 
-    Locked objects are found and locked again, and stay the same objects; all others are read again
-    when they are used.
+    Locked objects are found and locked again; all others are read again when they are used.
     """
     end_batch, lock = db.session().info[_WRITING]
     end_batch()
@@ -98,7 +97,7 @@ def _forget_afterwards(session: Session) -> None:
 
 
 def find_row(model: type[R], id: str, *conditions: Any, for_update: bool = False) -> R | None:
-    """Return the row with an id from a request, if it meets the conditions; lock it on request."""
+    """Return the row with an id from a request, if it meets the conditions."""
     if not is_identifier(id):
         return None
     query = select(model).where(inspect(model).primary_key[0] == id, *conditions)
@@ -108,7 +107,7 @@ def find_row(model: type[R], id: str, *conditions: Any, for_update: bool = False
 
 
 def delete_rows(model: type[Base], *conditions: ColumnElement[bool]) -> int:
-    """Delete rows by one statement; return how many."""
+    """Delete rows with one statement; return how many."""
     statement = delete(model).where(*conditions).returning(inspect(model).primary_key[0])
     return len(db.session.scalars(statement).all())
 

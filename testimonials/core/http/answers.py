@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIEnvironment
 
 DRY_RUN = "dryRun"
-# Not part of ETags: reading the owner's website may change it, which must not fail an If-Match.
+# Not part of ETags: reading the owner's website may change these, which must not fail an If-Match.
 IN_EFFECT = {"brand"}
 
 
 class Answer(NamedTuple):
-    """A view's answer, with its data ready to be dumped."""
+    """What a view answers, with its data as JSON values."""
 
     message: str
     data: Any
@@ -55,12 +55,12 @@ def wrap(message: str, data: bytes) -> bytes:
 
 
 def make_etag(data: bytes) -> str:
-    """Return the ETag of a resource, which is the same in every call that answers with it."""
+    """Return the ETag of a resource, the same for every call that returns it."""
     return f'"{hashlib.sha256(data).hexdigest()[:20]}"'
 
 
 def dump_matched(data: object, content: bytes = b"") -> bytes:
-    """Return the part of data that its ETag covers as JSON; `content` is all of it, if known."""
+    """Return the part of data that its ETag covers, as JSON; `content` is all of it, if known."""
     if isinstance(data, dict) and not IN_EFFECT.isdisjoint(data):
         data = {name: value for name, value in data.items() if name not in IN_EFFECT}
         content = b""
@@ -68,13 +68,13 @@ def dump_matched(data: object, content: bytes = b"") -> bytes:
 
 
 def is_among(etag: str, header: str) -> bool:
-    """Return whether a header lists the ETag, if only in the weak form of a compressing proxy."""
+    """Return whether a header lists the ETag, perhaps in the weak form of a compressing proxy."""
     # Our ETags are unique strings, so searching is as good as parsing.
     return header.strip() == "*" or etag.removeprefix("W/") in header
 
 
 def answer(message: str, data: object, *, is_secret: bool = False) -> Response:
-    """Return a 200 response of ``{message, data}``, which isn't cached if it is secret."""
+    """Return a 200 response with ``{message, data}``, not cached if it is secret."""
     content = dump_json(data)
     etag = "" if is_secret else make_etag(dump_matched(data, content))
     return answer_bytes(wrap(message, content), etag=etag, is_secret=is_secret)
@@ -84,12 +84,12 @@ class _JsonResponse(Response):
     default_mimetype = "application/json"
 
     def get_wsgi_headers(self, environ: "WSGIEnvironment") -> Headers:
-        # Werkzeug would copy them one by one, to make URLs in them absolute.
+        # Werkzeug would copy all headers to make their URLs absolute.
         return self.headers if self.status_code == 200 else super().get_wsgi_headers(environ)
 
 
 def answer_bytes(envelope: bytes, *, etag: str = "", is_secret: bool = False) -> Response:
-    """Return a response with an envelope of `wrap`, or 304 if the caller has the same."""
+    """Return a response with an envelope of `wrap`, or a 304 if the caller's copy is current."""
     header = request.headers.get("If-None-Match", "")
     is_current = etag and header and not is_write() and is_among(etag, header)
     response = Response(status=304) if is_current else _JsonResponse(envelope)
@@ -167,10 +167,10 @@ def read_page(query: Select[Any], model: Any, limit: int, after: Cursor | None) 
 
 
 def begin_page(query: Select[Any], model: Any, limit: int, after: Cursor | None) -> Select[Any]:
-    """Return the query of a page and one row more, for `cut_page`."""
+    """Return the query for a page and one more row, which `cut_page` removes."""
     columns = (model.created_at, model.id)
     if after is not None:
-        # With the type of its column, as times are stored as numbers.
+        # With the type of each column, since times are stored as numbers.
         pairs = zip(after, columns, strict=True)
         query = query.where(
             tuple_(*columns) < tuple_(*(literal(value, column.type) for value, column in pairs))
@@ -179,13 +179,12 @@ def begin_page(query: Select[Any], model: Any, limit: int, after: Cursor | None)
 
 
 def cut_page(rows: Sequence[Any], limit: int) -> Page:
-    """Return the page of the rows of `begin_page`."""
     shown = rows[:limit]
     return Page(shown, str(Cursor.of(shown[-1])) if len(rows) > limit else None)
 
 
 def link_to(cursor: str | None) -> str:
-    """Return the `Link` header of this list's next page, or "" on the last page."""
+    """Return the `Link` header for a list's next page, or "" on the last page."""
     if cursor is None:
         return ""
     query = {name: value for name, value in request.args.items() if name != "offset"}

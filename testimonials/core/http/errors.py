@@ -28,8 +28,8 @@ from testimonials.core.http.urls import account_url, find_own_host, login_url, p
 from testimonials.core.late import find_late, load_all
 from testimonials.core.text import to_snake
 
-# Calls that programs try and the API doesn't have: a pattern of method and path, the page of the
-# project to name (or none, for the account's), and a hint with {} for that page's URL.
+# Calls that programs try but the API doesn't have: a pattern of method and path, the page of the
+# project where people do this (or "" for the account's), and a hint with {} for that page's URL.
 PLACES: list[tuple[str, str, str]] = json.loads(
     Path(__file__).with_name("places.json").read_text(encoding="utf-8")
 )
@@ -37,7 +37,7 @@ SIGN_IN = r"auth/(?:login|signin|sign-in|logout|claim|signup|sign-up|password|re
 
 
 def find_hint(method: str, path: str) -> str:
-    """Return where to do what an unknown call seems to want, or ""."""
+    """Return a hint where to do what an unknown call seems to want, or ""."""
     path = path.removeprefix("/v1/")
     for pattern, page, text in PLACES:
         if match := re.fullmatch(pattern, f"{method} {path}"):
@@ -48,8 +48,8 @@ def find_hint(method: str, path: str) -> str:
 
 
 # Under ``/v1``, for the widget's data and for webhooks every error is JSON of one shape (spec,
-# "Errors"); elsewhere it is a page, or JSON for a page's script. The handler also answers routing
-# errors and unhandled exceptions.
+# "Errors"); elsewhere it is a page, or JSON for a page's script. This includes routing errors and
+# unhandled exceptions.
 
 logger = logging.getLogger("testimonials")
 
@@ -60,7 +60,7 @@ T = TypeVar("T")
 class ServiceError(Exception):
     """An error for the caller; `values` fill the placeholders of its message.
 
-    Unless a class sets its `code`, that follows from its name: `SlugTaken` is SLUG_TAKEN.
+    Unless a class sets its `code`, the code is its name: `SlugTaken` is SLUG_TAKEN.
     """
 
     status = 400
@@ -69,9 +69,9 @@ class ServiceError(Exception):
     # For the API's table of codes; empty if only pages raise it.
     meaning = ""
     remedy = ""
-    # The heading of its page, if it isn't that of the status.
+    # The heading of its page, if not the one for the status.
     title: str | None = None
-    # A function that always answers this error, as a name for `find_late`.
+    # The function that answers this error on every page, named for `find_late`.
     page = ""
 
     def __init__(
@@ -94,7 +94,7 @@ class ServiceError(Exception):
 
     @property
     def shown(self) -> str:
-        """The message in the page's language."""
+        """The message, translated."""
         return gettext(self._words, **self._values)
 
 
@@ -106,7 +106,7 @@ class ValidationFailed(ServiceError):
 
     @classmethod
     def of(cls, errors: FieldErrors) -> "ValidationFailed":
-        """Return the error with a message that lists all fields with their messages."""
+        """Return an error whose message lists all fields and their messages."""
         parts = [f"{name}: {' '.join(messages)}" for name, messages in errors.items()]
         return cls(" ".join(parts), errors=errors)
 
@@ -201,7 +201,7 @@ def wants_json(path: str) -> bool:
 
 
 def speaks_english(path: str) -> bool:
-    """Return whether errors at `path` are always in English, as for programs and the operator."""
+    """Return whether errors at `path` are always in English: for programs and the operator."""
     return wants_json(path) or _is_in(path, "/operator")
 
 
@@ -210,7 +210,7 @@ def _is_in(path: str, folder: str) -> bool:
 
 
 def _choose_language() -> None:
-    """Choose the language of an error that came before its view or guard could choose it."""
+    """Choose the language of an error raised before its view or guard could choose one."""
     if not g.get("is_translated") and not speaks_english(request.path):
         (use_language if _is_in(request.path, "/dashboard") else use_visitors_language)()
 
@@ -244,7 +244,7 @@ def _answer(
             response.headers["Access-Control-Allow-Origin"] = "*"
         return response
     status = response.status_code
-    # A form from another site is not offered for resending.
+    # A form sent from another site isn't offered again.
     unsent = None if code == CrossSiteRefused.code else read_unsent_form()
     if unsent:
         response.headers["Cache-Control"] = "no-store"
@@ -263,7 +263,7 @@ def _answer(
 
 
 def _explain(response: Response, message: str) -> str:
-    """Return the message; for a visitor's rate limit only say when to try again."""
+    """Return the message, or for a visitor's rate limit only when to try again."""
     wait = response.headers.get("Retry-After", "")
     is_for_owner = speaks_english(request.path) or _is_in(request.path, "/dashboard")
     is_readable = is_for_owner and current_language() is ENGLISH
@@ -277,7 +277,7 @@ def _explain(response: Response, message: str) -> str:
 
 
 def _dispatch(error: ServiceError) -> Any:
-    """Answer by the error's own page, a handler of the blueprint, or the one for all errors."""
+    """Answer with the error's own page, the blueprint's handler, or the one for all errors."""
     load_all()
     if error.page:
         return find_late(error.page)(error)
@@ -290,7 +290,6 @@ def _dispatch(error: ServiceError) -> Any:
 
 
 def answer_service_error(error: ServiceError) -> Response:
-    """Return the response to `error`, JSON or a page."""
     response = Response(status=error.status, headers=error.headers)
     _choose_language()
     return _answer(response, error.shown, error.code, error.errors, error.title)
@@ -299,7 +298,7 @@ def answer_service_error(error: ServiceError) -> Response:
 def _find_without_slash() -> str:
     """Return the URL of the page that was requested with a trailing slash, or "".
 
-    It is relative, since the service may be below a path or at a project's own host name.
+    It is relative, since the service may be below a path or at a customer's host name.
     """
     path = request.path.removesuffix("/")
     name = path.rpartition("/")[2]
@@ -314,7 +313,7 @@ def _find_without_slash() -> str:
 def _answer_http_error(error: HTTPException) -> Response:
     _choose_language()
     if isinstance(error, BadHost):
-        # A page can't be rendered: its links need the host name.
+        # A page can't be rendered, since its links need the host name.
         body = json.dumps(error_body("The Host header is not a host name.", "BAD_REQUEST"))
         return Response(body, error.code, content_type="application/json")
     if location := _find_without_slash():
@@ -358,14 +357,14 @@ Errors = dict[str, list[str]]
 
 
 def to_form_errors(error: ServiceError, field: str = "form") -> Errors:
-    """Return an error's messages by field; without fields, its message goes to `field`."""
+    """Return an error's messages by field, or without fields its message for `field`."""
     return {name: list(texts) for name, texts in (error.errors or {}).items()} or {
         field: [error.shown]
     }
 
 
 def is_from_script() -> bool:
-    """Return whether a script on the page sent the request."""
+    """Return whether a page's script sent the request."""
     return bool(request.accept_mimetypes.best == "application/json")
 
 

@@ -1,8 +1,8 @@
 """The fields of all schemas: each checks one rule, and has its messages and its JSON Schema.
 
 In a `StrictSchema` (request bodies) JSON types are strict: no "5" for 5, no 1 for true, no null for
-a missing field, and messages state the rule for programs. In a `core.http.forms.FormSchema` the
-same fields take what a browser sends, and messages speak to people in the page's language.
+a missing field; messages state the rule. In a `core.http.forms.FormSchema` the same fields take
+what a browser sends, and messages are for people, in the page's language.
 """
 
 import re
@@ -25,13 +25,13 @@ from testimonials.core.text import (
     is_web_url,
 )
 
-# At most this many unknown names of a body or a query are listed in the errors.
+# The most unknown names of a body or query that errors list.
 MAX_UNKNOWN = 20
 NULL = "null is not allowed. Leave the field out instead."
 
 
 class StrictSchema(Schema):
-    """A schema that refuses unknown fields, and lists its own in the message."""
+    """A schema that refuses unknown fields, with a message that lists the known ones."""
 
     class Meta:
         unknown: UnknownOption = RAISE
@@ -50,7 +50,7 @@ class StrictSchema(Schema):
         return super().load(data, **options)
 
     def check(self, payload: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the loaded fields; raise `ValidationError` with the messages of each field.
+        """Return the loaded fields; raise `ValidationError` with the messages for each field.
 
         Nested fields have names such as ``people[2].email``.
         """
@@ -71,14 +71,14 @@ def _flatten(place: str, messages: Any) -> Iterator[tuple[str, list[str]]]:
 
 
 class WholeSchema(Schema):
-    """An answer of the API that always has all its fields."""
+    """A response of the API that always has all its fields."""
 
     def on_bind_field(self, field_name: str, field_obj: fields.Field[Any]) -> None:
         field_obj.required = True
 
 
 class SparseSchema(Schema):
-    """An answer of the API that leaves out fields without a value, unless they are required."""
+    """A response of the API that omits fields without a value, unless they are required."""
 
     @post_dump
     def _omit_unset(self, data: dict[str, Any], **_: Any) -> dict[str, Any]:
@@ -92,9 +92,9 @@ class SparseSchema(Schema):
 class RuleField(fields.Field[Any]):
     """The base of all fields, with messages for programs and for people.
 
-    `rule` is the message for a wrong type or range, `about` the field's JSON Schema. A schema's own
+    `rule` is the message for a wrong type or range, `about` the field's JSON Schema. A field's own
     `error_messages` override both sets of messages. `missing` makes a form's field required, and is
-    its message.
+    the message if it is missing.
     """
 
     rule: ClassVar[str] = ""
@@ -126,7 +126,7 @@ class RuleField(fields.Field[Any]):
         )
 
     def make_error(self, key: str, **values: Any) -> ValidationError:
-        """Return the error, translated and with numbers formatted in the current language."""
+        """Return the error in the current language, with its numbers formatted."""
         message = translate(str(self.error_messages[key]))
         shown = {
             name: format_number(value) if isinstance(value, int) else value
@@ -135,12 +135,12 @@ class RuleField(fields.Field[Any]):
         return ValidationError(message % shown if shown else message)
 
     def from_text(self, text: str) -> Any:
-        """Convert a form's text to the field's type, or return it as it is if that fails."""
+        """Convert a form's text to the field's type, or return it unchanged if that fails."""
         return text
 
 
 class Text(RuleField, fields.String):
-    """A string of at most `max_length` code points, which is trimmed."""
+    """A trimmed string of at most `max_length` code points."""
 
     is_one_line: ClassVar[bool] = False
 
@@ -219,7 +219,7 @@ class WebUrl(OneLine):
 
 
 class Parts(fields.List[Any]):
-    """A list whose length is checked before its items, each of which could be invalid."""
+    """A list whose length is checked before its items, so that errors can't be too many."""
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
         if isinstance(value, list):
@@ -255,7 +255,7 @@ class Choice(RuleField, fields.String):
 
 
 class Color(RuleField, fields.String):
-    """A color as `#RRGGBB`, which is converted to upper case."""
+    """A color `#RRGGBB`, converted to upper case."""
 
     rule = "Must be a colour such as #4F46E5."
     about: ClassVar[Mapping[str, Any]] = {"pattern": COLOR_PATTERN}
@@ -314,7 +314,7 @@ class Amount(_Range, fields.Float):
 
 
 class Count(_Range, fields.Integer):
-    """A whole number, which may be written as 5.0, since JSON has only one type of number."""
+    """A whole number, perhaps written as 5.0, since JSON has only one type of number."""
 
     kind = "whole number"
 
@@ -334,7 +334,8 @@ class QueryCount(RuleField, fields.Integer):
         super().__init__(rule=rule, metadata={"minimum": low}, **options)
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
-        # Python also reads underscores and digits of other scripts, and at most 4,300 digits.
+        # Python also accepts underscores and digits of other scripts, and fails beyond 4,300
+        # digits.
         if not re.fullmatch(r"[0-9]{1,4000}", value) or int(value) < self.low:
             raise self.make_error("invalid")
         return int(value)

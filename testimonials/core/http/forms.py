@@ -29,20 +29,20 @@ from testimonials.core.http.urls import current_path
 # `values` has a key for each field, or its `attribute`. An empty field counts as missing: that is
 # an error if it is required, and else gives its `load_default` or None.
 
-# Nobody types more into a form here.
+# Nobody types more into one of our forms.
 MAX_LENGTH = 64 * 1024
 # Enough for a form with a photo.
 MAX_FORM_BYTES = 16 * 1024 * 1024
-# Buttons, hidden fields and confirmations, which aren't worth showing again. A form with a secret
-# isn't shown again at all.
+# Buttons, hidden fields and confirmations, which aren't worth showing again.
 NOT_TYPED = {
     "action", "address", "all", "before", "confirm", "consent", "decision", "draft", "ends", "ids",
     "invitation", "kept_photo", "lang", "next", "once", "original", "project", "purchase",
     "recording", "recording_kept", "return_to", "scopes", "seen", "status", "theme",
     "sending", "token", "undo",
 }  # fmt: skip
+# A form with one of these isn't shown again at all.
 SECRETS = {"password", "current", "proof", "proof_code", "code", "step"}
-# A file encoded in a field; it has to be chosen again.
+# Files encoded in a field, which have to be chosen again.
 FILES = {"packed"}
 
 
@@ -56,16 +56,16 @@ class SentForm:
 
 
 class Secret(fields.String):
-    """A password or a code, which is never in `typed`."""
+    """A password or code, which is never in `typed`."""
 
     def __init__(self) -> None:
         super().__init__(load_default="")
 
 
 class Once(fields.String):
-    """The id of one display of a form, or "" if it is no valid id.
+    """The id that a form has each time it is shown, or "" if the id is invalid.
 
-    The form's view gets `is_repeated` instead: whether the same display was sent before.
+    The form's view gets `is_repeated` instead: whether a form with this id was sent before.
     """
 
     def __init__(self) -> None:
@@ -76,7 +76,7 @@ class Once(fields.String):
 
 
 class Choices(fields.Field[list[str]]):
-    """The choices that are ticked, in their order; the message `missing` requires at least one."""
+    """The ticked choices, in order; with the message `missing`, at least one is required."""
 
     def __init__(self, *choices: str, missing: str = "", load_default: Any = list) -> None:
         if missing:
@@ -96,7 +96,7 @@ class Choices(fields.Field[list[str]]):
 
 
 class Identifiers(Choices):
-    """The ids that several fields of one name send; anything else is dropped."""
+    """The ids sent by all fields of one name; anything else is dropped."""
 
     def _deserialize(self, value: list[str], attr: Any, data: Any, **_: Any) -> list[str]:
         return list(filter(is_identifier, value))
@@ -108,7 +108,7 @@ class FormSchema(Schema):
     class Meta:
         unknown: UnknownOption = EXCLUDE
 
-    # Its largest size, if it is larger than usual, and the errors if it is exceeded.
+    # The size limit, if it is higher than usual, and the errors if it is exceeded.
     max_bytes: ClassVar[int] = 0
     too_large: ClassVar[Mapping[str, str]] = {}
 
@@ -183,7 +183,7 @@ def read_unsent_form() -> UnsentForm | None:
     """Return this request's form, or None if it has no input that can be shown again."""
     if request.method != "POST":
         return None
-    # Checked before it is read; URL encoding takes up to three bytes for one.
+    # Checked before it is read; URL encoding may triple its length.
     is_packed = request.mimetype == "application/x-www-form-urlencoded"
     if is_packed and (request.content_length or 0) > 3 * MAX_LENGTH:
         return None
@@ -202,7 +202,7 @@ def read_unsent_form() -> UnsentForm | None:
 
 
 # A notice is the line that a page shows after a change, with Undo if that is possible. It is in the
-# page's URL, and signed, so that nobody's link can show another text as ours.
+# page's URL, signed, so that no link of others can show their text as ours.
 
 NOTICE_SECONDS = 60
 
@@ -210,9 +210,9 @@ notice_purpose = TokenPurpose("notice")
 
 
 def add_notice(target: str, text: str, undo_token: str | None = None, undo_url: str = "") -> str:
-    """Add a notice to a URL; an empty `undo_token` undoes the person's last change.
+    """Add a notice to a URL, with Undo if it has an `undo_token`; "" undoes the last change.
 
-    Without an `undo_url`, Undo is about changes of testimonials.
+    Without an `undo_url`, that undoes changes of testimonials.
     """
     values = {"notice": notice_purpose.sign([text, undo_token, undo_url])}
     return target + ("&" if "?" in target else "?") + urlencode(values)
@@ -225,7 +225,7 @@ def read_notice() -> dict[str, str | None] | None:
 
 
 def describe_notice(text: str, token: str | None, url: str = "") -> dict[str, str | None]:
-    """Return a notice for templates and scripts."""
+    """Return a notice as templates and scripts need it."""
     return {
         "text": text,
         "undo_url": None if token is None else url or url_for("dashboard.inbox.undo"),

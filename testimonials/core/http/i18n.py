@@ -31,13 +31,13 @@ from testimonials.core.settings.current import count_days
 TRANSLATIONS = Path(__file__).parents[2] / "translations"
 # The patterns of dates in each language; the widget's script has them too.
 DATES = TRANSLATIONS.parent / "static" / "widget" / "dates.json"
-# The year in a date, with the word or sign that joins it to the month.
+# The year in a date, with what joins it to the month.
 YEAR = re.compile(r"\{year\}年|(?: de)? \{year\}")
 DOMAIN = "messages"
 PARAMETER = "lang"
-# The links of the language switch repeat the query unless it is longer; ours never are.
+# The links of the language switch repeat the query unless it is longer, which ours never are.
 MAX_QUERY_LENGTH = 2000
-# The part of an Accept header that is read; browsers send less.
+# How much of an Accept header is read; browsers send less.
 MAX_ACCEPT_LENGTH = 1000
 
 
@@ -103,7 +103,7 @@ def current_language() -> Language:
 
 
 def use_visitors_language() -> None:
-    """Answer this request in the visitor's language, unless its path is in ``/v1``."""
+    """Answer this request in the visitor's language, unless it is for the API."""
     g.is_translated = not request.path.startswith("/v1/")
 
 
@@ -127,7 +127,7 @@ def prefer_language(code: str) -> None:
 
 @contextmanager
 def speaking(code: str | None) -> Iterator[Language]:
-    """Use the language `code`, or English, for something not for the visitor, such as a mail."""
+    """Use the language `code`, or English, within the block, such as for somebody else's mail."""
     language = find_language(code or "") or ENGLISH
     token = _spoken.set(language)
     try:
@@ -184,17 +184,17 @@ def gettext(message: str, **values: object) -> str:
 
 
 def ngettext(one: str, many: str, number: int, **values: object) -> str:
-    """Return the plural form for `number` in the current language, with it in %(num)s."""
+    """Return the plural form for `number` in the current language; %(num)s becomes `number`."""
     return _translate_plural(one, many, number) % ({"num": format_number(number)} | values)
 
 
 def gettext_noop(message: str) -> str:
-    """Mark a constant for translation, which happens where it is shown."""
+    """Mark a constant, which is translated where it is shown."""
     return message
 
 
 def ngettext_noop(one: str, many: str) -> Callable[[int], str]:
-    """Mark a plural for translation; return a function that translates it for a number."""
+    """Mark a plural; return a function that translates it for a number."""
     return lambda number: ngettext(one, many, number)
 
 
@@ -207,7 +207,7 @@ def isolate(text: str, *names: str) -> Markup:
 
 
 def format_average(number: float) -> str:
-    """Return a number with one decimal, in the format of the language."""
+    """Return a number with one decimal place, in the format of the language."""
     return f"{number:.1f}".replace(".", current_language().decimal)
 
 
@@ -219,7 +219,7 @@ def format_number(number: int) -> str:
 
 
 def format_figure(number: int) -> str:
-    """Return a number for the dashboard, where English separates from four digits on."""
+    """Return a number for the dashboard, with separators from four digits on in English."""
     return f"{number:,}" if current_language() is ENGLISH else format_number(number)
 
 
@@ -230,9 +230,8 @@ def format_percent(number: int) -> str:
 def format_day(time: date, style: str = "short", *, has_year: bool = True) -> str:
     """Return the date of a time: 12 Mar 2026, or with the whole month if `style` is "long"."""
     if current_language() is ENGLISH:
-        pattern = (
-            f"{{day}} {time:%B} {{year}}" if style == "long" else f"{{day}} {time:%b} {{year}}"
-        )
+        month = f"{time:%B}" if style == "long" else f"{time:%b}"
+        pattern = f"{{day}} {month} {{year}}"
     else:
         pattern = read_date_patterns()[current_language().code][f"{style} day"][time.month - 1]
     if not has_year:
@@ -241,7 +240,7 @@ def format_day(time: date, style: str = "short", *, has_year: bool = True) -> st
 
 
 def format_time(time: datetime, style: str = "short") -> str:
-    """Return a time to the minute, in UTC, since the reader's time zone is unknown."""
+    """Return a time to the minute in UTC, since the reader's time zone is unknown."""
     return gettext("%(day)s, %(time)s UTC", day=format_day(time, style), time=f"{time:%H:%M}")
 
 

@@ -30,11 +30,11 @@ KEPT = timedelta(hours=24)
 
 
 class IdempotencyKey(Base):
-    """A caller's key with the answer it got, written in the transaction of the call."""
+    """A caller's key with the stored answer, written in the transaction of the call."""
 
     owner: Mapped[str] = mapped_column(String(64), primary_key=True)
     key: Mapped[str] = mapped_column(String(255), primary_key=True)
-    # A hash of method, path and body: the key is refused for any other call.
+    # A hash of method, path and body, since the key is refused for any other call.
     fingerprint: Mapped[str] = mapped_column(String(64))
     status: Mapped[int]
     # Empty if the answer held a secret or was erased.
@@ -43,7 +43,7 @@ class IdempotencyKey(Base):
 
 
 def take_key(session: Session, owner: str, key: str, fingerprint: str) -> IdempotencyKey | None:
-    """Take a key for the call of this transaction, or return the row of the call that used it.
+    """Take a key for this transaction's call, or return the row of the call that used it.
 
     PostgreSQL waits for a concurrent transaction with the same key; SQLite has only one writer.
     """
@@ -79,7 +79,7 @@ def delete_old_keys(session: Session, limit: int) -> int:
 
 
 KEY_HEADER = "Idempotency-Key"
-# Left out of a dry run's answer, since they weren't really created.
+# Left out of a dry run's answer, since they aren't created.
 SECRET_FIELDS = {"accountId", "apiKey", "secret", "token"}
 
 # A bare key, or a quoted string of RFC 8941.
@@ -117,7 +117,7 @@ class AnswerNotKept(ServiceError):
 
 @dataclass(frozen=True)
 class IdempotentCall:
-    """The Idempotency-Key of a write, if it has one, with its owner and the call's fingerprint."""
+    """The Idempotency-Key of a write, if any, with its owner and the call's fingerprint."""
 
     owner: str = ""
     key: str = ""
@@ -133,10 +133,9 @@ class IdempotentCall:
         return cls(f"{caller.id}.{caller.token_id or ''}", key, _fingerprint(sent))
 
     def take(self) -> None:
-        """Take the key in this transaction.
+        """Take the key in this transaction, or abort with the answer of the call that used it.
 
-        If the same call used it before, abort the request with the answer of that call. Raises
-        `KeyReused` and `AnswerNotKept`.
+        Raises `KeyReused` and `AnswerNotKept`.
         """
         row = self.key and take_key(db.session(), self.owner, self.key, self.fingerprint)
         if not row:
@@ -154,8 +153,8 @@ class IdempotentCall:
     def end_batch(self) -> None:
         """Commit a part of the call's changes, or roll it back in a dry run.
 
-        The next part takes the key again. So a call that was interrupted can be repeated to go on,
-        and one that was overtaken by another with its key ends with that one's answer.
+        The next part takes the key again. So an interrupted call can be repeated to go on, and one
+        that was overtaken by another with the same key ends with the other's answer.
         """
         if is_dry_run():
             db.session.rollback()
@@ -170,7 +169,7 @@ class IdempotentCall:
         if is_dry_run() and is_secret:
             data = {name: value for name, value in data.items() if name not in SECRET_FIELDS}
         content = dump_json(data)
-        # MCP shows no headers, so the message must say it too.
+        # MCP shows no headers, so the message says it too.
         message = f"Dry run, nothing was changed: {message}" if is_dry_run() else message
         envelope = wrap(message, content)
         etag = "" if is_secret else make_etag(dump_matched(data, content))
@@ -188,7 +187,7 @@ class IdempotentCall:
 def require_match(data: Any) -> None:
     """Raise `PreconditionFailed` if there is an If-Match that doesn't match the resource.
 
-    `data` is the resource before the change, as its GET answers it.
+    `data` is the resource before the change, as its GET returns it.
     """
     header = request.headers.get("If-Match", "").strip()
     etag = make_etag(dump_matched(data))

@@ -133,7 +133,7 @@ def list_error_codes() -> list[ErrorCode]:
         for each in _subclasses(ServiceError)
         if "meaning" in vars(each)
     )
-    # Those without a class: routing errors, limits of the server, outages.
+    # These have no class: routing errors, limits of the server, outages.
     general = (ErrorCode(*each) for each in _SHARED["generalErrors"])
     return sorted((*general, *own), key=lambda each: (each.status, each.code))
 
@@ -177,7 +177,7 @@ TOKEN: dict[str, list[str]] = {"accessToken": []}
 
 
 def describe_api(app: Flask) -> dict[str, Any]:
-    """Return the OpenAPI document of `app`, which is built once."""
+    """Return the OpenAPI document of `app`, built once."""
     return dict(json.loads(_write_api(app)))
 
 

@@ -1,4 +1,4 @@
-"""Rate limits, with counters in the database or in Redis."""
+"""Rate limits, with counters in the database (exact across processes and restarts) or in Redis."""
 
 import functools
 import ipaddress
@@ -30,7 +30,7 @@ from testimonials.core.settings.current import current_settings
 
 
 class RateLimitCounter(Base):
-    """The count of one window, swept after `expires_at` (seconds since the epoch)."""
+    """The count of one window, deleted after `expires_at` (seconds since the epoch)."""
 
     key: Mapped[str] = mapped_column(primary_key=True)
     hits: Mapped[int]
@@ -38,11 +38,11 @@ class RateLimitCounter(Base):
 
 
 # No window is longer than a day. One that ends later was opened before the clock was set back, and
-# would shut somebody out for as long as the clock was ahead.
+# would shut somebody out for as long as the clock had been ahead.
 MAX_SECONDS = 2 * 86_400
 
-# One statement counts a hit, in a new window if the old one has passed, so that no hit of
-# concurrent processes is lost.
+# Counts a hit, in a new window if the old one has passed. It is one statement, so that no hits of
+# concurrent processes are lost.
 _COUNT = text(
     """
     INSERT INTO rate_limit_counter (key, hits, expires_at) VALUES (:key, :amount, :expires_at)
@@ -64,7 +64,7 @@ class DatabaseStorage(Storage):
     STORAGE_SCHEME = ["testimonials"]  # noqa: RUF012 - the library's own class attribute
 
     def __init__(self, uri: str | None = None, **_options: object) -> None:
-        # The options are for Redis. Errors of the database are passed on as they are.
+        # The options are for Redis. Database errors are passed on unchanged.
         super().__init__(uri)
 
     @property
@@ -124,7 +124,7 @@ def delete_expired_counters(session: Session) -> int:
 
 
 def _connect(**options: str) -> Connection:
-    """Return a separate connection, after closing that of the request's session.
+    """Return a separate connection, after closing the one of the request's session.
 
     Requests that hold one connection while they wait for another could deadlock.
     """
@@ -136,9 +136,9 @@ def _connect(**options: str) -> Connection:
 
 @contextmanager
 def _unhurried(connection: Connection) -> Iterator[None]:
-    """Let SQLite sync a count to the disk with a later write, at the latest the next testimonial.
+    """Let SQLite sync a count to the disk with a later write, such as the next testimonial.
 
-    A form is counted three times, and would wait for the disk each time. A power cut can only lose
+    A form is counted three times, and would wait for the disk each time. A power cut loses at most
     the newest counts.
     """
     if connection.dialect.name != "sqlite":
@@ -149,7 +149,7 @@ def _unhurried(connection: Connection) -> Iterator[None]:
     try:
         yield
     finally:
-        # It can't be changed within a transaction.
+        # The PRAGMA has no effect within a transaction.
         connection.rollback()
         driver.execute("PRAGMA synchronous=FULL")
 
@@ -160,7 +160,7 @@ EXTENSION = "testimonials_ratelimit"
 # Redis answers within milliseconds; one that doesn't must not hold up all threads. A query in the
 # setting's URL, such as `?socket_timeout=5`, has precedence.
 REDIS_SECONDS = 2
-# How long after a failure Redis isn't used for limits `for_load`.
+# For how long after a failure Redis isn't used for limits `for_load`.
 PAUSE_SECONDS = 5
 
 
@@ -185,7 +185,7 @@ class Limit:
 
 @dataclass
 class _Counting:
-    """How one application counts, and when Redis last failed."""
+    """How an application counts, and when Redis last failed."""
 
     strategy: Strategy
     failed_at: float = float("-inf")
@@ -194,8 +194,7 @@ class _Counting:
 class RateLimiter(flask_limiter.Limiter):
     """Flask-Limiter with a storage per application, and counts by keys that only a view knows.
 
-    While Redis is away, methods raise `StorageError`, which is answered with 503, unless they say
-    otherwise.
+    Unless they say otherwise, methods raise `StorageError` (503) while Redis is away.
     """
 
     def __init__(self) -> None:
@@ -212,8 +211,8 @@ class RateLimiter(flask_limiter.Limiter):
             # The library's scheme for Redis on a unix socket.
             url = f"redis+{url}"
         app.config["RATELIMIT_STORAGE_URI"] = url or f"{DatabaseStorage.STORAGE_SCHEME[0]}://"
-        # Keeps it from adding hooks, which would take a tenth of a millisecond of every request.
-        # Only decorated views have limits.
+        # Keeps the library from adding hooks, which would take a tenth of a millisecond of every
+        # request. Only decorated views have limits.
         app.extensions["limiter"] = {self}
         super().init_app(app)
         app.extensions[EXTENSION] = _Counting(super().limiter)
@@ -232,7 +231,7 @@ class RateLimiter(flask_limiter.Limiter):
         return self.limiter.storage
 
     def per_address(self, limit: Limit, *, ipv6_bits: int = 64) -> flask_limiter.RouteLimit:
-        """Return a decorator that counts each request by the client's address before the view."""
+        """Return a decorator that counts requests by the client's address before the view runs."""
         return self.shared_limit(
             f"{limit.per_hour} per {limit.hours} hour",
             limit.scope,
@@ -242,10 +241,10 @@ class RateLimiter(flask_limiter.Limiter):
         )
 
     def count(self, limit: Limit, key: str) -> int:
-        """Count one request and return how many there were within the limit's hours.
+        """Count one request; return how many there were within the limit's hours.
 
-        Raises `RateLimited` (429 with Retry-After) past the limit. Call it before a door's writing
-        transaction, since counting in the database closes the session.
+        Raises `RateLimited` past the limit. Call it before the writing transaction, since counting
+        in the database closes the session.
         """
         item = limit.item
         if limit.for_load and self._has_just_failed():
@@ -272,14 +271,14 @@ class RateLimiter(flask_limiter.Limiter):
             return False
 
     def has_room(self, limit: Limit, key: str) -> bool:
-        """Return whether one more would be within the limit, without counting it."""
+        """Return whether one more would be within the limit, without counting."""
         return self.limiter.test(limit.item, key, limit.scope)
 
     def forget(self, limit: Limit, key: str) -> None:
         self.limiter.clear(limit.item, key, limit.scope)
 
     def can_count(self) -> bool:
-        """Return whether counting works, as it doesn't in a Redis that is full or a replica."""
+        """Return whether counting works; a Redis that is full or a replica can't count."""
         if isinstance(self.storage, DatabaseStorage):
             return True
         try:
@@ -300,7 +299,7 @@ class RateLimiter(flask_limiter.Limiter):
 
 
 def _refuse(limit: Limit, reset_time: float) -> NoReturn:
-    # Rounded up, so that a client is let in after exactly this time.
+    # Rounded up, so that a client that waits exactly this long is let in.
     wait = max(1, math.ceil(reset_time - time.time()))
     minutes = -(-wait // 60)
     hours = "an hour" if limit.hours == 1 else f"in {limit.hours} hours"
@@ -312,7 +311,7 @@ def _refuse(limit: Limit, reset_time: float) -> NoReturn:
             "RateLimit-Limit": str(limit.per_hour),
             "RateLimit-Remaining": "0",
             "RateLimit-Reset": str(wait),
-            # As draft-ietf-httpapi-ratelimit-headers-10 has them.
+            # As in draft-ietf-httpapi-ratelimit-headers-10.
             "RateLimit-Policy": f'"{limit.scope}";q={limit.per_hour};w={limit.hours * 3600}',
             "RateLimit": f'"{limit.scope}";r=0;t={wait}',
         },
@@ -320,7 +319,7 @@ def _refuse(limit: Limit, reset_time: float) -> NoReturn:
 
 
 def client_key(*, ipv6_bits: int = 64) -> str:
-    """Return the client's address as a rate-limit key, or for IPv6 its network.
+    """Return the client's address as a rate-limit key, or its network for IPv6.
 
     A customer has at least a /64, and many have a /48.
     """
@@ -333,8 +332,8 @@ _WITH_PORT = re.compile(r"\[([^\]]+)\](?::[0-9]+)?|([^:]+):[0-9]+")
 
 @functools.lru_cache(maxsize=256)
 def find_network(address: str, ipv4_bits: int, ipv6_bits: int) -> str | None:
-    """Return the network of that many bits that an address is in, None for what is no address."""
-    # Some proxies append the port, with which each connection would count as another client.
+    """Return an address's network of this many bits, or None if it isn't an address."""
+    # Some proxies append the port, which would make each connection count as another client.
     if found := _WITH_PORT.fullmatch(address):
         address = found[1] or found[2]
     try:

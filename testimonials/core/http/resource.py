@@ -41,7 +41,7 @@ V = TypeVar("V", bound=Callable[..., Any])
 Function = Callable[..., Any]
 
 # What any view may ask for (`caller`, the locked `account`, `project`, the `outcome` of a change),
-# with the functions of other packages that find it, as names for `find_late`.
+# with the functions of other packages that find it, named for `find_late`.
 PROVIDED: dict[str, str] = {}
 
 
@@ -58,8 +58,8 @@ class ReasonQuerySchema(StrictSchema):
 class Blueprint(flask.Blueprint):
     """A Flask blueprint with `resource`, which takes the arguments of `Operation`.
 
-    Its views and error handlers are imported late (`core/late.py`), when the application already
-    has their rules.
+    Its views and error handlers are imported late (`core/late.py`), after the application has
+    their rules.
     """
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
@@ -98,10 +98,10 @@ def _parameters(function: Function) -> tuple[str, ...]:
 
 
 class Call:
-    """The arguments of the functions of a call, by the names of their parameters.
+    """The arguments for the functions of a call, by parameter name.
 
-    A missing one is found on its first use, by the function of its name, which may have parameters
-    of the same kind.
+    A missing one is found on first use by the function registered for its name, whose parameters
+    are found in the same way.
     """
 
     def __init__(self, finders: dict[str, Function], **arguments: Any) -> None:
@@ -120,7 +120,7 @@ class Call:
         return function(**{name: self[name] for name in _parameters(function)})
 
     def lock(self) -> None:
-        """Find everything again in the new transaction, with `is_locked` set."""
+        """Find and lock everything again in the new transaction."""
         self._found.clear()
         self.arguments["is_locked"] = True
         if self.arguments["operation"].locks_account:
@@ -150,20 +150,20 @@ class Operation:
     scope: str | None = None
     by_key: bool = False
     drafts: bool = False
-    # Needs no credentials, and ignores an Idempotency-Key; `limit` is its rate limit.
+    # It needs no credentials, and ignores an Idempotency-Key; `limit` is its rate limit.
     is_public: bool = False
     limit: Callable[[View], View] | None = None
 
     body: type[StrictSchema] | None = None
     max_bytes: int = MAX_BODY_BYTES
-    # The body is a picture for this use; it is decoded before the transaction, to `image`.
+    # The body is a picture for this use, decoded before the transaction into `image`.
     upload: Use | None = None
     query: type[StrictSchema] | None = None
-    # An example of the body.
     example: dict[str, Any] | None = None
 
-    # The schema of the answer's `data` (by default that of `match`): of each item with `many`, of
-    # each of the `items` with `is_paged`. `content_type` is set for an answer that isn't JSON.
+    # The schema of the answer's `data` (by default that of `match`), or with `many` of each item,
+    # or with `is_paged` of each of its `items`. `content_type` is set for an answer that isn't
+    # JSON.
     data: type[Schema] | None = None
     many: bool = False
     is_paged: bool = False
@@ -172,17 +172,17 @@ class Operation:
     is_secret: bool = False
     # The `message` of a write's answer.
     done: str = ""
-    # Statuses of further errors, for the OpenAPI document.
+    # Statuses of other errors, for the OpenAPI document.
     raises: tuple[int, ...] = ()
 
     # Runs before the transaction, for slow work; returns the view's `prepared`.
     prepare: Function | None = None
     # Returns the resource as its GET does, and may be the view of that GET. If-Match is compared
-    # with it before the change; it is also the answer if the view returns None.
+    # with the resource before the change; it is also the answer if the view returns None.
     match: Function | None = None
     # Lock the account before the project, since requests by mail count for the whole account.
     locks_account: bool = False
-    # The kind of change to carry out, or to propose (202) for callers who may only draft. The view
+    # The kind of change to make, or to propose (202) for callers who may only draft; the view
     # returns its values.
     change: str | None = None
 
@@ -256,7 +256,7 @@ class Operation:
         return response
 
     def _prepare(self, call: Call) -> None:
-        """Do the slow work outside the transaction, once everything that the view needs exists."""
+        """Do the slow work before the transaction, after finding all else that the view needs."""
         for name in _parameters(self.view):
             if name not in ("image", "prepared"):
                 call[name]
@@ -300,7 +300,7 @@ class Operation:
         """Return the resource of `match`, dumped as its own operation would."""
         if self.match is None:
             return None
-        # Referenced here, so that the session still has it when the view looks it up.
+        # Kept, so that the session still has it when the view looks it up.
         resource = call.arguments["matched"] = call.run(self.match)
         operation: Operation = vars(self.match).get("operation", self)
         return resource.data if isinstance(resource, Answer) else operation.dump(resource)
@@ -364,10 +364,10 @@ def _read_file(max_bytes: int) -> bytes:
 
 
 def read_json_object(max_bytes: int = MAX_BODY_BYTES) -> dict[str, Any]:
-    """Return the JSON object in the request's body.
+    """Return the JSON object in the request's body; past the limit the response is 413.
 
-    Raises `BodyInvalid` for another type, an empty or invalid body, duplicate names, NaN, Infinity
-    and lone surrogates; the response is 413 past the limit.
+    Raises `BodyInvalid` for anything else, including duplicate names, NaN, Infinity and lone
+    surrogates.
     """
     if request.mimetype != "application/json" and not request.mimetype.endswith("+json"):
         raise BodyInvalid("Send a JSON object with the header Content-Type: application/json.")

@@ -22,7 +22,7 @@ from testimonials.core.settings.current import current_settings
 # Browsers send Sec-Fetch-Site, or at least Origin, with every unsafe request, so forms need no CSRF
 # tokens. A program that sends neither header has no visitor's cookies to misuse.
 
-# These only count.
+# These only count views and clicks.
 OPEN_ENDPOINTS = frozenset({"analytics.note_seen"})
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
@@ -47,8 +47,8 @@ def refuse_cross_site_requests() -> None:
 def _is_own(origin: str) -> bool:
     """Return whether `origin` is ours.
 
-    At the configured host the scheme must match, since a page without TLS could be anybody's. For
-    another host, only the proxy knows the scheme.
+    For the configured host the scheme must match, since a page without TLS could be anybody's. For
+    other hosts, only the proxy knows the scheme.
     """
     try:
         parts = urlsplit(origin)
@@ -75,7 +75,7 @@ DATA_POLICY = "default-src 'none'; object-src 'none'; base-uri 'none'; frame-anc
 class _Request(Request):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        # Werkzeug fails on raw bytes that aren't UTF-8; escaped, they are unknown characters.
+        # Werkzeug fails on bytes that aren't UTF-8 unless they are escaped.
         if not self.query_string.isascii():
             self.query_string = quote(self.query_string, safe=string.punctuation).encode()
 
@@ -110,10 +110,10 @@ def register_web(app: Flask) -> None:
 def answer_privately(
     page: str | Response, status: int = 200, headers: Mapping[str, str] | None = None
 ) -> Response:
-    """Return a page with a secret URL or content, which isn't cached or sent as a referrer."""
+    """Return a page whose URL or content is secret: not cached, and not sent as a referrer."""
     response = make_response(page, status, headers or {})
     response.headers["Cache-Control"] = "no-store"
-    # With no-referrer, the page's forms would send an empty Origin.
+    # With no-referrer, the page's forms would send `Origin: null`.
     response.headers["Referrer-Policy"] = "same-origin"
     return response
 

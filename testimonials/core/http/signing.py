@@ -1,4 +1,4 @@
-"""Signed tokens with a time: a serializer for each purpose, with its own salt."""
+"""Signed tokens with a time: one serializer for each purpose, each with its own salt."""
 
 import hashlib
 from datetime import datetime
@@ -58,7 +58,7 @@ class TokenPurpose:
         return str(self._serializer().dumps(payload))
 
     def read(self, token: str, max_age_seconds: int | None = None) -> tuple[Any, datetime]:
-        """Return the payload and the time when it was signed.
+        """Return the payload, and when it was signed.
 
         Raises `TokenInvalid`, or `TokenExpired` past `max_age_seconds`.
         """

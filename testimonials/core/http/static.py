@@ -1,7 +1,7 @@
 """Static files: compressed, and cached by browsers under URLs with a version.
 
-The version is in the path, so relative imports keep it and no page mixes files of two releases.
-Pages aren't compressed: where one repeats a visitor's input next to a token, the compressed length
+The version is in the path, so relative imports keep it, and no page mixes files of two releases.
+Pages aren't compressed: if one repeats a visitor's input next to a token, the compressed length
 would leak the token (BREACH).
 """
 
@@ -30,7 +30,7 @@ def register_static_files(app: Flask) -> None:
         response.headers["Access-Control-Allow-Origin"] = "*"
         # Widgets show sample faces, even on pages that require this header (COEP).
         response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
-        # During an upgrade another release may answer: its files aren't cached.
+        # During an upgrade another release may answer, whose files must not be cached.
         if filename.startswith(prefix) and not app.debug:
             response.cache_control.no_cache = None
             response.cache_control.public = True
@@ -60,7 +60,7 @@ def _compress(response: Response) -> Response:
 
 
 def compress(response: Response) -> Response:
-    """Compress a file without anything of a visitor's, if it is whole and large enough."""
+    """Compress a complete, large enough file; it must contain nothing that a visitor sent."""
     response.vary.add("Accept-Encoding")
     # Ranges refer to the uncompressed file, and a small file would hardly shrink.
     is_whole = response.status_code == 200 and request.method == "GET"

@@ -1,4 +1,4 @@
-"""URLs that are used outside of the service, its base path, and customers' own host names."""
+"""URLs used outside of the service, its base path, and customers' own host names."""
 
 import logging
 import threading
@@ -48,12 +48,12 @@ def own_host_url(host: str) -> str:
 
 
 def host_mark_url(host: str) -> str:
-    """Return the URL at a customer's host by which this service recognizes itself."""
+    """Return the URL at a customer's host that shows whether this service answers there."""
     return f"{own_host_url(host)}/domains/mark"
 
 
 def target_host() -> str:
-    """Return the host name to which customers point theirs."""
+    """Return the host name that customers point theirs to."""
     return urlsplit(app_url()).hostname or ""
 
 
@@ -123,7 +123,7 @@ def oembed_url(page_url: str) -> str:
 
 
 def script_url(digest: str = "", query: Mapping[str, str] | None = None) -> str:
-    """Return the URL of the widget's script, of any version or the one with this digest.
+    """Return the URL of the widget's script: the current version, or the one with this digest.
 
     The query names the widget for which it must include all pieces.
     """
@@ -225,8 +225,8 @@ AT_ROOT = "testimonials.at_root"
 def serve_below(app: Flask, base: str) -> None:
     """Serve everything below the path `base`, such as `/testimonials`, or "" for the root.
 
-    Views see paths without it, and `url_for` adds it. Paths without it work too, since a proxy may
-    remove it and local probes may not know it.
+    Views see paths without it, and `url_for` adds it. Requests without it work too, since a proxy
+    may remove it and local probes may not know it.
     """
     inner = app.wsgi_app
 
@@ -241,12 +241,12 @@ def serve_below(app: Flask, base: str) -> None:
 
 
 def remove_base_path(path: str, base: str) -> str:
-    """Remove the base path, if the path begins with it."""
+    """Return the path without the base path, if it begins with that."""
     return path[len(base) :] or "/" if f"{path}/".startswith(f"{base}/") else path
 
 
 def current_path(*, has_query: bool = False) -> str:
-    """Return the path of this request for a link to it, with the base path."""
+    """Return the path that a link to this request's page needs, including the base path."""
     path = request.full_path.rstrip("?") if has_query else request.path
     at_root = request.environ.get(AT_ROOT)
     return at_root.to_outer(path) if at_root else request.root_path + path
@@ -255,8 +255,8 @@ def current_path(*, has_query: bool = False) -> str:
 class LateRule(Rule):
     """A rule that compiles its URL builder on first use.
 
-    Werkzeug compiles two functions for each rule, which took a tenth of the time of a start; most
-    processes build URLs for few rules.
+    Werkzeug compiles two functions for each rule, which took a tenth of a start's time, although
+    most processes build URLs for few rules.
     """
 
     def _compile_builder(self, append_unknown: bool = True) -> Callable[..., tuple[str, str]]:
@@ -273,8 +273,8 @@ class LateRule(Rule):
 
 
 # On a project's own host its pages are at the root: `/wall` there is `/<slug>/wall` of the service.
-# Beside them only what these pages need is served (`SHARED`), never the dashboard or the API. The
-# names are cached for `SECONDS`. Unknown names are answered like the service's own.
+# Besides, only what these pages need is served (`SHARED`), never the dashboard or the API. The
+# names are cached for `SECONDS`. Unknown names are treated like the service's own.
 
 logger = logging.getLogger("testimonials")
 
@@ -289,7 +289,7 @@ SHARED = frozenset(
     }
 )  # fmt: skip
 
-# Returns the slug of the project by host name.
+# Returns the slugs of projects by host name.
 Load = Callable[[], Mapping[str, str]]
 
 
@@ -311,7 +311,7 @@ class OwnHost:
         return self.prefix + ("" if path in ("", "/") else path)
 
     def to_outer(self, path: str) -> str:
-        """Return the link on a page of this host to a path of the service."""
+        """Map a path of the service to a link on this host's pages."""
         if path == "/" or not path.startswith("/"):
             return path
         if path.startswith(self.prefix) and path[len(self.prefix) :][:1] in ("", "/", "?", "#"):
@@ -331,7 +331,7 @@ class OwnHosts:
         self._lock = threading.Lock()
 
     def find(self, host: str) -> OwnHost | None:
-        """Return the customer's host of a Host header, or None if it isn't a customer's."""
+        """Return the customer's host named by a Host header, or None if it isn't one."""
         name = host.rpartition(":")[0] if host[-1:].isdigit() and ":" in host else host
         name = name.lower().rstrip(".")
         # IP addresses, and names that no customer could have.
@@ -343,7 +343,7 @@ class OwnHosts:
         return OwnHost(name, slug) if slug is not None else None
 
     def forget(self) -> None:
-        """Read the names again for the next request; other processes do within `SECONDS`."""
+        """Read the names again for the next request; other processes do so within `SECONDS`."""
         self._read_at = -SECONDS
 
     def _read(self) -> None:
@@ -363,7 +363,7 @@ class HostedFlask(Flask):
     """A Flask whose `url_for` builds URLs for the host of the request."""
 
     def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
-        # No view is a coroutine; Flask would check each of them in every request.
+        # No view is a coroutine; Flask would check that in every request.
         return func
 
     def url_for(self, endpoint: str, **values: Any) -> str:

@@ -1,4 +1,4 @@
-"""Contrast, OKLCH, and the colors that derive from a brand's; initials of names, and QR codes."""
+"""Contrast, OKLCH, colors derived from a brand's; initials of names; QR codes."""
 
 import io
 import math
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-# Contrast of texts and of graphics (WCAG 2.2, 1.4.3 and 1.4.11).
+# The contrast that texts and graphics need (WCAG 2.2, 1.4.3 and 1.4.11).
 TEXT, GRAPHICS = 4.5, 3.0
 WHITE = "#FFFFFF"
 # Nearly black looks better, but on a few grays only black is readable.
@@ -25,7 +25,7 @@ def contrast(one: str, other: str) -> float:
 def find_text(ground: str, text: str = WHITE) -> str:
     """Return `text`, or white or black if it isn't readable on `ground`.
 
-    So a brand's color stays as it is: coral gets dark text instead of becoming brown.
+    This keeps a brand's color as it is: coral gets dark text instead of becoming brown.
     """
     return next(each for each in (text, *TEXTS) if contrast(ground, each) >= TEXT)
 
@@ -39,7 +39,7 @@ def _luminance(color: str) -> float:
 
 Components = tuple[float, float, float]
 
-# How far a channel may be out of range, since rounding hides it.
+# How far a channel may be out of range, which rounding hides.
 _EDGE = 0.0005
 _CHROMA_STEP = 0.002
 
@@ -93,8 +93,8 @@ def _to_channel(light: float) -> float:
     return light * 12.92 if light <= 0.0031308 else 1.055 * light ** (1 / 2.4) - 0.055
 
 
-# All colors of a widget, a page or a mail derive from one: the brand's. Whatever that is, in both
-# themes every text keeps a contrast of 4.5 to its background, and stars keep 3.
+# All colors of a widget, a page or a mail derive from the brand's. Whatever that is, in both
+# themes every text has a contrast of at least 4.5 to its background, and stars of 3.
 
 # In the order of the feed.
 _GROUPS = (
@@ -105,7 +105,7 @@ NAMES = tuple(" ".join(_GROUPS).split())
 DARK_STAR = "#FBBF24"
 
 STEP = 0.005
-# How the hues of authors' initials differ from the brand's.
+# By how many degrees the hues of authors' initials differ from the brand's.
 _TURNS = (0, 30, -20)
 
 Colors = dict[str, str]
@@ -175,8 +175,8 @@ def _derive_dark(brand: str) -> Colors:
 def _fill(solid: str) -> Colors:
     """Return the color of a filled area, of text on it, and of highlights in that text.
 
-    A light color gets dark text instead of being darkened itself. Only if neither text is readable,
-    it becomes a little darker for white text.
+    A light color gets dark text instead of being darkened. Only if neither white nor dark text is
+    readable does it become a little darker, for white text.
     """
     lightness, chroma, hue = from_hex(solid)
     on = WHITE
@@ -215,18 +215,18 @@ def _trace(chroma: float) -> float:
 
 
 def _lean(hue: float) -> float:
-    """Return the hue for light tints: tints of orange would look pink, so move them to yellow."""
+    """Return the hue for light tints: those of orange would look pink, so move them to yellow."""
     return (hue + 40 * max(0.0, 1 - abs(hue - 54) / 38)) % 360
 
 
-# People without a picture get their initials, on a color that depends on the name.
+# People without a picture get their initials on a color that depends on the name.
 
 COLORS = 8
 
 # A word begins with a letter or a digit and ends at white space, as browsers define it.
 _WORD = re.compile(r"[^\W_](?:[^\s\ufeff]|\u0085)*")
-# Beside combining marks, these belong to the letter before them: joiners, the vowels and finals of
-# a Korean syllable, and skin tones. After a virama, so does the next consonant.
+# Like combining marks, these belong to the letter before them: joiners, the vowels and finals of a
+# Korean syllable, and skin tones. After a virama, so does the next consonant.
 _BELONGS = re.compile(r"[\u200c\u200d\u1160-\u11ff\U0001f3fb-\U0001f3ff]")
 _VIRAMA = re.compile(r"[\u094d\u09cd\u0acd\u0b4d\u0c4d\u0d4d]\u200d?$")
 
@@ -262,15 +262,15 @@ def _first_letter(word: str) -> str:
     return word[:end]
 
 
-# Many readers need four white modules on each side.
+# Many scanners need a margin of four modules on each side.
 QUIET_ZONE = 4
 DARK, LIGHT = "#000000", "#FFFFFF"
-# A PNG is for print, so at least 1,000 pixels wide.
+# Pixels of a module. A PNG is for print, so at least 1,000 pixels wide.
 SCALES = {"svg": 10, "png": 25}
 
 
 def make_qr_code(link: str) -> Any:
-    """Return a code that stays readable with 15% of it dirty or torn (error level M)."""
+    """Return a QR code that stays readable with 15% of it dirty or torn (error level M)."""
     from segno import make_qr
 
     return make_qr(link, error="m", boost_error=False)

@@ -71,7 +71,7 @@ class Decoded:
 
 def _require_picture(data: bytes) -> None:
     if data[:512].lstrip(b"\xef\xbb\xbf \r\n\t").startswith(b"<"):
-        # Such as SVG.
+        # It is SVG, for example.
         raise Unreadable(NO_PICTURE)
     if ZIP_END in data[-ZIP_END_WITHIN:] or FOREIGN.search(data):
         raise Unreadable(_("This file contains more than a picture. Save it as PNG or JPEG."))
@@ -88,8 +88,8 @@ def decode_picture(data: bytes, use: Use) -> Decoded:
     Raises `Unreadable`, and `MemoryError` if the memory limit is too low.
     """
     _require_picture(data)
-    # Imported here, since most commands never need it. If the WebP plugin weren't, Pillow would
-    # import all of its forty plugins to find it.
+    # Imported here, since most commands never need them. Without the WebP plugin, Pillow would
+    # import all of its forty plugins.
     from PIL import Image as Pictures
     from PIL import UnidentifiedImageError, WebPImagePlugin  # noqa: F401
 
@@ -143,7 +143,7 @@ def find_damaged(data: bytes) -> tuple[dict[str, object], bytes]:
 
     index, at = 0, 0
     while at < len(data):
-        # Each contains its length, which was checked.
+        # Each contains its length, which has been checked.
         end = at + 8 + int.from_bytes(data[at + 4 : at + 8], "little")
         try:
             with WebPImagePlugin.WebPImageFile(io.BytesIO(data[at:end])) as picture:

@@ -26,17 +26,18 @@ from testimonials.core.images.decode import (
 from testimonials.core.images.worker import DecoderBusy, LimitsExceeded, decoder
 from testimonials.core.settings.current import current_settings
 
-# Uploaded pictures are decoded, turned upright, scaled down and stored as WebP. Nothing of the file
-# is kept: no location, no camera, nothing hidden in it.
+# Uploaded pictures are decoded, turned upright, scaled down and stored as WebP. Nothing else of the
+# file is kept: no location, no camera, nothing hidden in it.
 
 MEGABYTE = 1024 * 1024
-# A form beside its recording: more than a photo's limit, so that a larger photo gets its own error.
+# A form without its recording: more than a photo's limit, so that a larger photo gets its own
+# error.
 UPLOAD_FORM_BYTES = 16 * MEGABYTE
 CONTENT_TYPE = "image/webp"
 UPLOADED_TYPES = ("image/png", "image/jpeg", CONTENT_TYPE)
-# In the API each is decoded and stored for two days, even if it isn't used in the end.
+# Each picture sent to the API is decoded and stored for two days, even if it is never used.
 UPLOADS_PER_ACCOUNT = Limit("api-picture", 300, "for one account", for_load=True)
-# Most of the waiting pictures are decoded by then.
+# In seconds, after which most of the waiting pictures are decoded.
 RETRY_AFTER = 5
 
 
@@ -63,7 +64,6 @@ LARGEST_SIDE = COVER.width
 
 
 def largest_form() -> int:
-    """Return the most bytes that a form with a recording may have."""
     return current_settings().recording_megabytes * MEGABYTE + UPLOAD_FORM_BYTES
 
 
@@ -78,7 +78,7 @@ class Image(Base):
     width: Mapped[int]
     height: Mapped[int]
     content: Mapped[bytes] = mapped_column(LargeBinary)
-    # Belongs to a proposal that isn't accepted, so its public URL answers 404.
+    # It belongs to a proposal that isn't accepted, so its public URL answers 404.
     is_held: Mapped[bool] = mapped_column(Boolean, default=False, server_default=false())
     # SHA-256 of the content. None in rows older than this column, until `record.fill_digests`.
     digest: Mapped[str | None] = mapped_column(String(64), default=_digest)
@@ -116,7 +116,7 @@ def list_colors(image: Image) -> list[str]:
     return list(result["colors"])
 
 
-# Pictures of an archive are stored as they are, so they must be such as uploads become: a WebP with
+# Pictures of an archive are stored as they are, so they must be like converted uploads: a WebP with
 # one still picture and nothing else.
 
 # What our encoder writes: the picture and its transparency.
@@ -124,7 +124,7 @@ _CHUNKS = {b"VP8 ", b"VP8L", b"VP8X", b"ALPH"}
 
 
 class ImageDamaged(Exception):
-    """The bytes aren't a picture as we store them."""
+    """The bytes aren't a picture of the kind that we store."""
 
 
 def measure_stored_image(content: bytes) -> tuple[int, int]:

@@ -2,9 +2,9 @@
 
 It also rates new passwords, since that takes much memory.
 
-The process forks a child for each picture, with limits of CPU time, memory and time and a low
-priority, so whatever a decoder leaks or breaks is gone with the child. `serve` starts one process
-beside each worker, before that has threads and connections; elsewhere (in commands and `flask run`)
+The process forks a child for each picture, with a low priority and limits of CPU time, memory and
+time, so whatever a decoder leaks or breaks is gone with the child. `serve` starts one process for
+each worker, before the worker has threads and connections; elsewhere (in commands and `flask run`)
 it starts with the first picture. It ends with the process that started it.
 """
 
@@ -37,7 +37,7 @@ logger = logging.getLogger("testimonials")
 
 # The largest pictures take a second and 400 MB; the process itself has 150 MB.
 CPU_SECONDS = 6
-# Wall time, for work that hangs. With the low priority, a picture that needs a tenth of a second
+# Elapsed time, for work that hangs. At low priority, a picture that needs a tenth of a second
 # may take half a minute on a busy machine.
 SECONDS = 60
 DATA_BYTES = 768 * 1024 * 1024
@@ -45,11 +45,11 @@ DATA_BYTES = 768 * 1024 * 1024
 MAX_ANSWER_BYTES = 4 * 1024 * 1024
 # Marks a complete answer.
 END = b"\nend"
-# The most pictures that are decoded or waiting, so that they never occupy all threads of a worker.
+# The most pictures being decoded or waiting, so that they never occupy all threads of a worker.
 MAX_PLACES = 4
 
-# A function at the top of a module, called with the content of the file and further JSON values. It
-# returns JSON about the picture, and the picture's bytes.
+# A module-level function, called with the content of the file and JSON values. It returns JSON
+# about the picture, and the picture's bytes.
 Work = Callable[..., tuple[dict[str, Any], bytes]]
 
 
@@ -90,7 +90,7 @@ class Decoder:
     ) -> tuple[dict[str, Any], bytes]:
         """Return the result of `work` for a file. Raises `LimitsExceeded` and `DecoderBusy`.
 
-        With `waits`, it waits however many pictures are waiting already.
+        With `waits`, it waits no matter how many pictures are waiting already.
         """
         message = json.dumps([work.__module__, work.__name__, values]).encode()
         with self._lock if waits else self._acquire():
@@ -139,7 +139,7 @@ class Decoder:
         return self._requests
 
     def close(self) -> None:
-        """End the process, if it runs; the next picture starts another."""
+        """End the process, if it is running; the next picture starts another."""
         if self._requests is not None:
             self._requests.close()
             self._requests = None
@@ -188,7 +188,7 @@ def _serve(requests: socket.socket) -> NoReturn:
 
 
 def _count_inherited_data() -> int:
-    """Return how many bytes of data this process has from its parent."""
+    """Return how many bytes of data this process inherited from its parent."""
     try:
         pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[5]
     except OSError:

@@ -49,7 +49,7 @@ OWN_INK_DARK = {"solid": "#F4F4F5", "on": "#18181B"}
 
 @dataclass(frozen=True)
 class Look:
-    """The branding of a mail: that of a business, or with `is_own` that of the service."""
+    """The branding of a mail: a business's, or with `is_own` that of the service."""
 
     name: str
     logo_url: str | None
@@ -73,8 +73,8 @@ def own_look() -> Look:
 
 
 # A mail is a row, added in the transaction that causes it. A job with the same id sends it
-# (`core.mail.smtp`), and the row stays as a record. If a worker dies meanwhile, the mail is sent
-# again with the same Message-ID, so it is delivered at least once.
+# (`core.mail.smtp`), and the row stays as a record. If a worker dies while sending, the mail is
+# sent again with the same Message-ID, so it is delivered at least once.
 
 MAIL_RETRIED = EventType("mail.retried", "retried waiting email: %(count)s")
 MAIL_DROPPED = EventType("mail.dropped", "dropped unsent email: %(count)s")
@@ -88,9 +88,9 @@ class MailState(StrEnum):
     QUEUED = "queued"
     SENDING = "sending"
     SENT = "sent"
-    # To the log, without a mail server.
+    # Written to the log, since there is no mail server.
     PRINTED = "printed"
-    # Given up.
+    # No longer tried.
     FAILED = "failed"
 
 
@@ -104,7 +104,7 @@ class OutboxMail(Base):
     subject: Mapped[str]
     text: Mapped[str] = mapped_column(Text)
     html: Mapped[str] = mapped_column(Text)
-    # The display name of the sender, if it isn't that of the settings.
+    # The sender's display name, if it isn't that of the settings.
     sender_name: Mapped[str | None] = mapped_column(String(120))
     reply_to: Mapped[str | None]
     # The URL for unsubscribing with one click.
@@ -130,9 +130,9 @@ def send_mail(
     reply_to: str | None = None,
     list_unsubscribe: str | None = None,
 ) -> str:
-    """Queue a mail, which is sent once the transaction is committed; return its id.
+    """Queue a mail, sent once the transaction is committed; return its id.
 
-    Without a `look` of a business it has our own.
+    Without a `look` of a business, it has our own.
     """
     mail = OutboxMail(
         id=new_identifier(),
@@ -155,7 +155,7 @@ def render_mail(
     language: str = ENGLISH.code,
     look: Look | None = None,
 ) -> dict[str, str]:
-    """Return the text and HTML of a mail in its language, whatever that of the request is."""
+    """Return the text and HTML of a mail, in `language` rather than the request's."""
     values |= {"app_url": app_url(), "look": look or own_look()}
     with speaking(language):
         return {
@@ -165,7 +165,7 @@ def render_mail(
 
 
 def select_mails() -> Select[OutboxMail, datetime | None]:
-    """Return the query of all mails, newest first, each with the time of its next attempt."""
+    """Return the query for all mails, newest first, each with the time of its next attempt."""
     query = select(OutboxMail, Job.run_at).outerjoin(Job, Job.id == OutboxMail.id)
     return query.order_by(OutboxMail.created_at.desc(), OutboxMail.id.desc())
 
@@ -177,16 +177,15 @@ def count_mails(session: Session) -> dict[str, int]:
 
 
 def measure_waiting(session: Session) -> tuple[int, timedelta]:
-    """Return how many mails are waiting, retries included, and the age of the oldest."""
+    """Return how many mails are waiting, including retries, and the age of the oldest."""
     query = select(func.count(), func.min(OutboxMail.created_at)).where(is_waiting())
     row = session.execute(query).one()
     return row[0], max(clock.now() - row[1], timedelta()) if row[0] else timedelta()
 
 
 def is_mail_refused(session: Session) -> bool:
-    """Return whether an attempt to send mail failed, and no later mail was sent.
-
-    An attempt that takes longer than SLOW counts as failed: a server may never answer.
+    """Return whether an attempt to send mail failed, or is taking longer than SLOW, and none
+    succeeded since.
     """
     is_slow = and_(OutboxMail.state == MailState.SENDING, OutboxMail.tried_at <= clock.now() - SLOW)
     is_tried = and_(is_waiting(), or_(is_slow, OutboxMail.last_error.is_not(None)))
@@ -197,14 +196,14 @@ def is_mail_refused(session: Session) -> bool:
 
 
 def is_waiting() -> ColumnElement[bool]:
-    """Return the condition for mail that is neither sent nor given up."""
+    """Return the condition for mail that is still to be sent."""
     return OutboxMail.state.in_((MailState.QUEUED, MailState.SENDING))
 
 
 def settle(mail: OutboxMail, state: MailState, problem: str | None) -> None:
     """Record the result of an attempt, and erase the content of sent mail.
 
-    Its links may work for years, and its subject may name the person who caused it.
+    Links in it may work for years, and its subject may name the person who caused it.
     """
     mail.state, mail.last_error = state, problem
     if state in (MailState.SENT, MailState.PRINTED):
@@ -216,9 +215,9 @@ def settle(mail: OutboxMail, state: MailState, problem: str | None) -> None:
 
 
 def delete_old_mails(before: datetime, needed: ColumnElement[bool]) -> int:
-    """Delete mail that was sent, printed or given up `before` a time; return how many.
+    """Delete mail that was last tried `before` a time and isn't waiting; return how many.
 
-    Mail that didn't leave is kept as long as it is `needed`.
+    Mail that wasn't sent is kept as long as it is `needed`.
     """
     is_sent = OutboxMail.state == MailState.SENT
     has_not_left = OutboxMail.state.in_((MailState.FAILED, MailState.PRINTED))
@@ -227,7 +226,7 @@ def delete_old_mails(before: datetime, needed: ColumnElement[bool]) -> int:
 
 
 def retry_mails(session: Session, mail_id: str | None) -> int:
-    """Retry failed and waiting mail now, all or the one with this id; return how many."""
+    """Retry all failed and waiting mail now, or the one with this id; return how many."""
     states = (MailState.FAILED, MailState.QUEUED)
     query = update(OutboxMail).where(OutboxMail.state.in_(states))
     if mail_id is not None:
@@ -239,20 +238,20 @@ def retry_mails(session: Session, mail_id: str | None) -> int:
 
 
 def drop_mail(mail_id: str) -> int:
-    """Delete a mail that is waiting or was given up; return how many were deleted."""
+    """Delete a waiting or failed mail; return how many were deleted."""
     states = (MailState.FAILED, MailState.QUEUED)
     return delete_rows(OutboxMail, OutboxMail.id == mail_id, OutboxMail.state.in_(states))
 
 
-# We write the headers ourselves, since the standard library decodes encoded words in values
-# (`=?utf-8?q?=0D=0ABcc...?=` in a name), and some releases then write injected headers.
+# We write the headers ourselves: the standard library decodes encoded words in values, such as
+# `=?utf-8?q?=0D=0ABcc...?=` in a name, and some releases then write injected headers.
 
 ENCODED = "=?"
-# An address without quotes and comments, which we never accept.
+# An address without quotes or comments, which we never accept.
 _ADDRESS = re.compile(
     r"[^\s\x00-\x20\x7f-\x9f()<>\[\]:;@\\,\"]+@[^\s\x00-\x20\x7f-\x9f()<>:;@\\,\"]+"
 )
-# Nine letters have at most 36 bytes, which keeps the first line below 76 characters.
+# Nine letters take at most 36 bytes, which keeps the first line below 76 characters.
 _LETTERS_OF_A_WORD = 9
 # Characters that break lines in some programs, or reverse the writing direction.
 _STEERING = re.compile(r"[\x80-\x9f\u2028-\u202e\u2066-\u2069]")
@@ -260,7 +259,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 
 
 def write_message(mail: OutboxMail, sender: str) -> bytes:
-    """Return the message of a mail. Raises `ValueError` for values that no header can have."""
+    """Return the message for a mail. Raises `ValueError` for values that no header can have."""
     name, address = parseaddr(sender)
     name = _STEERING.sub("", mail.sender_name or name)
     if not _is_address(mail.recipient):
@@ -276,7 +275,7 @@ def write_message(mail: OutboxMail, sender: str) -> bytes:
         "Message-ID": f"<{mail.id}@{address.rpartition('@')[2]}>",
         "Auto-Submitted": "auto-generated",
     }
-    # A non-ASCII address would need a receiver with SMTPUTF8.
+    # A non-ASCII address would need SMTPUTF8 at the receiver.
     if mail.reply_to and mail.reply_to.isascii() and _is_address(mail.reply_to):
         headers["Reply-To"] = mail.reply_to
     if mail.list_unsubscribe:
@@ -302,7 +301,6 @@ def _needs_encoding(text: str) -> bool:
     return not text.isascii() or ENCODED in text
 
 
-def _encode_words(text: str) -> str:
-    """Encode a text as encoded words (RFC 2047)."""
+def _encode_words(text: str) -> str:  # RFC 2047
     parts = [text[i : i + _LETTERS_OF_A_WORD] for i in range(0, len(text), _LETTERS_OF_A_WORD)]
     return " ".join(f"=?utf-8?b?{b64encode(part.encode()).decode()}?=" for part in parts)

@@ -32,12 +32,12 @@ HIDDEN = "(hidden)"
 MAX_LINES = 200
 # A server may scan a mail before it answers, and giving up early would send the mail twice.
 PATIENCE_WITH_MAIL = 6
-# The steps that a failure can belong to, by their SMTP commands; LOGIN has several.
+# The steps in which a session can fail, named by SMTP command; logging in takes several commands.
 STEPS, LOGIN = ("mail", "rcpt", "data", "quit"), "login"
 
 
 class Dialogue:
-    """A transcript of an SMTP session: `C:` is this service, `S:` the server, `*` a remark."""
+    """A transcript of an SMTP session; `C:` is this service, `S:` the server, `*` a remark."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -52,7 +52,7 @@ class Dialogue:
 class Connection(smtplib.SMTP):
     """An SMTP connection that records its dialogue without secrets; STARTTLS may encrypt it.
 
-    Each reply may take `timeout` seconds, and that to a mail `PATIENCE_WITH_MAIL` times as long.
+    A reply may take `timeout` seconds, or `PATIENCE_WITH_MAIL` times as long after a mail.
     """
 
     def __init__(self, dialogue: Dialogue, host: str, port: int, timeout: float) -> None:
@@ -61,12 +61,12 @@ class Connection(smtplib.SMTP):
         super().__init__(host, port, timeout=timeout)
 
     def putcmd(self, cmd: str, args: str = "") -> None:
-        """Send a command, and record it without the user and password."""
+        """Send a command, and record it without user and password."""
         if cmd.lower() in STEPS:
             self.dialogue.step = cmd.lower()
         words = f"{cmd} {args}".strip()
         if self.dialogue.step == LOGIN:
-            # The replies to AUTH challenges are sent as commands too, and are entirely secret.
+            # Replies to AUTH challenges are sent as commands too, and are secret as a whole.
             words = f"AUTH {args.split(' ')[0]} {HIDDEN}" if cmd.upper() == "AUTH" else HIDDEN
         self.dialogue.add("C:", words)
         super().putcmd(cmd, args)
@@ -113,8 +113,8 @@ class TlsConnection(Connection):
 logger = logging.getLogger("testimonials.mail")
 
 TIMEOUT_SECONDS = 20
-# In any step these are about the settings: authentication is required, too weak, wrong, or needs
-# TLS first.
+# Codes that are about the settings in any step: authentication is required, too weak or wrong, or
+# needs TLS first.
 SETTINGS_CODES = frozenset({530, 534, 535, 538})
 
 
@@ -201,7 +201,7 @@ class SmtpTransport:
             server.login(self.user, self.password)
 
     def _describe(self, error: Exception) -> DeliveryFailed:
-        """Classify an error of the session: whether it concerns this mail or all mail."""
+        """Classify an error of the session by whether it concerns this mail or all mail."""
         step = self.dialogue.step
         answer: bytes | str
         if isinstance(error, smtplib.SMTPRecipientsRefused):
@@ -215,7 +215,7 @@ class SmtpTransport:
                 problem += " (while sending the mail, which may arrive twice)"
             return DeliveryFailed(problem, is_outage=True)
         text = answer.decode("utf-8", "replace") if isinstance(answer, bytes) else answer
-        # Anything else is about the settings or the server, and would fail for every mail.
+        # Anything else is about the settings or the server, so every mail would fail.
         is_about_mail = step in ("rcpt", "data") and code not in SETTINGS_CODES
         return DeliveryFailed(
             f"{code} {' '.join(text.split())}"[:500],
@@ -239,7 +239,7 @@ WANTED: list[Callable[[OutboxMail], bool]] = []
 
 
 def ask_before_sending(is_wanted: Callable[[OutboxMail], bool]) -> Callable[[OutboxMail], bool]:
-    """Declare a function that is asked about each mail just before it is sent."""
+    """Declare a function that is called for each mail just before it is sent."""
     WANTED.append(is_wanted)
     return is_wanted
 

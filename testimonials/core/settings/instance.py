@@ -24,7 +24,7 @@ class FolderInUse(click.ClickException):
 
 
 def hold_folder(folder: Path) -> None:
-    """Hold the shared lock until this process ends. Raises `FolderInUse` during a restore.
+    """Hold the folder's shared lock until this process ends. Raises `FolderInUse` during a restore.
 
     A read-only folder needs no lock, since nothing in it can be replaced.
     """
@@ -65,7 +65,7 @@ def hold_alone(folder: Path) -> Iterator[None]:
 
 
 def give_to_owner(path: Path, folder: Path) -> None:
-    """If root created a file, give it to the owner of the folder, the service's user."""
+    """If root created a file, give it to the owner of the folder, who runs the service."""
     if os.geteuid() == 0:
         owner = folder.stat()
         os.chown(path, owner.st_uid, owner.st_gid)
@@ -100,7 +100,7 @@ class SettingError(click.ClickException):
 
 
 def read_secret_key(path: Path) -> str:
-    """Return the secret in the file, creating it atomically, with mode 0600, if it is missing.
+    """Return the secret in the file; if that is missing, create it atomically with mode 0600.
 
     Raises `SettingError`.
     """
@@ -142,16 +142,13 @@ def count_cores() -> int:
         quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
         allowed = math.ceil(int(quota) / int(period))
     except (OSError, ValueError):
-        # Without a limit it says "max", or doesn't exist.
+        # Without a limit the file says "max", or doesn't exist.
         allowed = usable
     return max(1, min(usable, allowed))
 
 
 def pin_to_core(number: int) -> None:
-    """Pin this process to the core with this number.
-
-    Otherwise its threads would pass the GIL from core to core, which costs most of the speed.
-    """
+    """Pin this process to a core: handing the GIL from core to core costs most of its speed."""
     if hasattr(os, "sched_setaffinity"):
         cores = sorted(os.sched_getaffinity(0))
         os.sched_setaffinity(0, {cores[number % len(cores)]})

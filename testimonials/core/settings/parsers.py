@@ -1,7 +1,7 @@
 """The parsers of settings.
 
 Each takes a value from the environment or the file and returns it typed, or raises `ValueError`
-with what the setting must be. "" is a value too, for a setting that may be empty.
+saying what the setting must be. "" is a value too, of a setting that may be empty.
 """
 
 import math
@@ -25,7 +25,7 @@ HOST = r"\[[0-9a-f:.]+\]|[^\s\"'/<>?@\\^`{|}\[\]:#]+"
 
 
 class Plan(NamedTuple):
-    """A plan: how many projects an account may have, and the ids of the plan's Stripe prices.
+    """How many projects an account may have, for which Stripe prices (by id).
 
     With `is_unbranded`, visitors and customers don't see the name of the service.
     """
@@ -47,7 +47,7 @@ def parse_text(value: object) -> str:
 
 
 def matching(pattern: str, rule: str) -> Parser:
-    """Return a parser of text that is empty or matches `pattern`; `rule` is its error message."""
+    """Return a parser for text that is empty or matches `pattern`; `rule` is its error message."""
 
     def parse(value: object) -> str:
         text = parse_text(value)
@@ -90,7 +90,7 @@ def one_of(*choices: str) -> Parser:
 
 
 def mailbox(example: str) -> Parser:
-    """Return a parser of an e-mail address, with a display name only if `example` has one."""
+    """Return a parser for an e-mail address, with a display name only if `example` has one."""
 
     def parse(value: object) -> str:
         text = parse_text(value)
@@ -109,7 +109,7 @@ def mailbox(example: str) -> Parser:
 
 
 def parse_path(value: object) -> Path:
-    """Parse a folder, which is relative to the working directory."""
+    """Parse a folder, relative to the working directory."""
     folder = parse_folder(value)
     if not folder:
         raise ValueError("must name a folder")
@@ -122,7 +122,7 @@ def parse_path(value: object) -> Path:
 def parse_folder(value: object) -> str:
     text = parse_text(value)
     try:
-        # It must fit into the database's URL.
+        # It must be encodable for the database's URL.
         text.encode()
         return str(Path(text).expanduser()) if text else ""
     except (RuntimeError, UnicodeEncodeError) as error:
@@ -163,7 +163,7 @@ def parse_days(value: object) -> float:
 
 
 def parse_kept_days(value: object) -> float:
-    """Parse the days for which something is kept; 0 keeps it."""
+    """Parse the days for which something is kept; 0 means forever."""
     return 0.0 if str(value).strip() in ("0", "0.0") else parse_days(value)
 
 
@@ -228,7 +228,7 @@ def parse_smtp_url(value: object) -> str:
     return text
 
 
-# The only placeholder is the account, and never in the host.
+# The only placeholder is the account, which can't be in the host.
 parse_more_url = matching(
     r"https?://[^\s/?{}]+([/?]([^\s{}]|\{account\})*)?|mailto:[^\s{}]+@([^\s{}]|\{account\})+",
     "must be an https://, http:// or mailto: URL without spaces; the only placeholder is "
@@ -282,7 +282,7 @@ class GroupRole(NamedTuple):
 
 
 # It must match the provider's exactly. Over http:// anybody on the network could impersonate
-# people, so only this machine may use it.
+# people, so that is only for this machine.
 parse_issuer = matching(
     rf"(?=.{{1,500}}$)(https://({HOST})|http://(localhost|127\.0\.0\.1|\[::1\]))(:[0-9]{{1,5}})?(/[^\s?#]*)?",
     "must be the issuer as the provider names it, in at most 500 characters: https://, a host and "

@@ -47,7 +47,7 @@ def setting(default: object, parse: parsers.Parser, *, secret: bool = False) -> 
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """Everything that an operator can set, as `load_settings` returns it."""
+    """Everything that an operator can set (`load_settings`)."""
 
     instance_path: Path = setting(Path("instance"), parsers.parse_path)
     """The folder of the database, the secret and `testimonials.toml`. Only from the environment."""
@@ -305,9 +305,9 @@ def load_settings(
 ) -> Settings:
     """Read, check and complete the settings.
 
-    `overrides` maps field names to values that override the environment. Unless `makes_instance` is
-    false, the instance folder and its secret are created if they are missing; otherwise the secret
-    may be "". `file` replaces the folder's own settings file. Raises `SettingError`.
+    `overrides` are values by field name, which override the environment. With `makes_instance`, the
+    instance folder and its secret are created if they are missing; without, the secret may be "".
+    `file` replaces the folder's own settings file. Raises `SettingError`.
     """
     environ = os.environ if environ is None else environ
     overrides = overrides or {}
@@ -332,7 +332,7 @@ def load_settings(
 
 
 def make_instance(settings: Settings) -> None:
-    """Create the instance folder, and its secret unless that is set. Raises `SettingError`."""
+    """Create the instance folder, and its secret unless one is set. Raises `SettingError`."""
     _make_folder(settings.instance_path)
     if not settings.secret_key:
         read_secret_key(settings.instance_path / SECRET_NAME)
@@ -348,7 +348,7 @@ def unknown_variables(environ: Mapping[str, str] | None = None) -> list[str]:
 def listening_url(host: str, port: int) -> str:
     """Return the URL at which a browser on this machine reaches `host` and `port`."""
     if host.startswith(UNIX):
-        # Only the proxy knows the real one.
+        # Only the proxy knows the real URL.
         return "http://localhost"
     bare = host.strip("[]")
     name = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(bare, bare)  # noqa: S104 - compared, not bound
@@ -409,7 +409,7 @@ def _complete(settings: Settings) -> Settings:
         if value and value.startswith(start) and find_spec(module) is None:
             advice = f"needs an extra package: pip install 'testimonials[{extra}]'"
             _refuse(PREFIX + name.upper(), advice)
-    # An absolute path, so that the working directory doesn't matter.
+    # The path is absolute, so that the working directory doesn't matter.
     database = settings.database_url or "sqlite:///testimonials.db"
     if database.startswith("sqlite:///") and not database.startswith("sqlite:////"):
         folder = quote(str(settings.instance_path))

@@ -9,7 +9,7 @@ from flask.testing import FlaskClient
 from sqlalchemy import select, update
 
 from testimonials.auth.models import Account, Passkey, Session
-from testimonials.core.extensions import begin_write, db
+from testimonials.core.extensions import db, lock_for_writing
 from tests.auth.browsers import is_signed_in, mailed_path, open_browser, purposes, sign_in
 from tests.auth.links import ask_for_link, mails
 from tests.auth.proofs.authenticator import (
@@ -350,7 +350,7 @@ def test_an_import_that_was_begun_goes_on(app, owner, project):
     from testimonials.projects.access import Role, StrongSignInNeeded, find_access
 
     with app.app_context():
-        begin_write()
+        lock_for_writing()
         db.session.get_one(Account, owner.account_id).requires_strong = True
         db.session.flush()
         who = (("", owner.account_id, owner.email, None), {"method": SignInMethod.EARLIER})

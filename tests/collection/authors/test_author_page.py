@@ -8,7 +8,8 @@ from flask import Flask
 from sqlalchemy import select
 
 from testimonials.core import clock
-from testimonials.core.extensions import begin_write, db
+from testimonials.core.db.transactions import write
+from testimonials.core.extensions import db
 from testimonials.core.http.idempotency import IdempotencyKey
 from testimonials.core.images.uploads import Image
 from testimonials.projects.models import Project
@@ -216,15 +217,14 @@ def test_deleting_leaves_nothing(visitor, inbox, app, smtp, have_mails_left):
     if have_mails_left:
         assert deliver_mail(app, smtp.url) == 2
     row_id = visitor.row().id
-    with app.app_context():
-        begin_write()
+    with app.app_context(), write():
         pictures = [Image(width=1, height=1, content=b"x") for _ in range(2)]
         db.session.add_all(pictures)
         account = db.session.get_one(Project, inbox.project).account_id
         for owner in (f"{account}.", f"{account}.token", "another."):
             answer = {"status": 200, "body": b"A very own sentence"}
             db.session.add(IdempotencyKey(owner=owner, key="k", fingerprint="f", **answer))
-        db.session.commit()
+        db.session.flush()
         own, shared = (picture.id for picture in pictures)
     change_testimonial(app, row_id, avatar_id=own)
     change_project(app, inbox.project, logo_id=shared)

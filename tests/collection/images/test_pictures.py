@@ -14,7 +14,7 @@ from testimonials.collection import models
 from testimonials.collection.images import pictures, typesetting
 from testimonials.collection.images.typesetting import Text, measure
 from testimonials.core.db.transactions import write
-from testimonials.core.extensions import begin_write, db
+from testimonials.core.extensions import db
 from testimonials.core.http.rate_limits import Limit
 from testimonials.core.images.colors import derive_colors
 from testimonials.core.images.uploads import AVATAR, LOGO
@@ -105,10 +105,10 @@ def test_it_is_drawn_once_and_shows_the_logo(app, client, kiln):
         row.content = to_bytes(photo(), "PNG")
     assert draw_shared(client).size == (64, 48)
     with app.app_context():
-        begin_write()
-        logo = read_image(to_bytes(Pictures.new("RGB", (300, 100), (220, 20, 20)), "PNG"), LOGO)
-        db.session.add(logo)
-        db.session.commit()
+        with write():
+            picture = Pictures.new("RGB", (300, 100), (220, 20, 20))
+            logo = read_image(to_bytes(picture, "PNG"), LOGO)
+            db.session.add(logo)
         logo_id = logo.id
     change_project(app, kiln, logo_id=logo_id)
     pixel = draw_shared(client).getpixel((72 + 100, 474 + 46))

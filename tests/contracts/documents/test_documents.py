@@ -12,7 +12,7 @@ from testimonials import create_app
 from testimonials.auth.accounts import claim_account
 from testimonials.auth.models import Account
 from testimonials.auth.tokens import Scope, make_token
-from testimonials.core.extensions import begin_write, db
+from testimonials.core.extensions import db, lock_for_writing
 from testimonials.core.http.openapi import operations
 from testimonials.core.settings.table import load_settings
 from tests.conftest import hash_of_password
@@ -234,7 +234,7 @@ def test_reference_can_be_followed_too(start, tmp_path):
 def give_token(service: Service, account_id: str) -> str:
     """Return an access token with all scopes, as the owner makes it who claimed the account."""
     with create_app(load_settings(service.environment, {})).app_context():
-        begin_write()
+        lock_for_writing()
         claim_account(db.session.get_one(Account, account_id), hash_of_password())
         _, plain = make_token(account_id, None, "Helper", Scope, None, account_id)
         db.session.commit()

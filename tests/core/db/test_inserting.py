@@ -10,7 +10,7 @@ from sqlalchemy.exc import IntegrityError
 from testimonials.core import clock
 from testimonials.core.db.engine import insert_row, insert_values
 from testimonials.core.db.prepared import in_one_trip
-from testimonials.core.extensions import begin_write, db
+from testimonials.core.extensions import db, lock_for_writing
 from testimonials.testimonials import models
 
 pytestmark = pytest.mark.postgres
@@ -29,7 +29,7 @@ def test_the_row_is_what_a_flush_writes(app, owner, given):
     base: dict[str, Any] = {"project_id": project_id, "text": "Fine", "author_name": "Maya"}
     base |= {"status": "approved", "source": "manual", "submitted_at": now, "updated_at": now}
     with app.app_context():
-        begin_write()
+        lock_for_writing()
         flushed = models.Testimonial(id="a" * 24, created_at=now, **base | given)
         db.session.add(flushed)
         db.session.flush()
@@ -56,7 +56,7 @@ def test_an_error_is_sqlalchemys_and_the_session_goes_on(app, owner, together):
     values = {"id": "a" * 24, "project_id": project_id, "status": "approved", "source": "manual"}
     values |= {"author_name": "Maya", "text": "Fine", "submitted_at": now, "created_at": now}
     with app.app_context():
-        begin_write()
+        lock_for_writing()
         insert_values(db.session(), models.Testimonial, values)
         with (
             pytest.raises(IntegrityError, match="id"),

@@ -7,7 +7,7 @@ from sqlalchemy import select
 
 from testimonials.auth.tokens import Scope
 from testimonials.core.db.engine import Base
-from testimonials.core.extensions import begin_write, db
+from testimonials.core.extensions import db, lock_for_writing
 from testimonials.core.http.rate_limits import RateLimitCounter
 from testimonials.testimonials import models
 from testimonials.transfer.models import TableImport
@@ -32,7 +32,7 @@ def read_all(app: Flask) -> dict[str, list[str]]:
 def add_import(app: Flask, project: str, row: str) -> str:
     """Let a testimonial be what an import added; return the import's id."""
     with app.app_context():
-        begin_write()
+        lock_for_writing()
         found = TableImport(
             project_id=project,
             actor="owner@example.com",

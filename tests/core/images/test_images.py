@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import ExifTags, Image, ImageCms, PngImagePlugin
 
-from testimonials.core.extensions import begin_write, db
+from testimonials.core.extensions import db, lock_for_writing
 from testimonials.core.images import decode as decoding
 from testimonials.core.images import worker
 from testimonials.core.images.decode import TOO_MUCH_WORK, Decoded, Unreadable, Use, decode_picture
@@ -265,7 +265,7 @@ def test_any_damage_has_a_reason(name, damage, part):
 
 def store(app: Flask, picture: Image.Image) -> str:
     with app.app_context():
-        begin_write()
+        lock_for_writing()
         image = read_image(to_bytes(picture, "PNG"), AVATAR)
         db.session.add(image)
         db.session.commit()

@@ -12,7 +12,7 @@ from testimonials.collection.context import make_context
 from testimonials.collection.storing import announce, store
 from testimonials.collection.submission import Submission
 from testimonials.core import clock
-from testimonials.core.extensions import begin_write, db
+from testimonials.core.extensions import db, lock_for_writing
 from testimonials.projects.projects import lock_project
 from testimonials.testimonials import models
 from testimonials.testimonials.inbox import count_tabs
@@ -43,7 +43,7 @@ class Inbox:
     def receive(self, *names: str, **values: Any) -> list[str]:
         """Let visitors of these names submit; return the ids."""
         with self.app.app_context():
-            begin_write()
+            lock_for_writing()
             context = make_context(lock_project(self.project))
             for name in names:
                 columns = {

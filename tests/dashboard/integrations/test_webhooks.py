@@ -13,7 +13,7 @@ from werkzeug.test import TestResponse
 from testimonials.core import clock
 from testimonials.core.clock import iso
 from testimonials.core.db.transactions import write
-from testimonials.core.extensions import begin_write, db
+from testimonials.core.extensions import db, lock_for_writing
 from testimonials.dashboard.webhooks import EVENTS
 from testimonials.integrations.webhooks.endpoints import BUILD_EVENTS
 from testimonials.integrations.webhooks.models import WebhookDelivery, WebhookEndpoint
@@ -150,7 +150,7 @@ def test_a_delivery_goes_again(app, browser, project, here):
     assert "data-waiting" in page
     now = clock.now()
     with app.app_context():
-        begin_write()
+        lock_for_writing()
         row = db.session.scalars(select(WebhookDelivery)).one()
         tried = {"at": iso(now), "ms": 2100, "status": 503, "error": None, "answer": "<busy>"}
         lost = tried | {"status": None, "error": "It refused the connection.", "answer": ""}

@@ -8,7 +8,7 @@ from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from testimonials.auth.tokens import Scope, make_token
-from testimonials.core.extensions import begin_write, db
+from testimonials.core.extensions import db, lock_for_writing
 from testimonials.integrations.mcp.messages import CAPABILITIES_KEY, CURRENT, NAMED_BY, VERSION_KEY
 
 META = {VERSION_KEY: CURRENT, CAPABILITIES_KEY: {}}
@@ -52,7 +52,7 @@ def give_token(
     app: Flask, account_id: str, *scopes: Scope, project_id: str | None = None, name: str = "Helper"
 ) -> str:
     with app.test_request_context():
-        begin_write()
+        lock_for_writing()
         _, plain = make_token(account_id, project_id, name, scopes, 90, account_id)
         db.session.commit()
     return plain

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import create_engine, text
 
-from testimonials.core.extensions import begin_write, db
+from testimonials.core.extensions import db, lock_for_writing
 from testimonials.core.jobs import run_due
 from testimonials.integrations.webhooks.delivery import MAX_OF_ACCOUNT
 from testimonials.integrations.webhooks.payloads import new_secret
@@ -214,7 +214,7 @@ def test_two_that_send_at_once_send_each_once(app, hook, receiver):
     with app.app_context():
         project = lock_project(hook.project)
         rows = list(db.session.scalars(db.select(models.Testimonial)))
-        begin_write()
+        lock_for_writing()
         apply_action(project, rows, "approve", "owner@example.com")
         db.session.commit()
     senders = [threading.Thread(target=hook.deliver) for _ in range(2)]

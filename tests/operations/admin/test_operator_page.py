@@ -9,7 +9,7 @@ from sqlalchemy import text, update
 from testimonials.core import clock
 from testimonials.core.audit import Event
 from testimonials.core.db.transactions import write
-from testimonials.core.extensions import begin_write, db
+from testimonials.core.extensions import db, lock_for_writing
 from testimonials.core.jobs import Job
 from testimonials.core.mail.outbox import MailState, OutboxMail
 from testimonials.core.settings.current import current_settings
@@ -25,7 +25,7 @@ ROWS = ("Version", "Storage", "Backups", "Mail", "Accounts", "Domains", "Jobs", 
 
 def add_mail(app: Flask, state: MailState) -> str:
     with app.app_context():
-        begin_write()
+        lock_for_writing()
         mail = OutboxMail(
             purpose="submissions", recipient="theo@example.com", subject="A secret subject",
             text="A secret text", html="", state=state, last_error="connection refused",

@@ -21,7 +21,7 @@ from testimonials.auth.accounts import start_account
 from testimonials.core.db import migrate
 from testimonials.core.db.engine import Base
 from testimonials.core.db.migrate import FORMER_HEAD, head, upgrade
-from testimonials.core.extensions import begin_write, db
+from testimonials.core.extensions import db, lock_for_writing
 from testimonials.core.settings.current import current_settings
 from testimonials.core.settings.table import load_settings
 from testimonials.operations.database import BATCH
@@ -323,7 +323,7 @@ def run_in_shell(app: Flask, command: str, folder: Path) -> None:
 
 
 def test_all_of_it_comes_back(app, tmp_path):
-    begin_write()
+    lock_for_writing()
     access = start_account("owner@example.com")
     assert access is not None
     db.session.commit()

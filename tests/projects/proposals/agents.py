@@ -6,7 +6,7 @@ from flask import Flask
 
 from testimonials.auth.tokens import Scope, make_token
 from testimonials.core.db.transactions import write
-from testimonials.core.extensions import begin_write, db
+from testimonials.core.extensions import db, lock_for_writing
 from testimonials.core.images.uploads import Image
 from tests.conftest import Caller
 from tests.support.pictures import photo, to_bytes
@@ -38,7 +38,7 @@ def make_agent(owner: Caller, *scopes: Scope, project: str | None = None) -> Cal
 def hold_picture(app: Flask) -> str:
     """Store a picture that is only proposed; return its id."""
     with app.app_context():
-        begin_write()
+        lock_for_writing()
         image = Image(width=8, height=8, content=to_bytes(photo(8, 8), "WEBP"), is_held=True)
         db.session.add(image)
         db.session.commit()

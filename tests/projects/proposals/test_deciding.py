@@ -10,7 +10,7 @@ from flask.testing import FlaskClient
 
 from testimonials.auth.tokens import Scope
 from testimonials.core.db.transactions import write
-from testimonials.core.extensions import begin_write, db
+from testimonials.core.extensions import db, lock_for_writing
 from testimonials.core.images.uploads import Image
 from testimonials.core.text import compare_texts
 from testimonials.operations.expiry import sweep
@@ -262,7 +262,7 @@ def test_what_an_author_erased_goes_from_proposals_too(app, owner, browser, proj
     assert decide(browser, project, "accepted", made, added["_id"]).status_code == 303
     new = read_proposal(owner, project, added["_id"])["result"]["testimonialId"]
     with app.app_context():
-        begin_write()
+        lock_for_writing()
         for each in (row, new):
             db.session.delete(db.session.get_one(models.Testimonial, each))
         db.session.commit()

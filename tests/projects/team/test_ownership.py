@@ -15,7 +15,7 @@ from testimonials.collection.models import (
 from testimonials.core import clock
 from testimonials.core.audit import Event
 from testimonials.core.db.transactions import write
-from testimonials.core.extensions import begin_write, db
+from testimonials.core.extensions import db, lock_for_writing
 from testimonials.projects.models import OwnershipOffer, Project
 from tests.auth.browsers import open_browser, purposes
 from tests.auth.links import mails
@@ -153,7 +153,7 @@ def test_an_account_at_its_limit_is_refused(team, owner, admin):
 
 def test_tokens_end_and_the_unsubscribed_stay_so(team, owner, admin):
     with team.app.test_request_context():
-        begin_write()
+        lock_for_writing()
         own = (owner.account_id, team.project, "T", [Scope.READ], None)
         _, plain = make_token(*own, owner.account_id)
         batch = RequestBatch(

@@ -10,7 +10,7 @@ from sqlalchemy import select
 from testimonials.auth.models import AccessToken
 from testimonials.core.audit import Event
 from testimonials.core.db.transactions import write
-from testimonials.core.extensions import begin_write, db
+from testimonials.core.extensions import db, lock_for_writing
 from testimonials.projects.models import Member, NotificationChoice, TeamInvitation
 from testimonials.projects.projects import lock_account
 from testimonials.projects.team import set_role
@@ -178,7 +178,7 @@ def test_what_hung_on_a_role_ends_with_it(app, mine, owner, noor, fern, way):
 def test_company_groups_take_back_what_they_gave(app, owner, noor):
     def give(role: str | None, source: str) -> bool:
         with app.app_context():
-            begin_write()
+            lock_for_writing()
             is_changed = set_role(lock_account(owner.account_id), noor.account_id, role, source)
             db.session.commit()
             return is_changed

@@ -14,7 +14,7 @@ from testimonials.core import clock
 from testimonials.core.db import transactions
 from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.db.transactions import write
-from testimonials.core.extensions import begin_write, db
+from testimonials.core.extensions import db, lock_for_writing
 from testimonials.core.http.errors import ServiceError
 from testimonials.projects.models import Project
 from testimonials.projects.projects import lock_project
@@ -232,7 +232,7 @@ def test_counts_are_right_after_each_of_many_changes(app, owner, monkeypatch, se
         for project_id in projects:
             require_right_answers(project_id, walk)
         db.session.rollback()
-        begin_write()
+        lock_for_writing()
         db.session.execute(delete(Project).where(Project.id == projects[0]))
         db.session.commit()
         for table in (models.TestimonialCount, models.TagCount, models.DayCount):
@@ -244,11 +244,11 @@ def test_counts_are_right_after_each_of_many_changes(app, owner, monkeypatch, se
 def test_wrong_counts_are_found_and_mended(app, project_id):
     with app.app_context():
         walk = Walk(7, [project_id])
-        begin_write()
+        lock_for_writing()
         walk.add_many()
         db.session.commit()
         right = count_tabs(project_id)
-        begin_write()
+        lock_for_writing()
         number = models.TestimonialCount.number + 1
         db.session.execute(update(models.TestimonialCount).values(number=number))
         db.session.execute(delete(models.TagCount))
@@ -269,7 +269,7 @@ def test_wrong_counts_are_found_and_mended(app, project_id):
 @pytest.mark.postgres
 def test_many_statements_in_one_transaction_leave_few_rows(app, project_id):
     with app.app_context():
-        begin_write()
+        lock_for_writing()
         walk = Walk(11, [project_id])
         for _ in range(150):
             values = walk.values(lock_project(project_id)) | {"rating": 5.0}
@@ -281,7 +281,7 @@ def test_many_statements_in_one_transaction_leave_few_rows(app, project_id):
             assert rows is not None
             assert rows < 150
         before = count_tabs(project_id)
-        begin_write()
+        lock_for_writing()
         recount(db.session.connection())
         db.session.commit()
         assert find_wrong_counts(db.session.connection()) == []
@@ -290,7 +290,7 @@ def test_many_statements_in_one_transaction_leave_few_rows(app, project_id):
 
 def test_readers_read_no_testimonials(app, project_id):
     with app.app_context():
-        begin_write()
+        lock_for_writing()
         walk = Walk(5, [project_id])
         walk.add_many()
         db.session.commit()

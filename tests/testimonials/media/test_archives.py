@@ -12,7 +12,7 @@ from flask.testing import FlaskClient
 from sqlalchemy import select
 
 from testimonials.auth.models import Account
-from testimonials.core.extensions import begin_write, db
+from testimonials.core.extensions import db, lock_for_writing
 from testimonials.projects.models import Project
 from testimonials.testimonials import models
 from testimonials.testimonials.media import recordings as store
@@ -50,7 +50,7 @@ def restore(app: Flask, content: bytes) -> Any:
         open_archive(io.BytesIO(content)) as opened,
         storing_recordings(opened) as stored,
     ):
-        begin_write()
+        lock_for_writing()
         account = db.session.scalars(select(Account)).one()
         done = restore_project(opened, account, stored, slug="copy")
         db.session.commit()

@@ -9,7 +9,7 @@ from sqlalchemy import insert
 
 from testimonials.auth.tokens import Scope
 from testimonials.core import clock
-from testimonials.core.extensions import begin_write, db
+from testimonials.core.extensions import db, lock_for_writing
 from testimonials.testimonials import models
 from testimonials.testimonials.inbox import InboxFilter, list_inbox
 from testimonials.testimonials.schemas import STATUSES
@@ -86,7 +86,7 @@ def test_pages_follow_by_cursor(app, reader, project_id):
 
 def test_each_state_is_read_in_order(app, reader, project_id):
     with app.app_context():
-        begin_write()
+        lock_for_writing()
         rows = [
             {
                 "id": f"{number:024x}", "project_id": project_id, "source": "public_page",

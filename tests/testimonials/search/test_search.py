@@ -8,7 +8,7 @@ from flask import Flask
 from sqlalchemy import delete, event, select, text, update
 
 from testimonials.core.db.transactions import write
-from testimonials.core.extensions import begin_write, db
+from testimonials.core.extensions import db, lock_for_writing
 from testimonials.core.jobs import run_due
 from testimonials.projects.models import Project
 from testimonials.projects.projects import lock_project
@@ -82,14 +82,14 @@ def test_the_index_follows_every_change(app, project_id):
     kept, gone = (add_testimonial(app, project_id, author_name=name) for name in ("Kept", "Gone"))
     with app.app_context():
         for words in ("first words", "second words", "東京"):
-            begin_write()
+            lock_for_writing()
             db.session.execute(
                 update(models.Testimonial).where(models.Testimonial.id == kept).values(text=words)
             )
             db.session.commit()
             assert find(project_id, words) == "Kept"
         assert find(project_id, "words") == ""
-        begin_write()
+        lock_for_writing()
         db.session.execute(delete(models.Testimonial).where(models.Testimonial.id == gone))
         db.session.commit()
         assert find(project_id, "gone") == ""
@@ -97,7 +97,7 @@ def test_the_index_follows_every_change(app, project_id):
         assert count_indexed() in (None, 1)
         # A project takes its words along.
         db.session.rollback()
-        begin_write()
+        lock_for_writing()
         db.session.execute(delete(Project))
         db.session.commit()
         assert count_indexed() in (None, 0)
@@ -232,7 +232,7 @@ def test_db_check_knows_when_it_is_in_step(app, project_id, backend):
             assert find(project_id, "quick") == "Zoë"
     with app.app_context():
         if db.engine.dialect.name == "sqlite":
-            begin_write()
+            lock_for_writing()
             db.session.execute(text("DELETE FROM testimonial_search_row"))
             db.session.commit()
             assert find(project_id, "quick") == ""

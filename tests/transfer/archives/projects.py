@@ -14,7 +14,7 @@ from testimonials.collection.schemas import FormDesignSchema
 from testimonials.core import clock
 from testimonials.core.audit import IS_HISTORY, Event
 from testimonials.core.db.identifiers import new_identifier
-from testimonials.core.extensions import begin_write, db
+from testimonials.core.extensions import db, lock_for_writing
 from testimonials.core.images.uploads import Image
 from testimonials.projects.defaults import WIDGET_CONFIG
 from testimonials.projects.models import OldSlug, Project, WidgetSighting
@@ -37,7 +37,7 @@ MODELS: tuple[Any, ...] = (
 def fill_project(app: Flask, owner: Caller) -> str:
     """Give the owner the project of VERSION_1, which has every kind of row; return its id."""
     with app.app_context(), VERSION_1.open("rb") as file, open_archive(file) as archive:
-        begin_write()
+        lock_for_writing()
         account = lock_account(owner.account_id)
         archive.lists["keptRatings"].append({"day": 20_000, "rating": 2.5, "number": 3})
         restored = restore_project(archive, account, {}, slug=None, resumes_requests=True)

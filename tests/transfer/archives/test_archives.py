@@ -19,7 +19,7 @@ from testimonials.collection.models import UnsubscribedAddress
 from testimonials.core.audit import IS_HISTORY, Event
 from testimonials.core.db.engine import Base
 from testimonials.core.db.transactions import write
-from testimonials.core.extensions import begin_write, db
+from testimonials.core.extensions import db, lock_for_writing
 from testimonials.core.images.uploads import Image
 from testimonials.projects.defaults import IS_HIDDEN, KEYS
 from testimonials.projects.models import Project
@@ -145,7 +145,7 @@ def test_the_dashboard_keeps_nothing_that_no_archive_has(app, project):
         assert found.dashboard_config == kept
         # What a newer program has kept stays.
         db.session.rollback()
-        begin_write()
+        lock_for_writing()
         newer = {"ofTomorrow": True, IS_HIDDEN: False}
         db.session.execute(update(Project).values(dashboard_config=newer))
         found = db.session.get_one(Project, project)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from testimonials.core.extensions import begin_write, db
+from testimonials.core.extensions import db, lock_for_writing
 from testimonials.core.http_client import AddressRefused, connect
 from testimonials.testimonials import models
 from testimonials.testimonials.record import hash_salted, list_entries
@@ -128,7 +128,7 @@ def test_a_copy_replaces_its_url(app, owner, website, tmp_path):
     with app.app_context():
         copied = copy_some(import_id, "", is_here)
         assert copied is not None
-        begin_write()
+        lock_for_writing()
         row = db.session.get_one(TableImport, import_id)
         copied.write(row)
         assert len(row.outcome["photos"]) == 2
