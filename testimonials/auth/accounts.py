@@ -55,12 +55,11 @@ class DisplayNameForm(FormSchema):
 
 
 def shown_name() -> ColumnElement[str]:
-    """Return the expression for a person's name: the chosen one, or else the address."""
+    """Return the expression for a person's name: the one they chose, or else the address."""
     return func.coalesce(Account.display_name, Account.email)
 
 
 def find_display_names(emails: Iterable[str]) -> dict[str, str]:
-    """Return the chosen names of those who have one, by address."""
     if not (addresses := set(emails)):
         return {}
     query = select(Account.email, Account.display_name).where(
@@ -76,10 +75,7 @@ def set_display_name(account: Account, name: str | None) -> bool:
 
 
 class AccountSuspended(ServiceError):
-    """A suspended account keeps its data, but nobody can sign in, call the API or send forms.
-
-    Its mail and webhooks wait.
-    """
+    """Nobody can use the account, but its data is kept, and its mail and webhooks wait."""
 
     status = 403
     title = gettext_noop("This account is suspended")
@@ -92,13 +88,12 @@ class AccountSuspended(ServiceError):
 
 
 def operator_address() -> str:
-    """Return the contact for people who can't sign in: the first operator or the mail's sender."""
+    """Return the contact for people who can't sign in: the first operator, or the mail's sender."""
     settings = current_settings()
     return settings.operators[0] if settings.operators else parseaddr(settings.mail_from)[1]
 
 
 def require_unsuspended(suspended_at: datetime | None, reason: str | None) -> None:
-    """Raise `AccountSuspended`, with the reason, if the account is suspended."""
     if suspended_at is not None:
         raise AccountSuspended(
             gettext_noop(
@@ -145,7 +140,7 @@ def require_passwords() -> None:
 
 
 def is_live() -> ColumnElement[bool]:
-    """Return the condition that an account is claimed or hasn't expired yet."""
+    """Return the condition that an account is claimed, or still may be."""
     # A callable, so that prepared statements read the clock at each execution.
     now = bindparam("now", callable_=lambda: clock.now(), type_=Timestamp)
     return or_(Account.claimed_at.is_not(None), Account.claim_expires_at > now)
@@ -154,7 +149,7 @@ def is_live() -> ColumnElement[bool]:
 def may_act() -> ColumnElement[bool]:
     """Return the condition that an account is claimed and not suspended.
 
-    It also applies to whatever acts for people, or mails them, without a session.
+    It must also hold for what acts for people, or mails them, without a session.
     """
     return and_(Account.claimed_at.is_not(None), Account.suspended_at.is_(None))
 
@@ -170,8 +165,8 @@ _FIND_CREDENTIALS = Prepared(
 def check_credentials(account_id: str, api_key: str) -> str:
     """Return the address of the account with this id and key (spec, "Authentication").
 
-    An unknown account takes as long as a known one. Raises `CredentialsInvalid` or, if the key is
-    right, `AccountSuspended`.
+    An unknown account takes as long as a known one. Raises `CredentialsInvalid`, or
+    `AccountSuspended` if the key is right.
     """
     row = None
     if is_identifier(account_id):
@@ -190,10 +185,9 @@ def is_known_email(email: str) -> bool:
 
 
 def start_signup(email: str) -> tuple[Account, str] | None:
-    """Start an account for a person who signs up without an agent, and renew its magic link.
+    """Start an account for a person who signs up without an agent, or renew its link.
 
-    This issues no key, but keeps one that an agent has. Returns the account and the link's nonce,
-    or None if the account is claimed.
+    An agent's key stays. Returns the account and the link's nonce, or None if it is claimed.
     """
     account = _open_account(email)
     return None if account is None else (account, renew_own_nonce(account))
@@ -202,7 +196,7 @@ def start_signup(email: str) -> tuple[Account, str] | None:
 def start_account(email: str) -> NewAccess | None:
     """Start an account for `email`, or renew the deadline, key and link of an unclaimed one.
 
-    A link that the person requested keeps working, so that strangers can't stop them from signing
+    A link that the person requested keeps working, so that strangers can't keep them from signing
     up. Returns None if the account is claimed. An expired account is deleted first, with its data
     (spec, "POST /v1/auth/agent-init").
     """
@@ -213,7 +207,6 @@ def start_account(email: str) -> NewAccess | None:
 
 
 def replace_key(account: Account) -> str:
-    """Replace the account's key; return the new one."""
     api_key = new_credential(KEY_PREFIX)
     account.key_hash = hash_secret(api_key)
     account.key_last_four = api_key[-4:]
@@ -222,7 +215,6 @@ def replace_key(account: Account) -> str:
 
 
 def drop_key(account: Account) -> None:
-    """Revoke the account's key without a new one."""
     account.key_hash = ""
     account.key_last_four = ""
 
@@ -243,9 +235,9 @@ def renew_own_nonce(account: Account) -> str:
 
 
 def find_key_problem(account: Account, choice: str, other: str, seen: str) -> str | None:
-    """Return the problem with a choice about the agent's key, which is `keep` or `other`.
+    """Return the problem with a person's choice about an agent's key: `keep`, or `other`.
 
-    `seen` is the end of the key that the page showed: nobody chose to keep a newer one.
+    `seen` is the end of the key that the page showed, since nobody chose to keep a newer one.
     """
     if not account.has_key:
         return None
@@ -265,7 +257,7 @@ def find_claimable_account(email: str) -> Account | None:
 
 
 def claim_account(account: Account, password_hash: str | None) -> None:
-    """Claim the account, so that it no longer expires and its links stop working.
+    """Claim the account: it no longer expires, and its links stop working.
 
     The password is None for somebody who signs in another way. Raises `PasswordsOff`.
     """
@@ -287,7 +279,7 @@ def delete_expired_accounts() -> int:
 
 
 def select_expired_accounts() -> Select[str]:
-    """Return a query for the ids of the accounts that `delete_expired_accounts` deletes."""
+    """Return the query for the ids of the accounts that `delete_expired_accounts` deletes."""
     return select(Account.id).where(_is_expired())
 
 
@@ -309,7 +301,7 @@ def list_accounts() -> Sequence[Account]:
 
 
 def _open_account(email: str) -> Account | None:
-    """Find or create the account of `email` and extend its deadline; None if it is claimed."""
+    """Lock or create the account of `email` and extend its deadline; None if it is claimed."""
     db.session.execute(
         delete(Account).where(Account.email == email, ~is_live()),
         execution_options={"synchronize_session": False},
@@ -317,7 +309,7 @@ def _open_account(email: str) -> Account | None:
     deadline = clock.now() + timedelta(days=current_settings().claim_days)
     values = {"email": email, "key_hash": "", "key_last_four": "", "claim_expires_at": deadline}
     account = None
-    # It may be deleted between the two statements; then try again.
+    # If it is deleted between the two statements, try again.
     while account is None:
         insert_if_missing(db.session(), Account, id=new_identifier(), **values)
         account = lock_where(Account.email == email)

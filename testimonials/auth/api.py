@@ -1,4 +1,4 @@
-"""The API's resources for accounts."""
+"""The API's account resources."""
 
 from typing import Any
 
@@ -78,6 +78,6 @@ def agent_init(prepared: str) -> dict[str, Any] | Response:
 def get_me(caller: Caller) -> Caller:
     """Check the credentials.
 
-    Returns the account they belong to and, for an access token, what it may do.
+    Returns the account that they belong to and, for an access token, what it may do.
     """
     return caller

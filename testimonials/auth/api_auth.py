@@ -13,7 +13,7 @@ from testimonials.core.http.resource import Operation
 
 ACCOUNT_HEADER = "x-service-account-id"
 KEY_HEADER = "x-api-key"
-# Set in the WSGI environment of a call that comes through MCP.
+# Set in the WSGI environment of calls through MCP.
 CALLED_BY = "testimonials.called_by"
 API = "api"
 
@@ -43,12 +43,11 @@ class OneProjectOnly(ServiceError):
 
 
 def admit(operation: Operation) -> Caller:
-    """Return the caller of an operation. Raises `CredentialsInvalid` and `MissingScope`."""
     return _authorize(authenticate(operation.name), operation)
 
 
 def authenticate(name: str) -> Caller:
-    """Return the caller, and note the use of the token for the operation `name`."""
+    """Return the caller, and note that the token was used for the operation `name`."""
     caller = find_caller()
     act_as(ActorKind.AGENT if caller.is_key else ActorKind.TOKEN, caller.token_id or caller.name)
     if caller.token_id is not None:
@@ -57,7 +56,7 @@ def authenticate(name: str) -> Caller:
 
 
 def may_pass(caller: Caller, operation: Operation) -> bool:
-    """Return whether a caller may call an operation, at least to propose changes."""
+    """Return whether a caller may call an operation, if only to propose changes."""
     try:
         _authorize(caller, operation)
     except MissingScope:
@@ -71,9 +70,9 @@ def require_all_projects(caller: Caller) -> None:
 
 
 def find_caller() -> Caller:
-    """Return the caller by the account's two headers, or by a token there or as Bearer.
+    """Return the caller, from the account's two headers or a token there or as Bearer.
 
-    A proxy may add its own Bearer credential, so beside the two headers only one with our prefix
+    A proxy may add its own Bearer credential, so next to the two headers only one with our prefix
     counts. Raises `CredentialsInvalid`.
     """
     account_id, key = request.headers.get(ACCOUNT_HEADER, ""), request.headers.get(KEY_HEADER, "")

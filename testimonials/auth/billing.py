@@ -1,4 +1,4 @@
-"""Plans of accounts, as Stripe's webhook reports them."""
+"""The plans of accounts, as reported by Stripe's webhook."""
 
 import hashlib
 import hmac
@@ -27,18 +27,18 @@ from testimonials.core.http.errors import NotFound, ServiceError
 from testimonials.core.settings.current import current_settings
 from testimonials.core.settings.parsers import Plan
 
-# Events arrive in any order, late and more than once. So each one only stores what it says (whose
+# Events may arrive in any order, late, and more than once. So each only stores what it says (whose
 # customer it is; whether a subscription runs, and for which plan); then the plan is recalculated.
 
 logger = logging.getLogger("testimonials.billing")
 
-# The plan stays while Stripe retries a late payment.
+# An account keeps its plan while Stripe retries a payment.
 RUNNING = frozenset({"active", "trialing", "past_due"})
 ENDED = frozenset({"canceled", "unpaid", "incomplete_expired", "paused"})
 SUBSCRIPTION_EVENT = re.compile(r"customer\.subscription\.(created|updated|deleted)")
 PROVIDERS_ID = re.compile("[!-~]{1,255}")
 CHECKOUT_EVENT = "checkout.session.completed"
-# Any number, but the same in every process.
+# An arbitrary number, the same in every process.
 LOCK = 7_264_551
 
 
@@ -63,11 +63,11 @@ def set_plan(account: Account, name: str | None) -> None:
 def apply_event(event: dict[str, Any]) -> None:
     """Apply a verified event, unless it isn't about subscriptions.
 
-    The caller has begun a write, and handles any exception from an event of an unexpected form.
+    The caller has begun a write, and handles any exception caused by an unexpected event.
     """
     kind, subject = event["type"], event["data"]["object"]
     time = clock.from_milliseconds(int(event["created"]) * 1000)
-    # One event at a time, so that two that belong together see each other. SQLite has only one
+    # One event at a time, so that two that belong together see each other; SQLite has one
     # writer anyway.
     if db.engine.dialect.name == "postgresql":
         db.session.execute(select(func.pg_advisory_xact_lock(LOCK)))
@@ -78,14 +78,12 @@ def apply_event(event: dict[str, Any]) -> None:
 
 
 def _read_id(value: Any) -> str:
-    """Check one of Stripe's ids and return it. Raises `ValueError`."""
     if not isinstance(value, str) or not PROVIDERS_ID.fullmatch(value):
         raise ValueError("an id of an unexpected form")
     return value
 
 
 def _apply_checkout(session: dict[str, Any], time: datetime) -> None:
-    """Store the account of a customer."""
     customer, reference = session["customer"], session.get("client_reference_id")
     if session.get("mode") != "subscription" or not customer:
         return
@@ -107,7 +105,6 @@ def _apply_checkout(session: dict[str, Any], time: datetime) -> None:
 
 
 def _apply_subscription(kind: str, subject: dict[str, Any], time: datetime) -> None:
-    """Store whether a subscription runs, and for which plan."""
     is_running = subject["status"] in RUNNING and not kind.endswith(".deleted")
     is_ended = subject["status"] in ENDED or kind.endswith(".deleted")
     subscription, customer = _read_id(subject["id"]), _read_id(subject["customer"])
@@ -127,7 +124,7 @@ def _apply_subscription(kind: str, subject: dict[str, Any], time: datetime) -> N
         return
     if known is None:
         if plan is None:
-            # A subscription ended that never was for a plan here.
+            # It has ended, and never was for one of our plans.
             return
         known = BillingSubscription(id=subscription, customer=customer)
         db.session.add(known)
@@ -146,12 +143,12 @@ def _apply_subscription(kind: str, subject: dict[str, Any], time: datetime) -> N
 
 
 def _is_older(known: BillingSubscription, time: datetime, is_ended: bool) -> bool:
-    # Times are whole seconds. Within the same second, the end counts as later.
+    # Times are in whole seconds. Within one second, the end counts as later.
     return time < known.told_at or (time == known.told_at and not known.is_running and not is_ended)
 
 
 def _update_plan(account: Account, time: datetime) -> None:
-    """Set the account's plan to the largest one of its running subscriptions."""
+    """Set the account's plan to the largest of its running subscriptions."""
     db.session.flush()
     names = db.session.scalars(
         select(BillingSubscription.plan).where(
@@ -172,7 +169,7 @@ def _update_plan(account: Account, time: datetime) -> None:
 def _find_owner(
     subject: dict[str, Any], customer: str, known: BillingSubscription | None
 ) -> Account | None:
-    """Return the account of a subscription: the one in the event, the stored, or its customer's."""
+    """Return a subscription's account: as in the event, as stored, or its customer's."""
     named = _find_account((subject.get("metadata") or {}).get("account"))
     if named is not None:
         return named
@@ -196,7 +193,7 @@ def _largest(plans: Iterable[Plan]) -> Plan | None:
 
 
 def _describe_reference(reference: object) -> str:
-    # Keep the log free of anything that isn't one of our ids, such as somebody's address.
+    # Log nothing that isn't one of our ids, such as somebody's address.
     is_ours = isinstance(reference, str) and is_identifier(reference)
     return str(reference) if is_ours else "of another form" if reference else "missing"
 
@@ -211,7 +208,6 @@ class EventRefused(ServiceError):
 
 @auth.post("/webhooks/stripe")
 def take_stripe_event() -> Response:
-    """Verify and apply an event from Stripe."""
     secret = current_settings().stripe_webhook_secret
     if not secret:
         raise NotFound("There is nothing at this address.")
@@ -227,7 +223,7 @@ def take_stripe_event() -> Response:
 
 
 def is_signed(raw: bytes, header: str, secret: str) -> bool:
-    """Return whether Stripe signed a body recently, by the header `t=TIME,v1=SIGNATURE`.
+    """Return whether the header `t=TIME,v1=SIGNATURE` shows that Stripe signed a body recently.
 
     The signature is an HMAC-SHA-256 of the time, a dot and the body. There may be several, for an
     old and a new secret.

@@ -1,4 +1,4 @@
-"""The cookies: of sessions, known and trusted browsers, and single sign-on."""
+"""The cookies of sessions, known and trusted browsers, and single sign-on."""
 
 from flask import after_this_request, g, request
 from werkzeug import Response
@@ -20,14 +20,15 @@ from testimonials.core.http.i18n import use_language
 from testimonials.core.http.rate_limits import client_key
 from testimonials.core.http.urls import app_url, base_path
 
-# The browser that was sent to the SSO provider, and the person from there with an account to claim.
+# For a browser that was sent to the SSO provider, and for a person who came back with an account to
+# claim.
 VISIT, ARRIVAL = "-visit", "-arrival"
 KNOWN, TRUSTED, THEME, OPENED = "-known-", "-trusted-", "-theme", "-opened"
 
 
 def name_cookie(ending: str = "") -> str:
-    """Return the name of one of our cookies, by default that of the session."""
-    # Browsers only accept a __Host- cookie over https, for exactly this host and the path /.
+    """Return the name of one of our cookies, by default the session's."""
+    # Browsers accept a __Host- cookie only over https, for exactly this host and the path /.
     prefix = "__Secure-" if base_path() else "__Host-"
     return f"{prefix if is_https() else ''}testimonials{ending}"
 
@@ -41,7 +42,7 @@ def read_session_cookie() -> str:
 
 
 def use_persons_language() -> None:
-    """Answer this request in the signed-in person's or the browser's language, unless for programs.
+    """Answer in the language of the signed-in person or else the browser, unless for programs.
 
     Blueprints call this before each view.
     """
@@ -68,19 +69,19 @@ def sign_browser_in(
 
 
 def set_session_cookie(response: Response, account: Account, token: str) -> None:
-    """Set the session's cookie, and the one that marks the browser as known."""
+    """Set the cookie of the session, and the one that marks the browser as known."""
     set_cookie(response, "", token, int(LIFETIME.total_seconds()))
     know_browser(response, account)
 
 
 def know_browser(response: Response, account: Account) -> None:
     """Mark the browser as known to the account, until all browsers are signed out."""
-    # A cookie per account, since a person may have several accounts.
+    # One cookie for each account, since a person may have several.
     set_cookie(response, f"{KNOWN}{account.id}", make_known_token(account), KNOWN_SECONDS)
 
 
 def describe_visitor(email: str) -> Visitor:
-    """Return the request's origin, with its browser if that is known to the account of `email`."""
+    """Return where the request comes from, and the browser if the account of `email` knows it."""
     known = name_cookie(KNOWN)
     tokens = (value for name, value in request.cookies.items() if name.startswith(known))
     address = client_key(ipv6_bits=48)
@@ -88,7 +89,7 @@ def describe_visitor(email: str) -> Visitor:
 
 
 def replace_session_cookie(token: str) -> None:
-    """Set a new session token with the response to this request."""
+    """Set a new session token in the response to this request."""
     g.session_token = token
     after_this_request(renew_session_cookie)
 

@@ -28,7 +28,7 @@ from testimonials.core.late import Signal
 from testimonials.core.text import normalize
 
 MIN_LENGTH = 10
-# In UTF-8, and checked before anything else, since strangers send passwords and normalizing takes
+# In UTF-8. Checked before anything else, since strangers send passwords and normalizing takes
 # quadratic time.
 MAX_BYTES = 1024
 METHOD = "scrypt:32768:8:3"
@@ -36,19 +36,19 @@ METHOD = "scrypt:32768:8:3"
 # password is longer.
 RATED_LENGTH = 24
 
-# Of zxcvbn's scores from 0 to 4; this means more than a hundred million guesses.
+# Of zxcvbn's scores from 0 to 4; 3 means more than a hundred million guesses.
 MIN_SCORE = 3
-# Guessers first try characters that are added to a word to satisfy a rule, such as 2024!!.
+# Guessers first try characters added to a word to satisfy a rule, such as 2024!!.
 MAX_DECORATION = 8
 
-# A hash takes 32 MiB for a moment, so few are computed at once.
+# Computing a hash takes 32 MiB, so only this many are computed at once.
 _slots = threading.BoundedSemaphore(2)
 
 
 def find_password_problem(password: str, email: str, names: Iterable[str] = ()) -> str | None:
     """Return the problem with a new password, or None.
 
-    `names` are what somebody who knows the owner would try, such as those of projects.
+    `names` are what somebody who knows the owner would try, such as names of projects.
     """
     if _is_too_long(password):
         return gettext(
@@ -70,7 +70,7 @@ def find_password_problem(password: str, email: str, names: Iterable[str] = ()) 
 
 
 def rate(file: bytes) -> tuple[dict[str, Any], bytes]:
-    """Rate a password in a process of its own, with which the 14 MB of word lists are freed."""
+    """Rate a password in a separate process, whose end frees the 14 MB of word lists."""
     return {"is_guessable": is_guessable(*json.loads(file))}, b""
 
 
@@ -113,7 +113,7 @@ def _is_too_long(password: str) -> bool:
 
 
 def _normalize(password: str) -> str:
-    # Keyboards differ in whether they send composed or decomposed characters.
+    # Some keyboards send composed characters, others decomposed ones.
     return normalize("NFKC", password)
 
 
@@ -130,7 +130,7 @@ class SignInRefused(ServiceError):
 
 
 class ResetLinkInvalid(ServiceError):
-    """The link has expired, was used, or was never ours."""
+    """The link has expired, was used, or isn't ours."""
 
     status = 404
     code = "LINK_INVALID"
@@ -138,10 +138,7 @@ class ResetLinkInvalid(ServiceError):
 
 
 def check_password(email: str, password: str) -> Account:
-    """Return the claimed account with this address and password.
-
-    Raises `SignInRefused` and `PasswordsOff`.
-    """
+    """Return the claimed account. Raises `SignInRefused` and `PasswordsOff`."""
     require_passwords()
     account = find_claimed_account(email)
     stored = account.password_hash if account is not None else None
@@ -153,9 +150,9 @@ def check_password(email: str, password: str) -> Account:
 
 
 def lock_checked(account: Account) -> Account:
-    """Lock and return the account. Raises `SignInRefused` if its password was changed meanwhile.
+    """Lock and return the account. Raises `SignInRefused` if its password has changed.
 
-    Checking takes a moment, in which the owner may have replaced a stolen password.
+    While a password is being checked, the owner may replace it because it was stolen.
     """
     locked = lock_claimed(account.id)
     if locked is None or locked.password_hash != account.password_hash:
@@ -182,10 +179,7 @@ def find_account_to_reset(token: str) -> Account:
 
 
 def change_password(account: Account, password_hash: str, *, but: str | None = None) -> None:
-    """Set a new password and sign out all browsers except the session `but`.
-
-    Raises `PasswordsOff`.
-    """
+    """Set the password; sign out all browsers but the session `but`. Raises `PasswordsOff`."""
     require_passwords()
     account.password_hash = password_hash
     account.password_set_at = clock.now()
@@ -193,7 +187,7 @@ def change_password(account: Account, password_hash: str, *, but: str | None = N
 
 
 def open_link(purpose: TokenPurpose, token: str, length: int) -> tuple[Account, str] | None:
-    """Return the locked account of a link that works for an hour, and the link's last value.
+    """Return the locked account of a link, which works for an hour, and the link's last value.
 
     The link contains the account's fingerprint, so a new password or address invalidates it.
     """
@@ -220,7 +214,7 @@ def judge_password(password: str, email: str) -> str | None:
 
 
 def fingerprint(account: Account) -> str:
-    """Return a hash for links that a new address or password changes."""
+    """Return a hash for links, which changes with the address and the password."""
     return hash_secret(f"{account.email} {account.password_hash}")[:16]
 
 
@@ -234,7 +228,7 @@ AGENT_INIT_PER_ADDRESS = Limit("agent-init-ip", 5, "from one IP address")
 AGENT_INIT_PER_EMAIL = Limit("agent-init-email", 3, "for one e-mail address")
 LINK_PER_ADDRESS = Limit("claim-link-ip", 10, "from one IP address")
 LINK_PER_EMAIL = Limit("claim-link-email", 3, "for one e-mail address")
-# Beyond these no mail is sent, but the answer is the same: the mailbox has links that work.
+# Beyond these no mail is sent, but the answer is the same: the mailbox already has valid links.
 LINK_PER_NETWORK = Limit("link-network", 3, "for one mailbox from one network")
 LINK_PER_MAILBOX = Limit("link-mailbox", 6, "for one mailbox")
 LINK_PER_BROWSER = Limit("link-browser", 3, "from one browser")
@@ -243,17 +237,17 @@ COMPANY_PER_ADDRESS = Limit("company-ip", 120, "from one IP address")
 SIGN_IN_PER_ADDRESS = Limit("sign-in-ip", 60, "from one IP address")
 
 # Wrong passwords. A known browser has its own limit, so strangers can't lock it out; an unknown one
-# shares a limit with its network. Once that is reached, each address without a wrong guess within a
-# day still has one attempt, which is enough for a person who knows the password.
+# shares a limit with its network. Once that is reached, each address that made no wrong guess
+# within a day still has one attempt, which is enough for a person who knows the password.
 SIGN_IN_PER_BROWSER = Limit("sign-in-browser", 20, "from one browser")
 SIGN_IN_PER_NETWORK = Limit("sign-in-network", 20, "for one account from one network")
 SIGN_IN_UNGUESSED = Limit("sign-in-unguessed", 1, "for one account from one address", hours=24)
-# More than this within a day means that somebody is guessing from many networks. Then each network
-# only gets a few attempts a day, which stops thousands of them and still lets the owner in.
+# More than this in a day means that somebody is guessing from many networks. Then each network gets
+# only a few attempts a day, which still lets the owner in.
 SIGN_IN_PER_ACCOUNT = Limit("sign-in-account", 100, "for one account", hours=24)
 SIGN_IN_GUESSED_AT = Limit("sign-in-guessed-at", 3, "for one account from one network", hours=24)
-# Wrong codes of the authenticator app, by somebody who knows the password: three of a million codes
-# are right at any time.
+# Wrong codes, entered by somebody who knows the password: at any time, three of a million codes are
+# right.
 CODES_PER_BROWSER = Limit("codes-browser", 10, "from one browser")
 CODES_PER_ACCOUNT = Limit("codes-account", 10, "for one account")
 CONFIRM_PER_SESSION = Limit("confirm-session", 20, "from one browser")
@@ -265,7 +259,7 @@ known_purpose = TokenPurpose("known-browser")
 
 @dataclass(frozen=True)
 class Visitor:
-    """The origin of a request; `browser` is the id of one that has signed in to the account."""
+    """Where a request comes from; `browser` is the id of one that has signed in to the account."""
 
     address: str
     network: str
@@ -277,7 +271,7 @@ def make_known_token(account: Account) -> str:
 
 
 def find_known_browser(tokens: Iterable[str], email: str) -> str | None:
-    """Return the browser's id if one of its tokens says that it has signed in to this account."""
+    """Return the browser's id if one of its tokens shows that it has signed in to this account."""
     for token in tokens:
         if (payload := known_purpose.find(token, 3, KNOWN_SECONDS)) is None:
             continue
@@ -293,10 +287,7 @@ def find_known_browser(tokens: Iterable[str], email: str) -> str | None:
 
 
 def try_password(email: str, password: str, visitor: Visitor) -> Account:
-    """Return the account with this address and password.
-
-    Raises `SignInRefused`, `RateLimited` and `PasswordsOff`.
-    """
+    """Do what `check_password` does, and count attempts. Also raises `RateLimited`."""
     require_passwords()
     account_key = hash_secret(email)
     address_key = f"{account_key} {visitor.address}"

@@ -62,7 +62,7 @@ def parse_email(text: str) -> str:
 
 
 def read_email(text: str) -> str:
-    """Normalize an address to look it up; a malformed one only becomes lower case."""
+    """Normalize an address for a lookup; a malformed one is only converted to lower case."""
     try:
         return parse_email(text)
     except EmailMalformed:
@@ -71,9 +71,9 @@ def read_email(text: str) -> str:
 
 
 def hash_mailbox(email: str) -> str:
-    """Return a key for a mailbox, which its spellings share.
+    """Return a key for a mailbox, the same for all its spellings.
 
-    It ignores the part from a plus on, as providers do, and dots at Gmail.
+    Like providers, it ignores a plus and what follows, and at Gmail dots.
     """
     name, _, domain = email.rpartition("@")
     name = name.partition("+")[0] or name
@@ -83,7 +83,7 @@ def hash_mailbox(email: str) -> str:
 
 
 class Email(OneLine):
-    """A field for an address, which may be disposable only if not `is_lasting`."""
+    """A field for an address; with `is_lasting`, it must not be disposable."""
 
     messages: ClassVar[dict[str, str]] = OneLine.messages | {
         "malformed": gettext_noop("Enter an email address like name@example.com."),
@@ -116,13 +116,12 @@ def require_open_signup(email: str) -> None:
         allowed = settings.signup_domains
         if _to_ascii(email.rpartition("@")[2]) not in map(_to_ascii, allowed):
             message = gettext(
-                "Only addresses at %(domains)s can sign up.",
-                domains=", ".join(allowed),
+                "Only addresses at %(domains)s can sign up.", domains=", ".join(allowed)
             )
             raise SignupClosed(f"email: {message}", errors={"email": [message]})
 
 
-# Cached, since it takes most of the time of reading a table, whose preview reads it repeatedly.
+# Cached, since it takes up most of reading a table, which the preview reads repeatedly.
 @lru_cache(maxsize=1024)
 def _validate(text: str) -> "ValidatedEmail":
     from email_validator import EmailNotValidError, validate_email
@@ -131,7 +130,7 @@ def _validate(text: str) -> "ValidatedEmail":
     text = text[:MAX_LENGTH]
     try:
         if ENCODED in text:
-            # Mail programs would decode it to another address.
+            # Mail programs would decode it into another address.
             raise EmailNotValidError("It must not contain =?, which stands for an encoded word.")
         return validate_email(text, check_deliverability=False)
     except EmailNotValidError as error:

@@ -101,7 +101,7 @@ def send_plain_mail(
 
 
 def _describe_beginning(account: Account) -> str:
-    """Say when the account was created, and since when an agent has held its key."""
+    """Say when the account was created, and since when an agent has had its key."""
     created, key_since = clock.day(account.created_at), clock.day(account.key_created_at)
     if account.was_asked_for:
         return f"The account was created on {created}. An agent has held a key since {key_since}."
@@ -110,8 +110,8 @@ def _describe_beginning(account: Account) -> str:
 
 
 def describe_days_left(account: Account) -> str:
-    """Return the time until an unclaimed account expires, such as "7 days"."""
-    # Half a minute of grace, so that 7 days don't become 6 right after the deadline was set.
+    """Return how long an unclaimed account still has, such as "7 days"."""
+    # Half a minute more, so that 7 days don't become 6 as soon as the deadline is set.
     seconds = (account.claim_expires_at - clock.now()).total_seconds() + 30
     units = (("day", 86400), ("hour", 3600))
     unit, length = next((each for each in units if seconds >= each[1]), ("minute", 60))

@@ -4,20 +4,14 @@ from testimonials.core.audit import EventType
 
 SESSION_STARTED = EventType("session.started", "signed in by %(means)s")
 SESSION_REFUSED = EventType(
-    "session.refused",
-    "tried to sign in with a wrong password",
-    is_counted=True,
-    is_guess=True,
+    "session.refused", "tried to sign in with a wrong password", is_counted=True, is_guess=True
 )
 SESSION_ENDED = EventType("session.ended", "signed out %(which)s")
 PASSWORD_CHANGED = EventType("password.changed", "changed the password")
 PASSWORD_RESET = EventType("password.reset", "reset the password by email")
 PASSWORD_REMOVED = EventType("password.removed", "removed the password")
 PASSWORD_REFUSED = EventType(
-    "password.refused",
-    "entered a wrong password while signed in",
-    is_counted=True,
-    is_guess=True,
+    "password.refused", "entered a wrong password while signed in", is_counted=True, is_guess=True
 )
 COMPANY_LINKED = EventType("company.linked", "linked the company account %(who)s")
 COMPANY_UNLINKED = EventType("company.unlinked", "unlinked the company account %(who)s")
@@ -25,9 +19,7 @@ COMPANY_ROLE_CHANGED = EventType(
     "company.role", "gave %(email)s the role of their groups: “%(role)s”"
 )
 COMPANY_REFUSED = EventType(
-    "company.refused",
-    "was refused by the company’s sign-in: %(reason)s",
-    is_counted=True,
+    "company.refused", "was refused by the company’s sign-in: %(reason)s", is_counted=True
 )
 PASSKEY_ADDED = EventType("passkey.added", "added the passkey %(passkey)s")
 PASSKEY_RENAMED = EventType("passkey.renamed", "renamed the passkey %(old)s to %(passkey)s")

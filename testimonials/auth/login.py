@@ -49,9 +49,9 @@ from testimonials.core.http.signing import TokenPurpose
 from testimonials.core.http.urls import current_path, link_url
 from testimonials.core.settings.current import current_settings
 
-# If a session ended before a form was sent, the sign-in page carries what was typed as a signed
-# draft. After signing in, the person confirms before it is sent, since it may be somebody else, or
-# hours later.
+# If a session ended before a form was sent, the sign-in page keeps what was typed as a signed
+# draft. After signing in, the person confirms it before it is sent, since it may be somebody else,
+# or later.
 
 DRAFT_SECONDS = 60 * 60
 NOTICES = {
@@ -88,13 +88,13 @@ def show_login_again(error: ServiceError, problem: str = "", email: str = "") ->
 
 
 def keep_draft() -> str:
-    """Return a signed draft of this request's form, or "" if there is nothing to keep."""
+    """Return a signed draft of this request's form, or "" if nothing is worth keeping."""
     form = read_unsent_form()
     return draft_purpose.sign([form.path, form.fields, form.had_file]) if form else ""
 
 
 def read_draft(token: str) -> UnsentForm | None:
-    """Return the draft in a token, or None if the token is expired or invalid."""
+    """Return the draft in a token, or None if the token has expired or is invalid."""
     if (payload := draft_purpose.find(token, 3, DRAFT_SECONDS)) is None:
         return None
     path, fields, had_file = payload
@@ -102,7 +102,7 @@ def read_draft(token: str) -> UnsentForm | None:
 
 
 def go_on(next: str, draft: str, page: str = "auth/sign_in/resume.html") -> Response:
-    """Go to `next` after signing in, or first offer to send the draft."""
+    """After signing in, go to `next`, or first offer to send the draft."""
     if unsent := read_draft(draft):
         return answer_privately(render_template(page, unsent=unsent))
     return redirect(next or _home(), 303)
@@ -118,7 +118,7 @@ def show_login() -> ResponseReturnValue:
 
 @auth.post("/login")
 def sign_in() -> ResponseReturnValue:
-    """Sign a browser in; the response to an unknown address is that to a wrong password."""
+    """Sign a browser in; an unknown address gets the same response as a wrong password."""
     values = schemas.LoginForm().read().values
     email = read_email(values["email"].strip())
     try:
@@ -244,7 +244,7 @@ def show_reset(token: str) -> ResponseReturnValue:
 @auth.post("/reset/<token>")
 @limiter.per_address(SIGN_IN_PER_ADDRESS)
 def reset_password(token: str) -> ResponseReturnValue:
-    """Set the new password, sign all other browsers out and this one in."""
+    """Set the new password, sign out all other browsers, and sign in this one."""
     account, sent = credentials.find_account_to_reset(token), schemas.ResetForm().read().values
     if problem := credentials.judge_password(sent["password"], account.email):
         return _reset_form(account, problem)
@@ -288,7 +288,7 @@ def _refuse(typed: str, email: str, error: credentials.SignInRefused | RateLimit
             minutes,
         )
     else:
-        # Also for an unknown address, which must not be faster.
+        # For an unknown address too, which must not be faster.
         with write():
             account = credentials.find_claimed_account(email)
             record(SESSION_REFUSED, account.id if account else None)
@@ -310,7 +310,7 @@ def _reset_form(account: Account, problem: str = "", code_problem: str = "") -> 
 
 
 def _reset(account: Account, password_hash: str, *, with_key: bool) -> str | None:
-    """Change the password; `with_key` replace the key too, and revoke the access tokens."""
+    """Change the password; with `with_key`, also replace the key and revoke the access tokens."""
     credentials.change_password(account, password_hash)
     new_key = replace_key(account) if with_key else None
     send_password_changed_mail(account.email, with_key=with_key)
@@ -337,7 +337,7 @@ change_purpose = TokenPurpose("email-change")
 
 
 class AddressLinkInvalid(ResetLinkInvalid):
-    """The link to confirm a new address is invalid; this has its own page."""
+    """The link for confirming a new address is invalid; this has a page of its own."""
 
 
 class AddressTaken(ServiceError):
@@ -350,9 +350,9 @@ def make_change_link(account: Account, new_email: str) -> str:
 
 
 def find_change(token: str) -> tuple[Account, str]:
-    """Return the locked account of a link, and the new address that it confirms.
+    """Return the locked account of a link, and the new address that the link confirms.
 
-    A new password invalidates the link, which an intruder may have requested. Raises
+    A new password invalidates it, since an intruder may have requested it. Raises
     `AddressLinkInvalid`.
     """
     if (change := open_link(change_purpose, token, 3)) is None:
@@ -377,8 +377,8 @@ def change_address(owner: SignedIn, email: str) -> str:
     return old
 
 
-# A GET changes nothing, since mail scanners open links. Reading mail to the new address doesn't
-# prove that it's the owner, so confirming requires a session of the account.
+# A GET changes nothing, since mail scanners open links. Confirming requires a session of the
+# account, since somebody who reads mail at the new address needn't be the owner.
 
 
 @auth.get("/email/<token>")
@@ -403,7 +403,7 @@ def confirm_email_change(token: str) -> ResponseReturnValue:
     owner = find_session(read_session_cookie())
     with write(partial(find_change, token)) as (account, email):
         if owner is None or owner.account_id != account.id:
-            # The page explains it.
+            # The page explains why.
             return redirect(current_path(), 303)
         old = change_address(owner, email)
         send_address_changed_mail(old, email)

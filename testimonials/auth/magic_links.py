@@ -46,7 +46,7 @@ class KeyGone(ServiceError):
 
 
 def make_not_me_link(account: Account) -> str:
-    """Return a link by which the reader of the mail can revoke the account's current key."""
+    """Return a link with which the reader of the mail can revoke the account's current key."""
     return link_url("not-me", not_me_purpose.sign([account.id, _name_key(account)]))
 
 
@@ -85,8 +85,8 @@ def find_account_of_link(token: str) -> Account:
     return account
 
 
-# Pages only store a request for a link, and a job answers it a moment later, so that the time of a
-# response doesn't reveal whether the address has an account.
+# Pages only store a request for a link, which a job answers a moment later, so that the response
+# time doesn't reveal whether the address has an account.
 
 
 class LinkPurpose(StrEnum):
@@ -96,10 +96,9 @@ class LinkPurpose(StrEnum):
 
 
 def request_link(purpose: LinkPurpose, email: str, visitor: Visitor) -> None:
-    """Store a request for a link, unless there were too many.
+    """Store a request for a link. Too many from one IP address raise `RateLimited`.
 
-    Only too many requests from one IP address raise `RateLimited`. Beyond the other limits nothing
-    is sent, silently: the links in the owner's mailbox work.
+    Beyond the other limits, silently nothing is sent: the mailbox already has valid links.
     """
     is_within = _count(_limit_key(purpose, email), visitor)
     with write():
@@ -108,10 +107,10 @@ def request_link(purpose: LinkPurpose, email: str, visitor: Visitor) -> None:
 
 
 def _limit_key(purpose: LinkPurpose, email: str) -> str:
-    """Return the key under which requests are counted.
+    """Return the key for counting requests.
 
     Anybody may sign up with any spelling of a mailbox, so all spellings count together. Other links
-    only go to an account's exact address, for which other spellings must not count.
+    only go to an account's exact address, against which other spellings must not count.
     """
     subject = hash_mailbox(email) if purpose == LinkPurpose.SIGN_UP else hash_secret(email)
     return f"{purpose} {subject}"

@@ -25,29 +25,29 @@ from testimonials.core.db.identifiers import new_identifier
 class Account(Base):
     """An e-mail address with an API key, which a person has claimed or may still claim.
 
-    From `claim_expires_at` on, an unclaimed account counts as deleted, even if it isn't yet.
+    From `claim_expires_at` on, an unclaimed account counts as deleted even before it is.
     """
 
     id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
     email: Mapped[str] = mapped_column(String(254), unique=True)
-    # The name that others see; None: the address.
+    # The name that others see. None: the address.
     display_name: Mapped[str | None] = mapped_column(String(80))
-    # The language of the dashboard, a code of `LANGUAGES`; None: that of the browser.
+    # The language of the dashboard, a code in `LANGUAGES`. None: the browser's.
     language: Mapped[str | None] = mapped_column(String(8))
     key_hash: Mapped[str]
     key_last_four: Mapped[str]
     key_created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
-    # Hashes of the nonces of the valid magic links: the newest that an agent requested, and the
-    # newest that the person did. None after claiming.
+    # Hashes of the nonces of the valid magic links: the newest requested by an agent, and the
+    # newest requested by the person. None once claimed.
     claim_nonce_hash: Mapped[str | None]
     own_nonce_hash: Mapped[str | None]
     claim_expires_at: Mapped[datetime] = mapped_column(Timestamp, index=True)
     claimed_at: Mapped[datetime | None] = mapped_column(Timestamp)
-    # None: the person signs in another way.
+    # None: the person signs in in another way.
     password_hash: Mapped[str | None] = mapped_column(Text)
     # None if it was set before this column existed.
     password_set_at: Mapped[datetime | None] = mapped_column(Timestamp)
-    # Opening a project of this account requires signing in with more than a password.
+    # Whether opening a project of this account requires signing in with more than a password.
     requires_strong: Mapped[bool] = mapped_column(Boolean, default=False, server_default=false())
     # None: the limit in the settings.
     project_limit: Mapped[int | None]
@@ -59,7 +59,7 @@ class Account(Base):
     has_created_project: Mapped[bool] = mapped_column(
         Boolean, default=False, server_default=false()
     )
-    # Incremented when all browsers are signed out, after which none of them counts as known.
+    # Incremented when all browsers are signed out, so that none of them counts as known any more.
     browser_generation: Mapped[int] = mapped_column(Integer, default=0, server_default="0")
     # When and why the operator suspended it, and whether its widgets are hidden too.
     suspended_at: Mapped[datetime | None] = mapped_column(Timestamp)
@@ -67,7 +67,7 @@ class Account(Base):
     hides_widgets: Mapped[bool] = mapped_column(Boolean, default=False, server_default=false())
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
     updated_at: Mapped[datetime] = mapped_column(Timestamp, default=present, onupdate=present)
-    # Until it is claimed: the link that was opened, and data from the website of the e-mail domain.
+    # Until claimed: the link that was opened, and data from the website of the e-mail domain.
     website_read: Mapped[dict[str, Any] | None] = mapped_column(JSON)
 
     @property
@@ -80,7 +80,7 @@ class Account(Base):
 
     @property
     def has_key(self) -> bool:
-        """Whether there is a key, which people who sign up by themselves don't have at first."""
+        """Whether there is a key; people who sign up by themselves have none at first."""
         return bool(self.key_hash)
 
     @property
@@ -150,7 +150,7 @@ class AuthenticatorApp(Base):
     """The secret that an account shares with an app, for a new code every 30 seconds."""
 
     account_id: Mapped[str] = child_of(Account.id, primary_key=True)
-    # In base32, and not hashed, since checking a code needs it.
+    # In base32; not hashed, since checking a code needs it.
     secret: Mapped[str] = mapped_column(String(64))
     # The time step of the newest code that was used; only later ones are accepted.
     last_step: Mapped[int] = mapped_column(BigInteger)
@@ -189,8 +189,8 @@ class CompanyIdentity(Base):
 class CompanyAttempt(Base):
     """A browser that was sent to the issuer and may return once, within minutes.
 
-    `id` is a hash of the state, `browser_hash` one of the browser's cookie. `purpose` is an
-    `AttemptPurpose`; `account_id` is the account that was signed in, if the answer is only for it.
+    `id` is a hash of the state, `browser_hash` of the browser's cookie. `purpose` is an
+    `AttemptPurpose`; `account_id` is the signed-in account, if the answer is only for that.
     """
 
     id: Mapped[str] = mapped_column(primary_key=True)
@@ -205,12 +205,12 @@ class CompanyAttempt(Base):
     started_at: Mapped[datetime] = mapped_column(Timestamp, default=present, index=True)
 
 
-# A token without use for this long is pointed out, so that somebody revokes it.
+# A token that is unused for this long is pointed out, so that somebody revokes it.
 UNUSED = timedelta(days=90)
 
 
 class AccessToken(Base):
-    """A credential with scopes, for all projects of an account or one of them.
+    """A credential with scopes, for one project of an account or all of them.
 
     Only a hash of the token is stored. It works until it expires or is revoked.
     """
@@ -241,7 +241,7 @@ class AccessToken(Base):
 
     @property
     def state(self) -> str:
-        """`active`, `unused` (valid, but without use for 90 days), `expired` or `revoked`."""
+        """`active`, `unused` (valid, but not used for 90 days), `expired` or `revoked`."""
         now = clock.now()
         if self.revoked_at is not None:
             return "revoked"

@@ -1,7 +1,7 @@
 """Passkeys: adding, using and renaming them.
 
-We ask for no attestation of the authenticator. It must verify the person (by fingerprint, face or
-PIN), so a passkey counts as two factors.
+We ask authenticators for no attestation. They must verify the person (by fingerprint, face or PIN),
+so a passkey counts as two factors.
 """
 
 import ipaddress
@@ -37,14 +37,14 @@ if TYPE_CHECKING:
     from webauthn.registration.verify_registration_response import VerifiedRegistration
 
 # A challenge is a signed token, which only the page has. Each works once without being stored,
-# since a passkey only accepts challenges newer than the last one it answered.
+# since a passkey accepts only challenges newer than the last that it answered.
 
 CHALLENGE_SECONDS = 10 * 60
 SERVICE = "Testimonials"
 DEFAULT_PORTS = {"https": 443, "http": 80}
 ES256, RS256 = -7, -257
 MAX_ID_LENGTH = 1023
-# The longest answer of a browser.
+# The longest answer accepted from a browser.
 MAX_ANSWER_LENGTH = 64 * 1024
 MAX_PASSKEYS = 20
 
@@ -54,7 +54,7 @@ challenge_purpose = TokenPurpose("passkey-challenge")
 
 
 class Reason(StrEnum):
-    """The purpose of a challenge; an answer counts for nothing else."""
+    """The purpose of a challenge, for which alone the answer counts."""
 
     SIGN_IN = "sign in"
     PROVE = "prove"
@@ -67,7 +67,7 @@ class Challenge(NamedTuple):
 
 
 class PasskeyInvalid(ValueError):
-    """An answer can't be accepted; the message is for the log."""
+    """An answer isn't acceptable; the message is for the log."""
 
 
 class PasskeyRefused(ServiceError):
@@ -78,7 +78,7 @@ class PasskeyRefused(ServiceError):
 
 
 def has_passkeys() -> bool:
-    """Return whether browsers can have passkeys for this service, which needs a host name."""
+    """Return whether passkeys are possible: only for a host name, not an IP address."""
     host = _host()
     try:
         ipaddress.ip_address(host)
@@ -88,9 +88,9 @@ def has_passkeys() -> bool:
 
 
 def make_challenge(reason: Reason, subject: str = "") -> tuple[str, str]:
-    """Return a challenge, and its token, which the browser sends with the answer.
+    """Return a challenge and its token, which the browser sends back with the answer.
 
-    `subject` is the session that asks, or "" if nobody is signed in.
+    `subject` is the session's id, or "" if nobody is signed in.
     """
     challenge = secrets.token_urlsafe(32)
     made_at = clock.to_milliseconds(clock.now())
@@ -98,7 +98,7 @@ def make_challenge(reason: Reason, subject: str = "") -> tuple[str, str]:
 
 
 def read_challenge(token: str, reason: Reason, subject: str = "") -> Challenge:
-    """Return the challenge of a token. Raises `PasskeyInvalid` if it is old or for another use."""
+    """Return a token's challenge. Raises `PasskeyInvalid` if it is old or for something else."""
     payload = challenge_purpose.find(token, 4, CHALLENGE_SECONDS)
     if payload is None or payload[:2] != (reason, subject):
         raise PasskeyInvalid("an expired or foreign challenge")
@@ -106,7 +106,7 @@ def read_challenge(token: str, reason: Reason, subject: str = "") -> Challenge:
 
 
 def describe_use(reason: Reason, subject: str, allowed: list[str]) -> dict[str, Any]:
-    """Return the options with which a browser's script asks for a passkey."""
+    """Return the options with which a page's script asks for a passkey."""
     challenge, token = make_challenge(reason, subject)
     options = {
         "challenge": challenge,
@@ -119,9 +119,9 @@ def describe_use(reason: Reason, subject: str, allowed: list[str]) -> dict[str, 
 
 
 def offer_passkey(account_id: str, email: str, name: str, subject: str) -> dict[str, Any]:
-    """Return the options with which a browser creates a passkey, unless its device has one.
+    """Return the options with which a browser creates a passkey, unless the device has one.
 
-    `subject` is the session that asks, or an account that is being claimed.
+    `subject` is the id of the session, or of an account that is being claimed.
     """
     challenge, token = make_challenge(Reason.ADD, subject)
     options = {
@@ -198,7 +198,7 @@ def check_use(
 ) -> "VerifiedAuthentication":
     """Verify the use of a passkey. Raises `PasskeyInvalid`.
 
-    Synced passkeys always have the sign count 0. If another count doesn't grow, there is a copy.
+    A synced passkey always has the sign count 0. If any other count doesn't grow, there is a copy.
     """
     from webauthn import verify_authentication_response
     from webauthn.helpers.exceptions import WebAuthnException
@@ -212,8 +212,8 @@ def check_use(
 
 
 def _frame(answer: dict[str, Any], challenge: Challenge) -> dict[str, Any]:
-    """Return the arguments of the library's functions."""
-    # The library lets its callers decide about frames in other sites.
+    """Return the arguments common to the library's functions."""
+    # The library leaves it to callers to refuse frames on other sites.
     if json.loads(from_base64(answer["clientDataJSON"])).get("crossOrigin", False) is not False:
         raise PasskeyInvalid("another origin")
     names = {"id": answer["id"], "rawId": answer["id"], "type": "public-key"}
@@ -271,10 +271,10 @@ def add_passkey(account: Account, subject: str, form: Mapping[str, str], name: s
 def use_passkey(
     reason: Reason, token: str, answer: str, owner: SignedIn | None = None
 ) -> tuple[Account, Passkey]:
-    """Verify the answer of a passkey; return its locked account and the passkey.
+    """Verify a passkey's answer; return the locked account and the passkey.
 
-    For `owner`, only their own passkeys count. Raises `PasskeyRefused`, which records an event, so
-    the caller's transaction must then be committed.
+    If there is an `owner`, only their own passkeys count. Raises `PasskeyRefused` after recording
+    an event, so the caller must commit even then.
     """
     with refusing(partial(_refuse_use, owner)):
         challenge = read_challenge(token, reason, owner.session_id if owner else "")
@@ -313,7 +313,7 @@ def _find_passkey(answer: dict[str, Any]) -> tuple[Account, Passkey]:
     handle = answer.get("userHandle")
     if handle and from_base64(handle) != account.id.encode():
         raise PasskeyInvalid("another account's passkey")
-    # Read it again under the account's lock, so that a challenge can't be used twice at once.
+    # Read again under the account's lock, so that a challenge can't be used twice at once.
     db.session.refresh(passkey)
     return account, passkey
 

@@ -1,4 +1,4 @@
-"""The schemas of requests, answers and forms about accounts."""
+"""The schemas of requests, responses and forms about accounts."""
 
 from typing import Any
 
@@ -15,13 +15,12 @@ class AgentInitSchema(StrictSchema):
 
 
 class SignUpSchema(Schema):
-    """The answer of agent-init: the first four fields, or for a claimed account the last two and
-    ``claimRequired``."""
+    """The first four fields, or for a claimed account the last two and ``claimRequired``."""
 
     accountId = String(description="Send as x-service-account-id.")
     apiKey = String(description="Send as x-api-key. Shown only here.")
     claimRequired = fields.Boolean(required=True)
-    # Raw, so that a whole number is written without ".0".
+    # Raw, so that whole numbers are written without ".0".
     expiresInDays = fields.Raw(
         metadata={"type": "number", "description": "Days in which the owner must claim."}
     )
@@ -33,7 +32,7 @@ class AccountSchema(Schema):
     accountId = String(attribute="id", required=True)
     email = String(required=True)
     credential = Choice("key", "token", required=True)
-    # The rest is only for tokens.
+    # The rest only for tokens.
     name = String(description="The access token's name.")
     scopes = List(String(), description="What the token may do.")
     projectId = String(
@@ -72,7 +71,7 @@ class ForgotForm(FormSchema):
 
 
 class Target(fields.String):
-    """A path to go on to, or "" if it could lead to another site."""
+    """The path of the next page, or "" if it could lead to another site."""
 
     def __init__(self) -> None:
         super().__init__(load_default="")
@@ -102,7 +101,7 @@ class StepForm(GoOnForm):
     step = fields.String(load_default="")
     code = Secret()
     trust = fields.String()
-    # The kind of code that the page asked for, and the kind to ask for instead.
+    # The kind of code that the page asked for, and the kind that it should ask for instead.
     kind = fields.String()
     show = fields.String()
 

@@ -1,4 +1,4 @@
-"""Sessions: a browser is signed in while its row exists and has not expired."""
+"""Sessions: a browser is signed in while its row exists and hasn't expired."""
 
 import secrets
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ from testimonials.core.settings.current import current_settings
 LIFETIME = timedelta(days=30)
 # `last_seen_at` is updated at most this often.
 SEEN_INTERVAL = timedelta(hours=1)
-# For this long after a proof, dangerous actions don't ask for another.
+# After a proof, dangerous actions ask for no other for this long.
 PROOF_LIFETIME = timedelta(minutes=10)
 
 
@@ -35,7 +35,7 @@ class SignInMethod(StrEnum):
     COMPANY = "company"
     # A link in a mail.
     LINK = "link"
-    # For work that goes on without a browser, such as an import that somebody started.
+    # For work that continues without a browser, such as an import.
     EARLIER = "earlier"
 
 
@@ -52,10 +52,10 @@ class SignedIn:
     # When the person last proved who they are.
     proved_at: datetime | None
     display_name: str | None = None
-    # The session was just extended, so its cookie must be, too.
+    # The session was just extended, so its cookie must be too.
     is_renewed: bool = False
     method: str = SignInMethod.PASSWORD
-    # A code of `LANGUAGES`; None: that of the browser.
+    # A code in `LANGUAGES`. None: the browser's.
     language: str | None = None
 
     @property
@@ -86,7 +86,7 @@ def start_session(
     """Sign a browser in; return the token for its cookie, of which only a hash is stored.
 
     `replaces` is the browser's former token, whose session ends. `is_proved` is false if the person
-    may not have proved anything just now, but was still signed in at a provider.
+    was perhaps still signed in at a provider, and so has proved nothing just now.
     """
     if replaces:
         db.session.execute(delete(Session).where(Session.token_hash == hash_secret(replaces)))
@@ -105,7 +105,7 @@ def start_session(
 
 
 def find_session(token: str) -> SignedIn | None:
-    """Return who is signed in with this token, if anybody is. Commits if it extends a session."""
+    """Return who is signed in with this token, if anybody. Commits if it extends the session."""
     now = clock.now()
     row = db.session.execute(
         select(
@@ -120,11 +120,7 @@ def find_session(token: str) -> SignedIn | None:
             Account.language,
         )
         .join(Account)
-        .where(
-            Session.token_hash == hash_secret(token),
-            Session.expires_at > now,
-            may_act(),
-        )
+        .where(Session.token_hash == hash_secret(token), Session.expires_at > now, may_act())
     ).one_or_none()
     if row is None:
         return None
@@ -150,7 +146,7 @@ def find_chosen_language(token: str) -> str | None:
 def lock_owner(owner: SignedIn) -> Account:
     """Lock and return the account of the signed-in person.
 
-    Raises `SessionEnded` if they were signed out since the request began, as by a new password.
+    Raises `SessionEnded` if they were signed out during the request, for example by a new password.
     """
     account = get_account(owner.account_id)
     if db.session.scalar(select(Session.id).where(Session.id == owner.session_id)) is None:
@@ -164,10 +160,10 @@ def has_fresh_proof(owner: SignedIn, lasts: timedelta = PROOF_LIFETIME) -> bool:
 
 
 def record_proof(owner: SignedIn, how: SignInMethod | None = None) -> tuple[Account, str]:
-    """Record that the person just proved who they are; return the locked account and a new token.
+    """Record that the person has just proved who they are; return the account and a new token.
 
-    `how` becomes the session's method unless that was strong already. The old token stops working,
-    since somebody else may have it. Raises `SessionEnded`.
+    `how` becomes the session's method unless that is strong already. The old token stops working,
+    since somebody else may have it. The account is locked. Raises `SessionEnded`.
     """
     account = lock_owner(owner)
     token = secrets.token_urlsafe(32)
@@ -187,7 +183,7 @@ def list_sessions(account_id: str) -> Sequence[Session]:
 
 
 def end_session(account_id: str, session_id: str) -> str | None:
-    """Sign a browser of the account out; return its label, or None if there is no such session."""
+    """Sign one of the account's browsers out; return its label, or None if there is no session."""
     if not is_identifier(session_id):
         return None
     return db.session.scalar(
@@ -198,7 +194,7 @@ def end_session(account_id: str, session_id: str) -> str | None:
 
 
 def end_sessions(account_id: str, *, but: str | None = None) -> None:
-    """Sign out all browsers of the account except `but`, and treat all of them as unknown."""
+    """Sign out all browsers of the account but `but`; none of them counts as known any more."""
     statement = delete(Session).where(Session.account_id == account_id)
     if but is not None:
         statement = statement.where(Session.id != but)

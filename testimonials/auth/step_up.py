@@ -1,4 +1,4 @@
-"""Ways in to an account, and step-up: a fresh proof of identity before dangerous actions."""
+"""Ways into an account, and step-up: a fresh proof of identity before dangerous actions."""
 
 from dataclasses import dataclass, replace
 from functools import partial
@@ -67,12 +67,12 @@ class WaysIn:
     passkeys: int
     app: AuthenticatorApp | None
     recovery_codes: int
-    # The number of linked SSO identities.
+    # Linked SSO identities.
     companies: int = 0
 
     @property
     def is_any(self) -> bool:
-        """Whether the person can prove here who they are, without a provider or a mail."""
+        """Whether the person can prove who they are here, without a provider or a mail."""
         return self.has_password or self.passkeys > 0 or self.app is not None
 
     @property
@@ -102,10 +102,7 @@ def find_ways_in(account: Account) -> WaysIn:
 
 
 def remove_passkey(account: Account, passkey_id: str) -> str:
-    """Remove a passkey of the locked account; return its name.
-
-    Raises `NotFound`, `LastWayIn` and `StrongNeeded`.
-    """
+    """Remove a passkey of the locked account; return its name. Raises what `_require_rest` does."""
     passkey = get_passkey(account.id, passkey_id)
     ways = find_ways_in(account)
     _require_rest(account, ways.count - 1, ways.strong - 1)
@@ -122,7 +119,7 @@ def remove_app(account: Account) -> None:
 
 
 def remove_password(account: Account, *, but: str) -> None:
-    """Remove the locked account's password, and sign out all browsers except the session `but`.
+    """Remove the locked account's password, and sign out all browsers but the session `but`.
 
     Raises `LastWayIn` and `StrongNeeded`.
     """
@@ -144,7 +141,7 @@ def unlink_company(account: Account) -> str | None:
 
 
 def reset_ways_in(account: Account) -> None:
-    """Remove passkeys, the app and its codes, unlink SSO, and sign all browsers out."""
+    """Remove all passkeys, the app and its codes, unlink SSO, and sign all browsers out."""
     db.session.execute(delete(Passkey).where(Passkey.account_id == account.id))
     two_factor.drop_app(account.id)
     unlink_account(account)
@@ -158,8 +155,8 @@ def _require_rest(account: Account, ways: int, strong: int) -> None:
         raise StrongNeeded
 
 
-# People who can't prove here who they are may do so by a link in a mail. It only works in the
-# browser that requested it, so neither a stolen session nor the mailbox alone is enough, and any
+# People who can't prove who they are here may do so with a link in a mail. It works only in the
+# browser that requested it, so neither a stolen session nor the mailbox is enough alone, and any
 # later proof invalidates it.
 
 MINUTES = 15
@@ -180,10 +177,7 @@ class ProofLinkInvalid(ServiceError):
 
 
 def _mail_proof(owner: SignedIn) -> None:
-    """Mail a link to the signed-in person. Raises `SessionEnded`.
-
-    Beyond the limit nothing is sent, silently: the mailbox has links that work.
-    """
+    """Mail a link, unless too many were sent: the mailbox has valid ones. Raises `SessionEnded`."""
     is_within = limiter.allows(LINK_PER_MAILBOX, f"proof {owner.account_id}")
     with write(partial(lock_owner, owner)) as account:
         if is_within:
@@ -191,7 +185,7 @@ def _mail_proof(owner: SignedIn) -> None:
 
 
 def check_proof(owner: SignedIn, token: str) -> None:
-    """Raise `ProofLinkInvalid` unless the link is for this session, with no proof since."""
+    """Raise `ProofLinkInvalid` unless the link is for this session and there was no proof since."""
     payload = proof_purpose.find(token, 2, MINUTES * 60)
     if payload is None or list(payload) != _describe(owner):
         raise ProofLinkInvalid
@@ -224,10 +218,10 @@ asks_for_more = Signal()
 
 
 def find_proofs(owner: SignedIn, *, changes_ways_in: bool) -> WaysIn:
-    """Return the ways in which the person can prove who they are.
+    """Return how the person can prove who they are.
 
-    If a team requires more, the password doesn't count for changing the ways in: somebody who only
-    knows the password must not add their own passkey or app.
+    If a team requires more than a password, one isn't enough for changing the ways in: somebody who
+    only knows the password must not add a passkey or app of their own.
     """
     ways = find_ways_in(get_account(owner.account_id))
     has_more = ways.passkeys > 0 or ways.app is not None
@@ -238,7 +232,7 @@ def find_proofs(owner: SignedIn, *, changes_ways_in: bool) -> WaysIn:
 
 
 def take_proof(owner: SignedIn, ways: WaysIn) -> tuple[SignedIn, Errors]:
-    """Check and record the proof in the form; return the updated `owner`, and errors."""
+    """Check and record the form's proof; return the updated `owner` and errors."""
     values = ProofForm().read().values
     if values[PROOF_PASSKEY]:
         return _take_passkey(owner, values["proof_token"], values[PROOF_PASSKEY])
@@ -262,7 +256,7 @@ def take_proof(owner: SignedIn, ways: WaysIn) -> tuple[SignedIn, Errors]:
 
 def check_own_password(owner: SignedIn, password: str, field: str) -> Errors:
     """Return the errors of the form's field, and record a wrong password."""
-    # Not the limit of the sign-in form, where others may enter wrong passwords.
+    # This isn't the limit of the sign-in form, where others may enter wrong passwords.
     limiter.count(CONFIRM_PER_SESSION, owner.session_id)
     try:
         check_password(owner.email, password)

@@ -1,4 +1,4 @@
-"""Access tokens: callers and their scopes, creating, checking and revoking tokens, last use."""
+"""Access tokens: scopes and callers; creating, checking and revoking tokens; their last use."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -42,11 +42,7 @@ class Scope(StrEnum):
         member._value_, member.label, member.sentence = name, label, sentence
         return member
 
-    READ = (
-        "read",
-        gettext_noop("Read"),
-        gettext_noop("See all testimonials and settings."),
-    )
+    READ = ("read", gettext_noop("Read"), gettext_noop("See all testimonials and settings."))
     DRAFT = (
         "draft",
         gettext_noop("Draft"),
@@ -70,7 +66,7 @@ NEVER = gettext_noop("No token can delete a project, see passwords or create tok
 
 @dataclass(frozen=True)
 class Caller:
-    """The account of a credential, and what that credential may do.
+    """The account of a credential, and what the credential may do.
 
     With `drafts_only`, this call can only make proposals.
     """
@@ -82,7 +78,7 @@ class Caller:
     # None: the account's key.
     token_id: str | None = None
     scopes: tuple[Scope, ...] = ()
-    # The only project that it may access; None: all of the account's.
+    # The only project that it may access. None: all of the account's.
     project_id: str | None = None
     # None: the account's key, or a token that never expires.
     expires_at: datetime | None = None
@@ -104,8 +100,8 @@ class Caller:
         return "An agent (API key)" if self.is_key else f"{self.name} (access token)"
 
 
-# The last use of each token is kept in memory and stored by background work, so that calls don't
-# need to write.
+# The last use of each token is kept in memory and stored by background work, so that calls needn't
+# write.
 
 EXTENSION = "testimonials_token_uses"
 
@@ -124,7 +120,7 @@ def note_use(token_id: str, operation: str, by: str) -> None:
 
 
 def find_last_use(token: AccessToken) -> Use | None:
-    """Return the token's last use that is stored, or known to this process."""
+    """Return the token's last use that is known to this process or stored."""
     use = _uses().get(token.id)
     if use is not None or token.last_used_at is None:
         return use
@@ -150,7 +146,7 @@ _STORE = (
 
 @every_process()
 def write_uses() -> None:
-    """Store the last uses of tokens in this process since the previous call."""
+    """Store the last uses of tokens by this process since the previous call."""
     uses = _uses()
     # Sorted, so that two processes can't deadlock.
     if rows := [{"token_id": id, **uses.pop(id)._asdict()} for id in sorted(uses)]:
@@ -208,18 +204,15 @@ _FIND_TOKEN = Prepared(
     )
     .join(Account, Account.id == AccessToken.account_id)
     .join(_MAKER, _MAKER.id == AccessToken.made_by_id)
-    .where(
-        AccessToken.token_hash == bindparam("token_hash"),
-        Account.claimed_at.is_not(None),
-    )
+    .where(AccessToken.token_hash == bindparam("token_hash"), Account.claimed_at.is_not(None))
 )
 
 
 def check_token(token: str) -> Caller:
-    """Return the caller with a token. Raises `TokenRefused` and `AccountSuspended`.
+    """Return the caller who has a token. Raises `TokenRefused` and `AccountSuspended`.
 
-    It is looked up by its hash, so the time reveals nothing. Only somebody who has the whole token
-    learns that it has expired or was revoked.
+    The token is looked up by its hash, so the time taken reveals nothing. Only somebody who has the
+    whole token learns that it has expired or was revoked.
     """
     row = None
     if is_credential(token, TOKEN_PREFIX):
@@ -267,7 +260,7 @@ def make_token(
     client: str = "manual",
     token_id: str | None = None,
 ) -> tuple[AccessToken, str]:
-    """Create a token for some days, or forever; return it with its plain text.
+    """Create a token for some days, or forever; return it and its plain text.
 
     The plain text is shown once, and only its hash is stored.
     """
@@ -291,9 +284,9 @@ def make_token(
 
 
 def list_tokens(account_id: str | None, project_id: str | None = None) -> list[ListedToken]:
-    """Return the tokens of an account, or of all, newest first, including those that have ended.
+    """Return the tokens of an account, or of all, newest first, including ended ones.
 
-    With a project, return those that may access it: its own, and those for all projects.
+    With a project, return those that may access it: its own and those for all projects.
     """
     return [
         ListedToken(token, maker, find_last_use(token))
@@ -323,7 +316,7 @@ def find_by_plain_text(plain: str) -> AccessToken | None:
 
 
 def revoke_token(token: AccessToken) -> None:
-    """End a locked token, unless it was revoked already."""
+    """Revoke a locked token, unless it was already."""
     if token.revoked_at is None:
         token.revoked_at = clock.now()
         _record(TOKEN_REVOKED, token)
@@ -340,7 +333,6 @@ def revoke_tokens_for(project_id: str) -> None:
 
 
 def revoke_all_tokens(account_id: str) -> None:
-    """Revoke all tokens of an account."""
     _revoke_all(AccessToken.account_id == account_id)
 
 
@@ -373,7 +365,7 @@ def _select(account_id: str | None, project_id: str | None) -> Select[AccessToke
 
 
 def _revoke_all(*conditions: ColumnElement[bool]) -> None:
-    """Revoke tokens, with one event for all."""
+    """Revoke tokens, recorded as one event."""
     query = select(AccessToken).where(*conditions, AccessToken.revoked_at.is_(None))
     tokens = db.session.scalars(query.order_by(AccessToken.id).with_for_update()).all()
     for token in tokens:

@@ -38,7 +38,7 @@ from testimonials.core.http.signing import TokenPurpose
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.twofactor.totp import TOTP
 
-# The parameters of RFC 6238 that all apps support; its hash is SHA-1.
+# The parameters of RFC 6238 that all apps support; the hash is SHA-1.
 SECONDS = 30
 DIGITS = 6
 # A phone's clock may be off by this many steps.
@@ -46,8 +46,7 @@ DRIFT = 1
 
 
 def new_secret() -> str:
-    """Return a secret of 160 random bits, as base32."""
-    return base64.b32encode(secrets.token_bytes(20)).decode()
+    return base64.b32encode(secrets.token_bytes(20)).decode()  # 160 bits, as RFC 4226 advises
 
 
 def make_code(secret: str, step: int) -> str:
@@ -55,7 +54,7 @@ def make_code(secret: str, step: int) -> str:
 
 
 def find_step(secret: str, code: str, after: int = 0) -> int | None:
-    """Return the time step of a code, if it is valid now and later than `after`."""
+    """Return the time step of a code, if the code is valid now and the step later than `after`."""
     now = int(clock.now().timestamp()) // SECONDS
     for step in range(now - DRIFT, now + DRIFT + 1):
         if step > after and hmac.compare_digest(make_code(secret, step).encode(), code.encode()):
@@ -64,7 +63,6 @@ def find_step(secret: str, code: str, after: int = 0) -> int | None:
 
 
 def make_otpauth_url(secret: str, issuer: str, email: str) -> str:
-    """Return the otpauth:// URL for the QR code."""
     return _totp(secret).get_provisioning_uri(email, issuer)
 
 
@@ -133,8 +131,8 @@ def count_recovery_codes(account_id: str) -> int:
 def take_code(account: Account, typed: str) -> bool:
     """Use a code of the app or a recovery code; return whether it was a recovery code.
 
-    The account must be locked, so that a code can't be used twice. Raises `CodeRefused`, which also
-    records an event.
+    The account must be locked, so that a code can't be used twice. Raises `CodeRefused` after
+    recording an event.
     """
     code = normalize_code(typed)
     app = db.session.get(AuthenticatorApp, account.id, populate_existing=True)
@@ -157,16 +155,16 @@ def normalize_code(typed: str) -> str:
 
 
 def format_code(code: str) -> str:
-    """Return a recovery code in two halves, for people."""
+    """Return a recovery code in two halves, as people see it."""
     return f"{code[:HALF]}-{code[HALF:]}"
 
 
 def _hash(account_id: str, code: str) -> str:
-    # The account's id is a salt.
+    # The account's id serves as a salt.
     return hash_secret(f"{account_id} {code}")
 
 
-# After the first step, the page only has a signed token, which is worth nothing without a code.
+# After the first step, the page has only a signed token, which is worth nothing without a code.
 
 STEP_SECONDS = 10 * 60
 TRUSTED_SECONDS = 30 * 86_400
@@ -187,19 +185,19 @@ def begin_step(account: Account) -> str:
 
 
 def is_trusted(account: Account) -> bool:
-    """Return whether the person trusts this browser, so that it needs no code."""
+    """Return whether the person trusts this browser, which then needs no code."""
     token = read_cookie(f"{TRUSTED}{account.id}")
     return trusted_purpose.find(token, 3, TRUSTED_SECONDS) == _describe_trust(account)
 
 
 def trust_browser(response: Response, account: Account) -> None:
-    """Require no code in this browser for 30 days, or until all browsers are signed out."""
+    """Ask for no code in this browser for 30 days, or until all browsers are signed out."""
     token = trusted_purpose.sign(list(_describe_trust(account)))
     set_cookie(response, f"{TRUSTED}{account.id}", token, TRUSTED_SECONDS)
 
 
 def read_step(token: str) -> tuple[Account, str]:
-    """Return the account of a token of `begin_step`, and its fingerprint. Raises `StepOver`."""
+    """Return the account of a `begin_step` token, and its fingerprint. Raises `StepOver`."""
     payload = step_purpose.find(token, 2, STEP_SECONDS)
     account = db.session.get(Account, payload[0]) if payload else None
     if payload is None or account is None:
@@ -209,7 +207,7 @@ def read_step(token: str) -> tuple[Account, str]:
 
 @contextmanager
 def taking_code(account: Account, typed: str, mark: str = "") -> Iterator[tuple[Account, bool]]:
-    """Use a code in the transaction of what it is for; wrong codes are counted.
+    """Use a code in the transaction of what it permits; wrong codes are counted.
 
     Yields the locked account, and whether it was a recovery code. With `mark`, the account must
     still have that fingerprint. Raises `StepOver`, `CodeRefused` and `RateLimited`.
@@ -257,7 +255,7 @@ def find_wait(error: ServiceError | None) -> int:
 
 
 def _describe_trust(account: Account) -> tuple[str, int, str]:
-    """Return a trusted browser's payload, which a new app or signing out everywhere changes."""
+    """Return a trusted browser's payload, changed by a new app or by signing out everywhere."""
     app = find_app(account.id)
     return account.id, account.browser_generation, hash_secret(app.secret)[:16] if app else ""
 

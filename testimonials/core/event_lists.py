@@ -97,7 +97,7 @@ DELETED_TOKEN = gettext_noop("A deleted token")
 # Details in our own words, so they are translated.
 OWN_WORDS = ("means", "role", "title")
 # Roles as pages name them.
-ROLES = {
+ROLE_LABELS = {
     "owner": gettext_noop("Owner"),
     "admin": gettext_noop("Manages"),
     "moderator": gettext_noop("Decides"),
@@ -155,7 +155,7 @@ def write_predicate(event: Event, projects: Names) -> str:
 def _translate_details(event: Event) -> defaultdict[str, object]:
     details = defaultdict(str, event.facts)
     if "role" in details:
-        details["role"] = ROLES.get(details["role"], details["role"])
+        details["role"] = ROLE_LABELS.get(details["role"], details["role"])
     if details["reason"] in REASONS:
         details["reason"] = translate(REASONS[details["reason"]])
     details |= {name: translate(details[name]) for name in OWN_WORDS if name in details}

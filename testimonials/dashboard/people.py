@@ -13,6 +13,7 @@ from testimonials.auth.sessions import SignedIn
 from testimonials.core import clock
 from testimonials.core.audit import Event, record
 from testimonials.core.db.identifiers import hash_secret
+from testimonials.core.event_lists import ROLE_LABELS
 from testimonials.core.extensions import db, limiter
 from testimonials.core.http.blueprints import people
 from testimonials.core.http.errors import ValidationFailed
@@ -24,7 +25,7 @@ from testimonials.core.images.colors import colour_of
 from testimonials.dashboard.framework import UNDO, AccountPage, Done, ProjectPage, UndoForm, Values
 from testimonials.integrations.webhooks.endpoints import list_endpoints
 from testimonials.projects import events, team
-from testimonials.projects.access import ROLE_LABELS, ROLES, Access, Role
+from testimonials.projects.access import ROLES, Access, Role
 from testimonials.projects.invitations import (
     INVITE_PER_ACCOUNT,
     INVITE_PER_EMAIL,
@@ -319,7 +320,7 @@ def _describe_page(place: team.Place, actor: Role, taken: int) -> Values:
     return {
         "invitations": [_describe_invitation(row, row.role in roles) for row in invitations],
         "roles": roles,
-        "labels": {name: _(ROLE_LABELS[role]) for name, role in ROLES.items()},
+        "labels": {name: _(ROLE_LABELS[name]) for name in ROLES},
         "typed": {"role": "moderator"},
         "limit": {"used": taken + len(invitations), "allowed": MAX_TEAM},
     }
@@ -330,7 +331,7 @@ def _describe_invitation(row: TeamInvitation, is_manageable: bool) -> Values:
         "row": row,
         "is_manageable": is_manageable,
         "is_over": row.expires_at <= clock.now(),
-        "role": _(ROLE_LABELS[ROLES[row.role]]),
+        "role": _(ROLE_LABELS[row.role]),
     }
 
 
@@ -388,7 +389,7 @@ def _describe_colleague(colleague: team.Colleague) -> Values:
         colleague.account_id,
         colleague.name,
         colleague.email,
-        role=_(ROLE_LABELS[ROLES[colleague.role]]) if colleague.role else "",
+        role=_(ROLE_LABELS[colleague.role]) if colleague.role else "",
         is_everywhere=colleague.role is not None,
         in_projects=[project.called for project, _role in colleague.projects],
         grants=_list_grants(colleague),

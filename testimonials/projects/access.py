@@ -1,4 +1,4 @@
-"""The role of a person or a caller in a project: one look-up."""
+"""The role of a person or a caller in a project, found by one query."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,13 +29,14 @@ from testimonials.core import clock
 from testimonials.core.audit import LockedProject
 from testimonials.core.db.identifiers import is_identifier
 from testimonials.core.db.prepared import Prepared
+from testimonials.core.event_lists import ROLE_LABELS
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import NotFound, ServiceError, require_found
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.settings.current import current_settings
 from testimonials.projects.models import Member, Project, Suspension
 
-# The signed-in account, beside that of the project's owner.
+# The signed-in account, as distinct from the owner's.
 _USER = aliased(Account)
 
 
@@ -50,7 +51,7 @@ class Role(IntEnum):
     @property
     def label(self) -> str:
         """Its name for people, translated where it is shown."""
-        return ROLE_LABELS[self]
+        return ROLE_LABELS[self.name.lower()]
 
 
 class Right:
@@ -63,14 +64,7 @@ class Right:
     OWN = Role.OWNER
 
 
-ROLE_LABELS = {
-    Role.READER: gettext_noop("Reads"),
-    Role.MODERATOR: gettext_noop("Decides"),
-    Role.ADMIN: gettext_noop("Manages"),
-    Role.OWNER: gettext_noop("Owner"),
-}
-
-# A search for projects ignores any further words.
+# A search for projects ignores words after these.
 MAX_WORDS = 5
 
 ROLES = {"reader": Role.READER, "moderator": Role.MODERATOR, "admin": Role.ADMIN}
@@ -96,7 +90,7 @@ class StrongSignInNeeded(ServiceError):
 
 @dataclass(frozen=True)
 class Access:
-    """A signed-in user, a project, and their role in it."""
+    """A signed-in user, a project, and the user's role in it."""
 
     user: SignedIn
     project: Project
@@ -115,9 +109,9 @@ class Access:
 def find_access(
     user: SignedIn, project_id: str, needed: Role, *, for_update: bool = False
 ) -> Access:
-    """Return the user's access to a project, which `for_update` locks.
+    """Return the user's access to a project, locked if `for_update`.
 
-    Raises `NotFound` for a project that isn't shared with them, `RoleTooLow`, `AccountSuspended`
+    Raises `NotFound` if the project isn't shared with them, `RoleTooLow`, `AccountSuspended`
     if they or the owner are suspended, and `StrongSignInNeeded`.
     """
     if not is_identifier(project_id):
@@ -146,8 +140,8 @@ def find_access(
 def lock_before_roles(*conditions: ColumnElement[bool], key_share: bool = False) -> None:
     """Lock projects before a separate statement reads roles in them.
 
-    On PostgreSQL a statement that waited for a lock still sees the state before it, such as the
-    role of a member removed meanwhile. SQLite has one writer.
+    On PostgreSQL a statement that waited for a lock still sees the state from before, such as the
+    role of a member who was removed meanwhile. SQLite has one writer.
     """
     if not current_settings().is_sqlite:
         query = select(Project.id).where(*conditions).order_by(Project.id)
@@ -155,9 +149,9 @@ def lock_before_roles(*conditions: ColumnElement[bool], key_share: bool = False)
 
 
 def role_of(account_id: Any) -> ColumnElement[int]:
-    """Return an account's role in a project, 0 for none, for queries that select from `project`.
+    """Return an account's role in a project (0: none), for queries that select from `project`.
 
-    It is the higher of the role in the project and that in all of its owner's projects.
+    It is the higher of the roles in the project itself and in all of its owner's projects.
     `account_id` may be a column.
     """
     as_member = (
@@ -171,7 +165,7 @@ def role_of(account_id: Any) -> ColumnElement[int]:
 
 
 def has_role(account_id: Any, needed: Role) -> ColumnElement[bool]:
-    """Return the condition that an account has at least this role; see `role_of`."""
+    """Return the condition that an account has at least this role (`role_of`)."""
     return role_of(account_id) >= int(needed)
 
 
@@ -197,14 +191,14 @@ def list_joined_projects(account_id: str) -> Sequence[Project]:
 
 
 def search_shared(account_id: str, q: str, skip: int, limit: int) -> Sequence[Project]:
-    """Return the newest projects that the account owns or is in, by words in name and address."""
+    """Return the newest projects that the account owns or is in, by words of name and address."""
     matches = and_(true(), *map(_has_word, q.split()[:MAX_WORDS]))
     query = _select_newest(_pick_shared(account_id, matches, skip + limit))
     return db.session.scalars(query.offset(skip).limit(limit)).all()
 
 
 def list_last_shared(account_id: str, opened: Sequence[str], limit: int) -> Sequence[Project]:
-    """Return the shared projects among `opened`, in that order, and then the newest `limit`."""
+    """Return the shared projects among `opened`, in that order, then the newest `limit`."""
     parts = _pick_shared(account_id, true(), limit)
     parts += _pick_shared(account_id, Project.id.in_(opened), limit) if opened else ()
     places = {project_id: place for place, project_id in enumerate(opened)}
@@ -223,7 +217,7 @@ def _pick_shared(
 ) -> tuple[Select[tuple[str]], ...]:
     """Return queries for the ids of the newest projects: the account's own, and others'.
 
-    Each reads an index; one query with all the conditions would read every project.
+    Each reads an index; a single query with all conditions would read every project.
     """
     newest = (Project.created_at.desc(), Project.id.desc())
     picked = select(Project.id).where(Project.deleted_at.is_(None), condition)
@@ -249,14 +243,14 @@ _IS_ACCESSIBLE = (
     Project.account_id == bindparam("account_id"),
     Project.deleted_at.is_(None),
 )
-# Built once: almost every request to the API executes one, and building takes longer than that.
+# Built once: almost every API request executes one, and building takes longer than executing.
 _FIND_PROJECT = select(Project).where(*_IS_ACCESSIBLE)
 _LOCK_PROJECT = _FIND_PROJECT.with_for_update()
 _FIND_VERSION = Prepared(select(Project.feed_version).where(*_IS_ACCESSIBLE))
 
 
 def find_project(caller: Caller, project_id: str, *, is_locked: bool) -> Project:
-    """Return a project that the caller may access; raise `NotFound`."""
+    """Return a project that the caller may access. Raises `NotFound`."""
     query = _LOCK_PROJECT if is_locked else _FIND_PROJECT
     project = db.session.scalars(query, _bind(caller, project_id)).one_or_none()
     return require_found(project)
@@ -283,8 +277,8 @@ _RESERVE_NUMBER = Prepared(
 def reserve_number(caller: Caller, project_id: str) -> LockedProject:
     """Find and lock a project that the caller may access, and advance its counters.
 
-    Does what `find_project`, `mark_changed`, `next_time` and numbering an event do one by one, in a
-    quarter of the time. The caller must then record the event. Raises `NotFound`.
+    It does what `find_project`, `mark_changed`, `next_time` and numbering an event do one by one,
+    in a quarter of the time. Record the event afterwards. Raises `NotFound`.
     """
     now = clock.to_milliseconds(clock.now())
     values = {**_bind(caller, project_id), "now": now}
@@ -302,9 +296,9 @@ def _bind(caller: Caller, project_id: str) -> dict[str, str]:
 
 
 def find_version(caller: Caller, project_id: str) -> int:
-    """Return the feed version of a project that the caller may access; raise `NotFound`.
+    """Return the feed version of a project that the caller may access. Raises `NotFound`.
 
-    Reads nothing else, since every request answered from the cache needs it.
+    It reads nothing else, since every request that is answered from the cache needs it.
     """
     row = _FIND_VERSION.one(db.session().connection(), _bind(caller, project_id))
     return int(require_found(row)[0])

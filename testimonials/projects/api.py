@@ -1,4 +1,4 @@
-"""The API of projects: their settings, the collection page's, and host names."""
+"""The API of projects: projects, brands, collection pages, and host names."""
 
 from typing import Any
 
@@ -70,9 +70,6 @@ def get_project(project: Project) -> Project:
     return project
 
 
-# The brand.
-
-
 @projects.resource(
     "GET /v1/projects/<project_id>/brand",
     scope=Scope.READ,
@@ -105,9 +102,6 @@ def update_brand(body: Values) -> Values:
     The page's and the widget's own colors are changed there.
     """
     return body
-
-
-# The collection page.
 
 
 @projects.resource(
@@ -204,7 +198,7 @@ def set_domain(project: Project, body: Values) -> CustomDomain:
     raises=(429,),
 )
 def check_domain(project: Project, prepared: tuple[str, domains.Finding]) -> CustomDomain:
-    """Look the project’s own host name up now.
+    """Look up the project’s own host name now.
 
     This takes some seconds, and works at most 60 times an hour.
     """

@@ -1,4 +1,4 @@
-"""A project's brand: how every surface looks that has no settings of its own."""
+"""A project's brand: the look of every surface without settings of its own."""
 
 import json
 import re
@@ -25,18 +25,18 @@ from testimonials.projects.events import PROJECT_CHANGED
 from testimonials.projects.models import Project
 from testimonials.projects.projects import mark_edited
 
-# For each trade: a color for businesses without one, the beginnings of words that name it in the
-# languages of the public pages (without accents), and its schema.org types. Longer words may also
-# be the second half of a compound: Landbäckerei.
+# For each trade: a color for businesses without one, the beginnings of words that name the trade in
+# the languages of the public pages (without accents), and its schema.org types. Longer words may
+# also be the second half of a compound: Landbäckerei.
 _FILE = Path(__file__).with_name("trades.json")
 _DATA: dict[str, dict[str, Any]] = json.loads(_FILE.read_text(encoding="utf-8"))
 TRADES: dict[str, str] = {trade: data["color"] for trade, data in _DATA.items()}
 _WORDS = {trade: data["words"].split() for trade, data in _DATA.items()}
 SCHEMA_TRADES = {kind: trade for trade, data in _DATA.items() for kind in data["schema"].split()}
 TRADE_NAMES: dict[str, str] = {trade: data["texts"][0] for trade, data in _DATA.items()}
-# `site`: as the owner's website.
+# `site`: as on the owner's website.
 FONTS = ("site", "plain", "classic")
-# What stands in for the website's font on our own pages and in mails; we don't copy font files.
+# What replaces the website's font on our own pages and in mails, since we don't copy font files.
 TYPEFACES = ("plain", "rounded", "classic")
 
 
@@ -52,7 +52,7 @@ class ReadingSchema(StrictSchema):
 
 
 class BrandUpdateSchema(StrictSchema):
-    """The fields of the brand that the owner or an agent sets; null unsets one."""
+    """The fields of the brand that an owner or agent sets; null unsets one."""
 
     color = Color(allow_none=True, description="All other colors are derived from it.")
     font = Choice(*FONTS, allow_none=True, description="`site` or null: as on the owner's website.")
@@ -60,7 +60,7 @@ class BrandUpdateSchema(StrictSchema):
 
 
 class StoredBrandSchema(StrictSchema):
-    """The brand as it is stored: only the fields that were set, and what was read."""
+    """The brand as stored: only the fields that were set, and what was read."""
 
     color = Color()
     trade = Choice(*TRADES)
@@ -74,7 +74,7 @@ _WHOLE = {"pan", "spa", "app", "apps", "dev", "ai", "api", "data", "nail", "wine
 
 @dataclass(frozen=True)
 class Brand:
-    """The brand in effect: what the owner set, else what their website or their trade says."""
+    """The brand in effect: what the owner set, else what their website says, else their trade's."""
 
     name: str
     website: str
@@ -93,7 +93,7 @@ class Brand:
 
 
 def find_brand(project: Project) -> Brand:
-    """Return the project's brand, without a query."""
+    """Return the project's brand; this needs no query."""
     trade = _read(project, "trade") or guess_trade(project.name)
     return Brand(
         name=project.name,
@@ -113,7 +113,7 @@ def _read(project: Project, name: str) -> Any:
 
 @dataclass(frozen=True)
 class Button:
-    """The colors of a button and of its text, in both themes."""
+    """The colors of a button and its text in both themes."""
 
     light: tuple[str, str]
     dark: tuple[str, str]
@@ -122,7 +122,7 @@ class Button:
 def find_button(project: Project) -> Button:
     """Return the colors of the collection page's button: its own, else the brand's.
 
-    A text color that could not be read on the button's own color is replaced.
+    A text color that isn't readable on the button's own color is replaced.
     """
     own, text = (project.page_config[name] for name in ("buttonColor", "buttonTextColor"))
     if own is None:
@@ -147,8 +147,8 @@ def brand_logo_id(project: Project) -> str | None:
     return project.brand_logo_id or project.logo_id
 
 
-# Sent with a locked project and its brand `before` the change. Widgets drop their own settings that
-# equal it; without `before` they drop all of them.
+# Sent with a locked project and its brand `before` the change. Widgets drop those of their own
+# settings that equal it; if it is None, they drop all.
 brand_changed = Signal()
 
 

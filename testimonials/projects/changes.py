@@ -1,4 +1,4 @@
-"""`@change`: a change that agents make or propose, declared by each feature beside its rules.
+"""`@change`: a change that agents make or propose, declared by each feature next to its rules.
 
 The API's views and accepted proposals run the same function.
 """
@@ -30,7 +30,7 @@ class Outcome:
 
     # Stored with the proposal for the agent, such as the id of a new testimonial.
     result: Values = field(default_factory=dict)
-    # The data of the API's answer, if no GET shows what was changed.
+    # The `data` of the API's answer, if no GET shows what was changed.
     data: Any = None
     # The batch that `undo_batch` takes, if the change can be undone.
     undo: str | None = None
@@ -39,20 +39,18 @@ class Outcome:
 # Takes the locked project, the target's id, the loaded values, and the actor's name for the
 # history. If people are asked by mail, the account is locked before the project.
 Apply = Callable[[Project, str | None, Values, str], Outcome]
-# Takes the same without the actor, and returns the current values by the API's names. Raises
+# Takes the same but for the actor, and returns the current values by their API names. Raises
 # `NotFound` for a missing target or picture.
 Before = Callable[[Project, str | None, Values], Values]
 
 
 @dataclass(frozen=True)
 class Change:
-    """One kind of change."""
-
-    # A few words that follow "would" or "proposed to".
+    # A few words to follow "would" or "proposed to".
     title: str
-    # Checks the values. A proposal stores its dump, which is loaded when the proposal is accepted.
+    # Checks the values. A proposal stores what it dumps, and loads that when it is accepted.
     schema: StrictSchema
-    # The scope that a caller needs to make the change without a proposal.
+    # The scope needed to make the change without a proposal.
     scope: Scope
     apply: Apply
     before: Before
@@ -71,7 +69,7 @@ class Change:
 
 
 CHANGES: Declared[Change] = Declared()
-# The body of a proposal by kind, and the kinds sorted, whatever the order of imports. The API's
+# The body of a proposal by kind, and the sorted kinds, whatever the order of imports. The OpenAPI
 # document is made from these once every feature has declared its changes.
 PROPOSALS: Declared[StrictSchema] = Declared()
 KINDS: list[str] = []
@@ -87,7 +85,7 @@ def change(
     before: Before = lambda _project, _target, _values: {},
     needs_target: bool = False,
 ) -> Callable[[Apply], Apply]:
-    """Declare a kind of change, which the decorated function makes."""
+    """Declare a kind of change, made by the decorated function."""
 
     def declare(apply: Apply) -> Apply:
         CHANGES[kind] = Change(title, schema(), scope, apply, before, done, needs_target)
@@ -121,7 +119,7 @@ def finish(project: Project, event: EventType, *, is_changed: bool) -> Outcome:
 
 
 def kinds_of(access: "Access") -> list[str]:
-    """Return the kinds of proposals that somebody may decide; moderators only testimonials."""
+    """Return the kinds of proposals that somebody may decide; for moderators, on testimonials."""
     return [
         kind
         for kind, change in CHANGES.whole().items()

@@ -62,12 +62,12 @@ PAGE_CONFIG: dict[str, Any] = {
 }
 
 
-# Settings that come from the brand until they are set for a surface; stored as None.
+# Settings taken from the brand until they are set for a surface; stored as None.
 INHERITED = {"palette", "buttonColor", "buttonTextColor"}
 
 
 def fill_in(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return stored settings as the API answers them, with the default for what was not set."""
+    """Return stored settings as the API shows them, with defaults for those that were never set."""
     defaults = PAGE_CONFIG if "buttonColor" in config else WIDGET_CONFIG
     return {
         name: defaults[name] if value is None and name in INHERITED else value
@@ -76,7 +76,7 @@ def fill_in(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def inherit(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of a new project, which leaves to the brand what it can."""
+    """Return a new project's settings, of which as many as possible follow the brand."""
     return {**config, **dict.fromkeys(INHERITED & config.keys())}
 
 
@@ -87,8 +87,8 @@ def default_page_config(business_name: str) -> dict[str, Any]:
     return config
 
 
-# The keys of `Project.dashboard_config` and their values. Other keys are rejected: archives are
-# imported by this schema, so they would lose one that is missing here.
+# The keys of `Project.dashboard_config` and their values. Other keys are rejected, since archives,
+# which are imported by this schema, would lose them.
 
 IS_HIDDEN, KEEPS_SAMPLES = "hidesChecklist", "keepsSamples"
 SHARE_MESSAGE, CTA, RATED, MADE_WITH = "shareMessage", "cta", "rated", "madeWith"
@@ -97,14 +97,14 @@ MESSAGE_LENGTH = 2_000
 CTA_LABEL_LENGTH = 60
 URL_LENGTH = 500
 RATED_NAME_LENGTH = 120
-# What a website is made with.
+# The programs with which websites are made.
 SITES = ("wordpress", "shopify", "webflow", "wix", "squarespace", "framer", "other", "code")
-# Search engines may show ratings of these, but not those that a business collects about itself.
+# Search engines show ratings of these, but not those that a business collects about itself.
 RATED_KINDS = ("Product", "SoftwareApplication", "Course")
 
 
 class CtaSchema(StrictSchema):
-    """The button below the widget; empty values mean the default one."""
+    """The button below the widget; empty values stand for the default."""
 
     label = OneLine(CTA_LABEL_LENGTH, blank=True)
     url = WebUrl(URL_LENGTH)

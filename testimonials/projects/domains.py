@@ -1,4 +1,4 @@
-"""A project's own host name: claiming, checking and serving it, and what proxies ask about it."""
+"""A project's own host name: claiming, checking and serving it; what proxies ask about it."""
 
 import hashlib
 import hmac
@@ -46,17 +46,17 @@ MOST_BYTES = 200
 
 @dataclass(frozen=True)
 class Finding:
-    # The TXT records; None if the look-up failed.
+    # The TXT records. None: the look-up failed.
     texts: list[str] | None
     points_to: list[str] = field(default_factory=list)
     is_here: bool = False
-    # It certainly leads elsewhere. If neither is set, it couldn't be opened.
+    # It certainly leads elsewhere. If neither is true, it couldn't be opened.
     is_elsewhere: bool = False
     problem: str = ""
 
 
 def make_mark() -> str:
-    """Return what only this service answers, at every host name that leads to it."""
+    """Return what this service, and no other, answers at every host name that leads to it."""
     key = current_settings().secret_key.encode()
     return hmac.new(key, b"testimonials:own-hosts", hashlib.sha256).hexdigest()
 
@@ -67,7 +67,7 @@ NOT_PUBLIC = gettext_noop("It leads to a private network.")
 
 
 def check_host(host: str) -> Finding:
-    """Look a host name up and request it; takes 15 seconds at most."""
+    """Look up a host name and send it a request; this takes at most 15 seconds."""
     deadline = time.monotonic() + LOOKUP_SECONDS
     server = current_settings().dns_resolver
     try:
@@ -133,7 +133,7 @@ LOCAL = frozenset({"localhost", "local", "internal", "invalid", "onion", "arpa",
 
 
 def read_host(text: str) -> str:
-    """Return the host name in a text, which may be a URL, in ASCII; raise `ValidationFailed`."""
+    """Return the host name in a text or URL, in ASCII. Raises `ValidationFailed`."""
     text = text.strip().lower()
     text = re.sub(r"\Ahttps?://", "", text).partition("/")[0].rstrip(".")
     try:
@@ -153,14 +153,13 @@ def _refuse(message: str) -> ValidationFailed:
     return ValidationFailed.of({"host": [message]})
 
 
-# Who holds a host name, and when links use it.
-#
-# Whatever changes something takes the locked project. The project whose token is in the TXT record
-# holds the name; `Project.own_host` is set while this service answers there.
+# Who holds a host name, and when links use it. Functions that change something take the locked
+# project. The project whose token is in the TXT record holds the name; `Project.own_host` is set
+# while this service answers there.
 
-# A name is kept this long without its TXT record, which may be missing by mistake.
+# How long a name is held without its TXT record, which may be missing by mistake.
 KEPT_WITHOUT_RECORD = timedelta(days=3)
-# Each look-up may take 15 seconds, for which other jobs wait.
+# Each look-up may take 15 seconds, while other jobs wait.
 DUE_AT_ONCE = 5
 CHECKS_PER_PROJECT = Limit("domain-check", 60, "for one project")
 
@@ -220,7 +219,7 @@ def is_served(host: str) -> bool:
 
 
 def set_domain(project: Project, text: str) -> CustomDomain:
-    """Set the project's host name, which jobs then look up; raise `ValidationFailed`.
+    """Set the project's host name, which a job then looks up. Raises `ValidationFailed`.
 
     Setting the same name again changes nothing.
     """
@@ -248,7 +247,7 @@ def remove_domain(project: Project) -> None:
 
 
 def store_finding(project: Project, host: str, finding: Finding) -> CustomDomain | None:
-    """Store what a look-up found about the project's host name; None if the name has changed."""
+    """Store what a look-up found out; return None if the project now has another name."""
     domain = find_domain(project)
     if domain is None or domain.host != host:
         return None
@@ -270,7 +269,7 @@ def store_finding(project: Project, host: str, finding: Finding) -> CustomDomain
         elif finding.is_elsewhere or not domain.is_held:
             domain.serving_since = None
             _use_host(project, None)
-    # Look again soon while somebody waits for it, and rarely once it works.
+    # Look again soon while somebody is waiting for it, and rarely once it works.
     if domain.serving_since and not domain.missing_since and not domain.problem:
         domain.next_check_at = now + timedelta(hours=6)
     else:
@@ -280,7 +279,7 @@ def store_finding(project: Project, host: str, finding: Finding) -> CustomDomain
 
 
 def _grant(project: Project, domain: CustomDomain, texts: Sequence[str]) -> None:
-    """Let the project hold its name, unless another project's TXT record is there too."""
+    """Let the project hold its name, unless the holder's TXT record is still there too."""
     holder = db.session.scalars(
         select(CustomDomain).where(CustomDomain.host == domain.host, CustomDomain.is_held.is_(True))
     ).one_or_none()
@@ -307,7 +306,7 @@ def _release(project: Project, domain: CustomDomain) -> None:
 
 
 def _use_host(project: Project, host: str | None) -> None:
-    """Set the host name for links to the project's pages; None stands for the service's own."""
+    """Set the host name for links to the project's pages. None: the service's own."""
     if project.own_host == host:
         return
     if host is not None:
@@ -317,11 +316,11 @@ def _use_host(project: Project, host: str | None) -> None:
     mark_edited(project)
 
 
-# No transaction is open while the DNS is asked.
+# No transaction is open during DNS queries.
 
 
 def look_up(project_id: str, host: str) -> tuple[str, Finding]:
-    """Look a project's host name up because somebody asked; return it with what was found."""
+    """Look up a project's host name on request; return it with what was found."""
     limiter.count(CHECKS_PER_PROJECT, project_id)
     return host, check_host(host)
 
@@ -340,7 +339,7 @@ def check_due_domains() -> int:
     db.session.rollback()
     for project_id, host in due:
         finding = check_host(host)
-        # It may be deleted in the meantime.
+        # The project may have been deleted in the meantime.
         with suppress(NotFound), write(partial(lock_project, project_id)) as project:
             store_finding(project, host, finding)
     return len(due)
@@ -358,8 +357,8 @@ def describe_state(domain: Any) -> str:
 def list_own_hosts() -> dict[str, str]:
     """Return the slugs of projects by the host names that serve their public pages.
 
-    Reads on its own connection, since a request asks before it has one. The names of deleted
-    projects are included, so that nothing else of the service shows there.
+    Reads on its own connection, since requests need this before they have one. Includes the names
+    of deleted projects, so that nothing else of the service shows there.
     """
     query = (
         select(CustomDomain.host, Project.slug)
@@ -375,7 +374,7 @@ def list_own_hosts() -> dict[str, str]:
 
 @site.get("/domains/ask")
 def answer_proxy() -> ResponseReturnValue:
-    """Answer 200 if a certificate may be requested, for Caddy's on-demand TLS."""
+    """Answer 200 if Caddy may request a certificate for a name (on-demand TLS)."""
     name = request.args.get("domain", "")
     is_known = name.lower() in own_names() or is_served(name)
     text = "yes\n" if is_known else "There is nothing at this host name.\n"

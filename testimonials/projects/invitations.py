@@ -34,14 +34,14 @@ from testimonials.projects.team import (
     set_role,
 )
 
-# Sending and withdrawing invitations takes the locked project, or the owner's locked account.
+# Functions that invite or withdraw take the locked project, or the owner's locked account.
 
 INVITE_PER_ACCOUNT = Limit("invite-account", 30, "from one account")
 INVITE_PER_EMAIL = Limit("invite-email", 5, "for one e-mail address")
 INVITATION_PER_ADDRESS = Limit("invitation-ip", 60, "from one IP address")
 MAX_TEAM = 20
 LIFETIME = timedelta(days=7)
-# How long an expired invitation stays in the list, so that it can be sent again.
+# How long an expired invitation is listed, so that it can be sent again.
 EXPIRED_KEPT = timedelta(days=30)
 TEAM_FULL = gettext_noop(
     "A project can have %(most)s colleagues, including invitations. Remove one first."
@@ -50,7 +50,7 @@ WORKSPACE_FULL = (
     f"All of your projects have room for {MAX_TEAM} colleagues, including invitations. Remove one "
     "that you no longer need."
 )
-# The first part of the token for all projects of an owner; others begin with a project's id.
+# The first part of a token for all projects of an owner; others begin with a project's id.
 WORKSPACE = "workspace"
 
 invitation_purpose = TokenPurpose("member-invitation")
@@ -80,7 +80,7 @@ def invite(
 ) -> NewInvitation:
     """Invite a normalized address to a locked place, or only to some of an owner's projects.
 
-    Whoever was invited before gets a new link, and the old one stops working. `actor` is the
+    Somebody who was invited before gets a new link, and the old one stops working. `actor` is the
     inviter's role. Raises `RoleTooLow`, and `ValidationFailed` for an address that can't be
     invited.
     """
@@ -109,7 +109,7 @@ def list_invited_projects(invitation: TeamInvitation) -> list[str]:
 
 
 def revoke_invitation(place: Place, actor: Role, email: str) -> None:
-    """Withdraw an invitation to a locked place; raise `NotFound` and `RoleTooLow`."""
+    """Withdraw an invitation to a locked place. Raises `NotFound` and `RoleTooLow`."""
     # PostgreSQL rejects NUL in queries.
     invitation = _find(place, email.replace("\0", ""))
     if invitation is None:
@@ -125,7 +125,7 @@ def delete_expired_invitations() -> int:
 
 
 def _check_members(place: Place, email: str, role: Role) -> tuple[str | None, int, str]:
-    """Return the problem if the address is a member's, the member count, and the text when full."""
+    """Return the problem if the address is a member's, the member count, and the text if full."""
     if isinstance(place, Project):
         members, full = list_members(place), gettext(TEAM_FULL, most=MAX_TEAM)
         # A member of all projects may get a higher role here.
@@ -139,7 +139,7 @@ def _check_members(place: Place, email: str, role: Role) -> tuple[str | None, in
 
 
 def _filter_owned(owner_id: str, project_ids: Sequence[str]) -> list[str]:
-    """Return the ids of projects that the owner has; raise `ValidationFailed` without any."""
+    """Return the ids of those projects that the owner has. Raises `ValidationFailed` if none."""
     query = select(Project.id).where(
         Project.id.in_(project_ids[:50]),
         Project.account_id == owner_id,
@@ -195,10 +195,7 @@ class OpenInvitation:
 
 
 def find_invitation(token: str, *, for_update: bool = False) -> OpenInvitation:
-    """Return the invitation of a link; `for_update` locks its project or owner.
-
-    Raises `InvitationInvalid`.
-    """
+    """Return a link's invitation; lock its place if `for_update`. Raises `InvitationInvalid`."""
     seconds = int(LIFETIME.total_seconds())
     payload = invitation_purpose.find(token, 3, seconds) or invitation_purpose.find(
         token, 4, seconds
@@ -230,7 +227,7 @@ def accept_invitation(opened: OpenInvitation, account: Account) -> None:
     """Give the account its role in the locked place or projects, and delete the invitation."""
     places: Sequence[Place] = opened.projects or [opened.place]
     for place in places:
-        # Members under another address keep their role.
+        # Somebody who is a member under another address keeps their role.
         if find_role(place, account.id) is None:
             set_role(place, account.id, opened.invitation.role)
     decline_invitation(opened)

@@ -36,10 +36,10 @@ PICTURES = ("logo_id", "brand_logo_id", "cover_id", "portrait_id")
 
 
 class Suspension(IntEnum):
-    """How far a project is suspended with its account."""
+    """How much of a project is suspended with its account."""
 
     NONE = 0
-    # The page accepts nothing; widgets and the wall are as before.
+    # The page accepts nothing; widgets and the wall stay as they are.
     TAKES_NOTHING = 1
     # Widgets and the wall are empty too.
     HIDDEN = 2
@@ -71,39 +71,39 @@ class Project(Base):
     dashboard_config: Mapped[dict[str, Any]] = mapped_column(
         JSON, default=dict, server_default="{}"
     )
-    # The widget's look and selection beyond the specified settings, where not the default.
+    # The widget's look and selection beyond the specified settings, without defaults.
     widget_design: Mapped[dict[str, Any]] = mapped_column(JSON, default=dict, server_default="{}")
     # Unpublished changes of the editor: `config`, `design` and `cta`.
     widget_draft: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
-    # An image's id. No foreign key: unused images are deleted later.
+    # An image's id. Not a foreign key: unused images are deleted later.
     logo_id: Mapped[str | None] = mapped_column(index=True)
-    # What was set of the brand (`projects.brand`), and what was read on the website as `read`.
+    # The fields of the brand that were set (`projects.brand`), and as `read` what the website says.
     brand: Mapped[dict[str, Any]] = mapped_column(JSON, default=dict, server_default="{}")
     brand_logo_id: Mapped[str | None] = mapped_column(index=True)
-    # The collection page's look and questions beyond the specified settings, where not the default.
+    # The collection page's look and questions beyond the specified settings, without defaults.
     page_design: Mapped[dict[str, Any]] = mapped_column(JSON, default=dict, server_default="{}")
     # Ids of images: the page's cover, and the face of the person who reads what is sent.
     cover_id: Mapped[str | None] = mapped_column(index=True)
     portrait_id: Mapped[str | None] = mapped_column(index=True)
-    # Ids of questions, also deleted ones, whose answers only the owner sees now, even those that
-    # authors gave in public.
+    # Ids of questions, including deleted ones, whose answers only the owner sees now, even those
+    # that authors gave publicly.
     private_questions: Mapped[list[str]] = mapped_column(JSON, default=list, server_default="[]")
-    # The own host name, while this service answers there (`domains`); public links use it.
+    # The project's host name, while this service answers there (`domains`); public links use it.
     own_host: Mapped[str | None] = mapped_column(String(253))
     # The key with which the owner's shop signs links that prove a purchase.
     purchase_secret: Mapped[str | None]
-    # The former owner's, which also works for a while.
+    # The former owner's key, which also works for a while.
     old_purchase_secret: Mapped[str | None]
     old_purchase_secret_until: Mapped[datetime | None] = mapped_column(Timestamp)
     # Rises with every change that the widget or the API's list would show.
     feed_version: Mapped[int] = mapped_column(BigInteger, default=1)
     # The number of events in its record (`core.audit`).
     event_number: Mapped[int] = mapped_column(BigInteger, default=0, server_default="0")
-    # The numbers (`total` and `stars` of `Numbers`) from before every genuine rating counted, shown
-    # until `numbers_from`.
+    # The `Numbers` (`total` and `stars`) from before every genuine rating counted, shown until
+    # `numbers_from`.
     old_numbers: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
     numbers_from: Mapped[datetime | None] = mapped_column(Timestamp)
-    # Gives the next testimonial a later time without a query.
+    # So that the next testimonial gets a later time without a query.
     last_testimonial_at: Mapped[datetime | None] = mapped_column(Timestamp)
     # In the trash since then: the owner can restore it for 7 days.
     deleted_at: Mapped[datetime | None] = mapped_column(Timestamp, index=True)
@@ -126,7 +126,7 @@ class Project(Base):
     )
 
     # Settings whose changes are recorded for the case file (`core.changed`), each with a function
-    # for the recorded value, or None to record it as it is.
+    # that returns the value to record, or None to record it unchanged.
     SETTINGS: ClassVar[Settings] = {
         **dict.fromkeys(("status", "business_name", "slug", "own_host", *PICTURES)),
         "page_config": fill_in,
@@ -149,7 +149,7 @@ class Project(Base):
 
     @property
     def is_active(self) -> bool:
-        """Whether the widget shows testimonials; the page accepts them unless suspended."""
+        """Whether the widget shows testimonials; unless suspended, the page accepts them too."""
         return self.status == "active" and self.suspension is not Suspension.HIDDEN
 
     @property
@@ -162,12 +162,12 @@ class Project(Base):
 
     @property
     def name(self) -> str:
-        """The name that people see: that of the business, else the slug."""
+        """The name that people see: the business's, else the slug."""
         return self.business_name or self.slug
 
     @property
     def called(self) -> str:
-        """The name that the team sees, in place of a random slug."""
+        """The name that the team sees, instead of a random slug."""
         is_random = re.fullmatch(r"project-[a-z0-9]{6}", self.slug)
         return gettext("Unnamed project") if is_random and not self.business_name else self.name
 
@@ -180,7 +180,7 @@ class Project(Base):
         return self.in_font(read_design(self.widget_design))
 
     def in_font(self, design: dict[str, Any]) -> dict[str, Any]:
-        """Return a widget's whole design, with the brand's font unless it has its own."""
+        """Return a widget's whole design, with the brand's font if it has none of its own."""
         return design | {"font": design["font"] or BRAND_FONTS[self.brand.get("font", "site")]}
 
     @property
@@ -195,7 +195,7 @@ class Project(Base):
         return [step for step in steps if not step["until"] or step["until"] >= today]
 
     def next_time(self) -> datetime:
-        """Return a time for the next testimonial that is later than all others, under the lock."""
+        """Return a time for the next testimonial, later than all others; the project is locked."""
         last, now = self.last_testimonial_at, clock.now()
         self.last_testimonial_at = max(now, last + clock.MILLISECOND) if last else now
         return self.last_testimonial_at
@@ -274,26 +274,26 @@ class TeamInvitation(Base):
 
 
 class OwnershipOffer(Base):
-    """An owner's offer to transfer one project, or all of them, to a colleague."""
+    """An owner's offer to transfer one project or all of them to a colleague."""
 
     id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
     owner_id: Mapped[str] = child_of(Account.id, index=True)
     # None: all that the owner has when the offer is accepted.
     project_id: Mapped[str | None] = child_of(Project.id, index=True)
     receiver_id: Mapped[str] = child_of(Account.id, index=True)
-    # Whether the former owner stays as an admin, and members of the workspace keep their roles.
+    # Whether the former owner becomes an admin, and members of the workspace keep their roles.
     keeps_team: Mapped[bool] = mapped_column(Boolean)
     expires_at: Mapped[datetime] = mapped_column(Timestamp, index=True)
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
 
 
 class NotificationChoice(Base):
-    """How often a person gets mail about a project's new testimonials: at once, daily, never."""
+    """How often a person gets mail about a project's new testimonials: at once, daily or never."""
 
     project_id: Mapped[str] = child_of(Project.id, primary_key=True)
     account_id: Mapped[str] = child_of(Account.id, primary_key=True, index=True)
     mode: Mapped[str] = mapped_column(default="at_once")
-    # The person was notified of testimonials up to this time.
+    # The time up to which the person was notified of testimonials.
     told_until: Mapped[datetime | None] = mapped_column(Timestamp)
     last_sent_at: Mapped[datetime | None] = mapped_column(Timestamp)
     told_of_proposals_at: Mapped[datetime | None] = mapped_column(Timestamp)
@@ -325,15 +325,15 @@ class CustomDomain(Base):
     # True or None, so that the unique key applies only to the holder.
     is_held: Mapped[bool | None] = mapped_column(Boolean)
     verified_at: Mapped[datetime | None] = mapped_column(Timestamp)
-    # Since when the TXT record of a held name is missing.
+    # When the TXT record of a held name was first missing.
     missing_since: Mapped[datetime | None] = mapped_column(Timestamp)
-    # Since when this service answers there with a valid certificate.
+    # When this service first answered there with a valid certificate.
     serving_since: Mapped[datetime | None] = mapped_column(Timestamp)
     checked_at: Mapped[datetime | None] = mapped_column(Timestamp)
     next_check_at: Mapped[datetime] = mapped_column(Timestamp, default=present, index=True)
     # Names and addresses that the last look-up found.
     points_to: Mapped[list[str]] = mapped_column(JSON, default=list, server_default="[]")
-    # A sentence on why it can't be opened.
+    # A sentence that says why it can't be opened.
     problem: Mapped[str] = mapped_column(String(300), default="", server_default="")
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
 
@@ -345,12 +345,12 @@ class CustomDomain(Base):
         ]
 
 
-# In addition to the statuses of testimonials.
+# A status in addition to those of testimonials.
 PROPOSED = "proposed"
 
 
 class Proposal(Base):
-    """A change that an agent proposed, which nothing public shows before a person accepts it."""
+    """A change that an agent proposed; nothing public shows it before a person accepts it."""
 
     __table_args__ = (Index("ix_proposal_project_id_status_id", "project_id", "status", "id"),)
 
@@ -361,7 +361,7 @@ class Proposal(Base):
     # The testimonial that it changes, if any. No foreign key: it may be deleted.
     target_id: Mapped[str | None]
     values: Mapped[dict[str, Any]] = mapped_column(JSON)
-    # The values of the same fields when it was made.
+    # The values that these fields had when it was made.
     before: Mapped[dict[str, Any]] = mapped_column(JSON, default=dict)
     # The agent's explanation.
     reason: Mapped[str] = mapped_column(String(500), default="")
@@ -375,7 +375,7 @@ class Proposal(Base):
     )
     # What accepting it created, such as the id of a testimonial.
     result: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
-    # The answer to the agent from the person who decided.
+    # The answer from the person who decided to the agent.
     note: Mapped[str | None] = mapped_column(String(500))
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
     decided_at: Mapped[datetime | None] = mapped_column(Timestamp)

@@ -1,4 +1,4 @@
-"""Mail about projects, and who gets notifications of new testimonials, and how often.
+"""Mail about projects; who is notified of new testimonials, and how often.
 
 Changing a choice and notifying somebody both lock the project.
 """
@@ -43,7 +43,7 @@ from testimonials.projects.projects import lock_project
 MODES = ("at_once", "daily", "never")
 DEFAULT_MODE = "at_once"
 DIGEST_HOUR = 8
-# The purpose of mail about proposals, which is for admins alone.
+# The purpose of mail about proposals, which only admins get.
 PROPOSALS = "proposals"
 LINK_BROKEN = "This link is incomplete, or its project has been deleted and sends no more mail."
 
@@ -68,7 +68,7 @@ def _make_readers_query() -> Executable:
     owner_id: Any = bindparam("owner_id", type_=String)
     project_id: Any = bindparam("project_id")
     is_in = or_(Member.project_id == project_id, Member.owner_id == owner_id)
-    # Readers get none.
+    # Those who may only read get none.
     members = select(Member.account_id).where(is_in, Member.role != "reader")
     people = union(select(owner_id.label("id")), members).subquery()
     since = select(func.min(Member.created_at)).where(is_in, Member.account_id == Account.id)
@@ -92,7 +92,7 @@ _FIND_READERS = _make_readers_query()
 
 
 def list_readers(project: Project) -> list[Reader]:
-    """Return the owner and the members who may decide, except suspended ones (`may_act`)."""
+    """Return the owner and the members who may decide, without suspended ones (`may_act`)."""
     values = {"project_id": project.id, "owner_id": project.account_id}
     return [
         Reader(row[0], row[1], row[2], row[3] or DEFAULT_MODE, row[4], row[5], bool(row[6]))
@@ -108,7 +108,7 @@ def find_modes(account_id: str, projects: Sequence[Project]) -> dict[str, str]:
 
 
 def find_choice(account_id: str, project_id: str) -> NotificationChoice:
-    """Return the account's choice for a project, stored or not."""
+    """Return the account's choice for a project, even if it is only the default."""
     choice = db.session.get(NotificationChoice, (project_id, account_id))
     return choice or NotificationChoice(mode=DEFAULT_MODE, decides_by_mail=False)
 
@@ -119,9 +119,9 @@ def set_decides_by_mail(project: Project, account_id: str, *, is_on: bool) -> No
 
 
 def set_mode(project: Project, account_id: str, mode: str) -> None:
-    """Set the account's choice for the locked project; raise `ValidationFailed`.
+    """Set the account's choice for the locked project. Raises `ValidationFailed`.
 
-    Testimonials that arrived during `never` aren't mailed later.
+    Testimonials that arrived while it was `never` aren't mailed later.
     """
     if mode not in MODES:
         raise ValidationFailed.of({"mode": [gettext_noop("Choose one of the options.")]})
@@ -146,20 +146,20 @@ def note_proposals_mailed(project: Project, account_id: str, time: datetime) -> 
 
 
 def make_unsubscribe_url(project_id: str, account_id: str) -> str:
-    """Return the URL that unsubscribes from a project without signing in; it never expires."""
+    """Return the URL for unsubscribing from a project without signing in; it never expires."""
     return link_url("unsubscribe", unsubscribe_purpose.sign([project_id, account_id]))
 
 
 def notify_each(
     find: Callable[[], list[tuple[str, str]]], tell: Callable[[Project, str], bool]
 ) -> int:
-    """Notify each account about each project that `find` returns; return how many were notified."""
-    # Finding them first, without a lock, keeps an idle service from blocking writers.
+    """Notify each account that `find` returns about its project; return how many were notified."""
+    # Found without a lock, so that an idle service doesn't block writers.
     waiting = find()
     db.session.rollback()
     count = 0
     for project_id, account_id in waiting:
-        # The project may be deleted in the meantime.
+        # The project may have been deleted in the meantime.
         with suppress(NotFound), write(partial(lock_project, project_id)) as project:
             count += tell(project, account_id)
     return count
@@ -167,7 +167,7 @@ def notify_each(
 
 @ask_before_sending
 def is_mail_wanted(mail: OutboxMail) -> bool:
-    """Return whether a mail may still be sent; other mail than notifications always may.
+    """Return whether a mail may still be sent; only notifications are ever unwanted.
 
     While it waited in the outbox, its recipient may have lost their role, changed their address or
     unsubscribed.
@@ -189,7 +189,7 @@ def is_mail_wanted(mail: OutboxMail) -> bool:
 
 
 def read_unsubscribe_token(token: str, *, for_update: bool = False) -> tuple[Project, str]:
-    """Return the project, which `for_update` locks, and the account id; raise `NotFound`."""
+    """Return the project, locked if `for_update`, and the account's id. Raises `NotFound`."""
     project_id, account_id = unsubscribe_purpose.find(token, 2) or ("", "")
     try:
         project = lock_project(project_id) if for_update else db.session.get(Project, project_id)
@@ -206,7 +206,7 @@ def latest_digest_time(now: datetime) -> datetime:
 
 
 def _find_choice(project: Project, account_id: str, mode: str) -> NotificationChoice:
-    """Return the account's choice for the locked project, created with `mode` if missing."""
+    """Return the account's choice for the locked project; if missing, create it with `mode`."""
     choice = db.session.get(NotificationChoice, (project.id, account_id))
     if choice is None:
         choice = NotificationChoice(project_id=project.id, account_id=account_id, mode=mode)
@@ -229,7 +229,7 @@ SUBJECT_NAME = 60
 
 
 def project_look(project: Project) -> Look:
-    """Return the look of mails in the name of a project, from its brand."""
+    """Return the look of mails in a project's name, from its brand."""
     brand = find_brand(project)
     return brand_look(brand.name, page_color(project), brand.logo_url, brand.typeface)
 
@@ -283,7 +283,7 @@ def send_handed_over_mail(project: Project, email: str, by: str, *, is_in: bool)
 def send_workspace_invitation_mail(
     invitation: TeamInvitation, link: str, by: str, names: Sequence[str]
 ) -> None:
-    """Invite somebody to projects of these `names`; without any, to all of the sender's."""
+    """Invite somebody to projects with these `names`, or without any to all of the sender's."""
     to = "all of their projects, also those to come"
     if names:
         to = ("the projects " if len(names) > 1 else "the project ") + ", ".join(names)
@@ -300,7 +300,7 @@ def _send(invitation: TeamInvitation, link: str, subject: str, words: str) -> No
         "did not expect this mail, ignore it, or open the link and choose “I don’t know this”.",
         link=link,
         button="Look at the invitation",
-        # Lets a mail program decline it.
+        # So that mail programs can offer to decline it.
         list_unsubscribe=f"{link}/decline",
     )
 

@@ -38,7 +38,7 @@ Question = dict[str, Any]
 
 
 class ItemId(RuleField, fields.String):
-    """The id that a question or a step keeps when its words change."""
+    """The id of a question or step, which stays when its words change."""
 
     rule = f"Must be {ID_LENGTH} lower-case letters and digits."
     about: ClassVar[Mapping[str, Any]] = {
@@ -78,7 +78,7 @@ class Items(Parts):
 
 
 def _make_id(words: str, taken: list[str]) -> str:
-    """Return an id derived from the words, so that the same question sent again gets the same."""
+    """Return an id derived from the words, so that a question sent again gets the same id."""
     digest = hashlib.sha256(words.encode("utf-8", "surrogatepass")).digest()
     text = base64.b32encode(digest).decode().lower().rstrip("=")
     ids = (text[at : at + ID_LENGTH] for at in range(len(text) - ID_LENGTH))
@@ -148,7 +148,7 @@ class QuestionSchema(StrictSchema):
 
     @post_load
     def _drop_others(self, data: Question, **_: Any) -> Question:
-        """Reset the fields of other kinds."""
+        """Reset fields that only other kinds have."""
         unused: Question = {}
         if data["kind"] != "choice":
             unused |= {"choices": [], "several": False}
@@ -184,8 +184,8 @@ def word_translations(name: str, **more: fields.Field[Any]) -> Any:
 
 
 # The collection page's design: what it shows and asks beyond its specified settings. Only what
-# differs from the defaults is stored, in `Project.page_design`. A form has its own words and
-# questions (`collection/forms`).
+# differs from the defaults is stored (`Project.page_design`). A form has words and questions of its
+# own (`collection/forms`).
 
 MAX_STEPS = 3
 SIGNATURE_LENGTH = 80
@@ -213,7 +213,7 @@ PAGE_LANGUAGE = Choice(
 
 
 class Day(RuleField, fields.String):
-    """A date, kept as text."""
+    """A date, stored as text."""
 
     rule = "Must be a day such as 2026-12-31."
     about: ClassVar[Mapping[str, Any]] = {"format": "date"}
@@ -240,7 +240,7 @@ class StepUrl(WebUrl):
 
 
 class StepSchema(StrictSchema):
-    """A step that the page offers everybody after sending, whatever they wrote."""
+    """A step that the page offers everybody after sending, no matter what they wrote."""
 
     id = ItemId()
     kind = Choice(*STEP_KINDS, required=True)
@@ -269,7 +269,7 @@ class StepSchema(StrictSchema):
 
 
 class FocusSchema(StrictSchema):
-    """The point of the cover that always shows, in percent from the left and from the top."""
+    """The point of the cover that is always visible, in percent from the left and the top."""
 
     x = Count(0, 100, required=True)
     y = Count(0, 100, required=True)
@@ -284,7 +284,7 @@ def page_translations(name: str) -> Any:
 
 
 class PageDesignSchema(StrictSchema):
-    """The collection page's design; missing fields stay, a list is replaced as a whole."""
+    """The collection page's design; missing fields stay as they are, a list is replaced whole."""
 
     language = PAGE_LANGUAGE
     coverFocus = fields.Nested(FocusSchema)
@@ -300,12 +300,12 @@ class PageDesignSchema(StrictSchema):
 
 
 def write_offer(step: Mapping[str, Any]) -> str:
-    """Return what a step of the kind `code` offers, in one line."""
+    """Return on one line what a step of the kind `code` offers."""
     return ": ".join(filter(None, (step["title"], step["text"])))
 
 
 def read_page_design(stored: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a stored design with the defaults for its missing keys."""
+    """Return a stored design with defaults for missing keys."""
     return DEFAULTS | dict(stored)
 
 

@@ -1,4 +1,4 @@
-"""Creating, finding and listing projects; their addresses and limits."""
+"""Creating, finding and listing projects; their slugs and limits."""
 
 import functools
 import re
@@ -32,9 +32,9 @@ from testimonials.projects.defaults import SLUG_LENGTH, WIDGET_CONFIG, default_p
 from testimonials.projects.events import PROJECT_CREATED
 from testimonials.projects.models import OldSlug, Project, Suspension
 
-# Slugs: the path segment of a collection page.
+# Slugs, the path segments of collection pages.
 
-# Paths that are reserved besides those in the URL map.
+# Paths that are reserved in addition to those in the URL map.
 PLANNED = frozenset(
     {
         "dashboard", "login", "logout", "signup", "forgot", "reset", "media", "metrics", "readyz",
@@ -46,7 +46,7 @@ PLANNED = frozenset(
 def make_slug(text: str) -> str:
     """Return the slug of `text`: lower-case ASCII letters and digits, and single dashes.
 
-    At most 60 characters; empty if the text has no letters or digits in any script.
+    It has at most 60 characters; it is empty if the text has no letter or digit of any script.
     """
     composed = normalize("NFKC", text[:500])
     letters = "".join(_transliterate(character) for character in composed)
@@ -82,12 +82,12 @@ def _transliterate(character: str) -> str:
     if character.isascii():
         return character
     if unicodedata.category(character) in ("Mn", "Me", "Cf"):
-        # Combining accents, joiners and the like.
+        # Such as combining accents and joiners.
         return ""
     if unicodedata.category(character) in ("So", "Sk"):
-        # Not the names of emoji.
+        # Emoji, which would become their names.
         return " "
-    # Large tables that most names don't need.
+    # Imported here, since most names don't need its large tables.
     from anyascii import anyascii
 
     return anyascii(character) or " "
@@ -130,7 +130,7 @@ def require_room(account: Account) -> None:
 
 
 def project_limit_of(account: Account) -> int:
-    """Return the limit that the operator set for the account, else its plan's, else the default."""
+    """Return the limit set by the operator for the account, else its plan's, else the default."""
     if account.project_limit is not None:
         return account.project_limit
     plan = find_plan(account.plan)
@@ -143,7 +143,7 @@ def more_projects_url(account_id: str) -> str | None:
 
 
 def names_service(project: Project) -> bool:
-    """Return whether mail to the project's visitors and customers names the service."""
+    """Return whether mail to the project's visitors and customers mentions the service."""
     if not any(plan.is_unbranded for plan in current_settings().plans):
         return True
     plan = find_plan(
@@ -172,7 +172,7 @@ class SlugReserved(ServiceError):
     )
 
 
-# Sent with a new project, and whether it gets samples.
+# Sent with a new project, and whether it gets samples (`has_samples`).
 project_created = Signal()
 
 
@@ -185,9 +185,10 @@ def create_project(
 ) -> Project:
     """Create a project from loaded `values`, by their names in the API.
 
-    The account's very first project gets samples, unless `values` or else `skips_samples` say
-    otherwise. `finds_slug` takes the first free slug for its name. Raises `ValidationFailed`,
-    `SlugReserved`, `SlugTaken` and `ProjectLimitReached`, before anything is written.
+    The account's very first project gets samples, unless `values` or else `skips_samples` says
+    otherwise. With `finds_slug`, its slug is the first free one for its name. Raises
+    `ValidationFailed`, `SlugReserved`, `SlugTaken` and `ProjectLimitReached`, before anything is
+    written.
     """
     business_name = values.get("businessName", "")
     website = complete_website(values.get("website", ""))
@@ -229,7 +230,7 @@ def is_shown() -> ColumnElement[bool]:
 
 
 def find_public_project(*, slug: str) -> Project:
-    """Return the public project with this slug and set its language; raise `NotFound`."""
+    """Return the public project with this slug, and use its language. Raises `NotFound`."""
     query = select(Project).join(Account).where(Project.slug == slug.lower(), is_shown())
     project = db.session.scalars(query).one_or_none() if "\0" not in slug else None
     if project is None:
@@ -244,7 +245,7 @@ def lock_project(project_id: str) -> Project:
 
 
 def get_project(reference: str) -> Project:
-    """Return the project with this id or else this slug; raise `NotFound`.
+    """Return the project with this id, or else this slug. Raises `NotFound`.
 
     Ids come first, since a slug may look like another project's id.
     """
@@ -261,7 +262,7 @@ def list_projects(account_id: str) -> Sequence[Project]:
 
 
 def read_projects(account_id: str, only_id: str | None = None, after: Cursor | None = None) -> Page:
-    """Return a page of the account's projects, most recent first, or only that of `only_id`."""
+    """Return a page of the account's projects, most recent first, or only that with `only_id`."""
     matches = true() if only_id is None else Project.id == only_id
     query = select(Project).where(
         Project.account_id == account_id, Project.deleted_at.is_(None), matches
@@ -307,22 +308,22 @@ def lock_account_of(project_id: str) -> None:
 
 
 def mark_changed(project: Project) -> None:
-    """Raise the feed version after a change of what the widget or the API's list shows.
+    """Raise the feed version after a change to what the widget or the API's list shows.
 
-    It follows the clock, so that it rises even after an older backup is restored.
+    It follows the clock, so that it increases even when an older backup is restored.
     """
     project.feed_version = max(project.feed_version + 1, clock.to_milliseconds(clock.now()))
 
 
 def mark_edited(project: Project) -> None:
-    """Flush an owner's change of the project, with a new `updated_at` and feed version."""
+    """Flush an owner's change to the project, with a new `updated_at` and feed version."""
     project.updated_at = max(clock.now(), project.updated_at + clock.MILLISECOND)
     mark_changed(project)
     db.session.flush()
 
 
 def complete_website(text: str) -> str:
-    """Return the URL, with https:// if it has no scheme; an empty text stays empty.
+    """Return a URL, with https:// added if it has no scheme; an empty text stays empty.
 
     Raises `ValidationFailed` for anything that isn't an http(s) URL.
     """
@@ -336,7 +337,7 @@ def complete_website(text: str) -> str:
 
 
 class Website(OneLine):
-    """An http(s) URL; one without a scheme gets https://."""
+    """An http(s) URL; https:// is added if it has no scheme."""
 
     form_messages: ClassVar[dict[str, str]] = Text.form_messages | {
         "url": gettext_noop("Enter a web address, such as example.com.")
@@ -378,7 +379,7 @@ def find_free_slug(name: str) -> str | None:
     slug = make_slug(name)
     if not slug:
         return None
-    # Each is one query or two, so after some numbers come random letters.
+    # Each takes one or two queries, so after some numbers come random letters.
     for end in ("", *(f"-{number}" for number in range(2, 21)), f"-{_random_letters()}"):
         candidate = slug[: SLUG_LENGTH - len(end)].rstrip("-") + end
         taken = select(Project.id).where(Project.slug == candidate)
@@ -388,7 +389,7 @@ def find_free_slug(name: str) -> str | None:
 
 
 def _insert(project: Project, *, finds_slug: bool) -> Project:
-    """Insert the project; a slug belongs to whoever commits first."""
+    """Insert the project; whoever commits first has the slug."""
     is_chosen = bool(project.slug)
     for _ in range(5):
         if not is_chosen:
@@ -412,6 +413,6 @@ def _slug_taken() -> SlugTaken:
 
 
 def name_owner(project: Project) -> str:
-    """Return the name that authors see for the owner: the first name, else the project's name."""
+    """Return what authors see as the owner's name: the first name, else the project's name."""
     query = select(Account.display_name).where(Account.id == project.account_id)
     return ((db.session.scalar(query) or "").split() or [project.name])[0]

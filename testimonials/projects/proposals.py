@@ -1,4 +1,4 @@
-"""Proposals of agents: making, listing and deciding them, and the mail about them."""
+"""Agents' proposals: making, listing and deciding them, and the mail about them."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -53,7 +53,7 @@ from testimonials.projects.notifications import (
     project_look,
 )
 
-# Deciding; accepting runs what a click of the owner would.
+# Deciding; accepting does what the owner's own click would.
 
 OVER = gettext_noop("Nothing was changed: this was already decided or withdrawn.")
 NOT_ALLOWED = gettext_noop("Only the owner and people who manage can decide this.")
@@ -65,9 +65,8 @@ class DecisionRefused(ServiceError):
 
 @dataclass(frozen=True)
 class Decider:
-    """Who decides: the account (None: the operator), and their name in the history.
-
-    `kinds` are those that they may decide; None: all.
+    """Who decides: the account (None: the operator), their name in the history, and the `kinds`
+    that they may decide (None: all).
     """
 
     account_id: str | None
@@ -77,11 +76,11 @@ class Decider:
 
 @dataclass
 class Decided:
-    """The proposals that were decided, and for the others the problem, by id."""
+    """The proposals that were decided, and the problems with the others, by id."""
 
     done: list[Proposal] = field(default_factory=list)
     problems: dict[str, str] = field(default_factory=dict)
-    # The batch that `undo_batch` takes, if a single change was accepted that can be undone.
+    # The batch that `undo_batch` takes, if only one change was accepted and it can be undone.
     undo: str | None = None
 
 
@@ -126,7 +125,7 @@ def decide_proposals(
 
 
 def name_agents(rows: Iterable[Proposal]) -> dict[str, str]:
-    """Return the names of the agents in pages and the history, by proposal."""
+    """Return the agents' names for pages and the history, by proposal."""
     rows = list(rows)
     ids = [row.actor_name for row in rows if row.actor_kind == ActorKind.TOKEN]
     query = select(AccessToken.id, AccessToken.name, AccessToken.revoked_at)
@@ -152,7 +151,7 @@ def _require_open(row: Proposal, decider: Decider) -> None:
 
 
 def _accept(project: Project, row: Proposal, actor: str) -> str | None:
-    """Make the change and return its `Outcome.undo`; raise why it can't be made any more."""
+    """Make the change and return its `Outcome.undo`; raise why it is no longer possible."""
     change = CHANGES[row.kind]
     try:
         values = change.schema.check(row.values)
@@ -164,7 +163,7 @@ def _accept(project: Project, row: Proposal, actor: str) -> str | None:
 
 
 def select_waiting(project_id: str, kinds: Collection[str] | None = None) -> Select[Any]:
-    """Select the number of waiting proposals, as a row of `count_states` of testimonials."""
+    """Select the number of waiting proposals, as a row like those of `count_states`."""
     row: Any = (Proposal.project_id, literal(PROPOSED), false(), func.count())
     return select(*row).where(*_is_waiting(project_id, kinds)).group_by(Proposal.project_id)
 
@@ -218,9 +217,9 @@ def propose(
 ) -> Proposal:
     """Add a proposal to the locked project, from loaded values.
 
-    Returns the existing one if the same credential proposed the same, and it still waits. Raises
-    what accepting it would, and `TooManyProposals`. If people are asked by mail, the account is
-    locked before the project.
+    If the same credential has proposed the same and it still waits, return that. Raises what
+    accepting it would, and `TooManyProposals`. If people are asked by mail, the account is locked
+    before the project.
     """
     before = CHANGES[kind].read_before(project, target_id, values)
     stored = CHANGES[kind].schema.dump(values)
@@ -284,7 +283,7 @@ def list_all(project: Project, status: str | None) -> Sequence[Proposal]:
 
 
 def is_by(caller: Caller) -> ColumnElement[bool]:
-    """Return the condition for proposals made with the caller's token, or any of the keys."""
+    """Return the condition for proposals made with the caller's token, or with any key."""
     if caller.is_key:
         return Proposal.actor_kind == str(ActorKind.AGENT)
     return Proposal.token_id == caller.token_id
@@ -314,8 +313,8 @@ def _find_same(
 ) -> Proposal | None:
     """Return the caller's waiting proposal of the same change.
 
-    Reads only those with the same target: a setup proposes a hundred while hundreds wait, under the
-    write lock.
+    It reads only those with the same target, since under one write lock a setup may propose a
+    hundred while hundreds wait.
     """
     query = _of_project(project, "waiting").where(
         is_by(caller), Proposal.kind == kind, Proposal.target_id == target_id
@@ -346,11 +345,11 @@ def _of_project(project: Project, status: str | None = None) -> Select[Any]:
     return query if status is None else query.where(Proposal.status == status)
 
 
-# Mail about waiting proposals, to the owner and admins, as each chose for new testimonials: at
+# Mail about waiting proposals goes to the owner and admins, as each chose for new testimonials: at
 # once, daily or never. A mail and the note of it are written in one transaction, under the
 # project's lock.
 
-# Agents propose several changes in a row, which are one mail.
+# Agents often propose several changes in a row, which get one mail.
 GATHERED = timedelta(minutes=5)
 LARGEST_BATCH = 200
 
@@ -363,7 +362,7 @@ def find_due(project_id: str | None = None) -> list[tuple[str, str]]:
         and_(mode == "at_once", Proposal.created_at <= now - GATHERED),
         and_(mode == "daily", Proposal.created_at < latest_digest_time(now)),
     )
-    # Older ones were on the page of the claim.
+    # Older ones were shown when the account was claimed.
     told_at = func.coalesce(choice.told_of_proposals_at, Account.claimed_at)
     rows = db.session.execute(
         select(Project.id, Account.id)
@@ -382,7 +381,7 @@ def find_due(project_id: str | None = None) -> list[tuple[str, str]]:
 
 
 def _select_people() -> CompoundSelect[str]:
-    """Select the people of projects with waiting proposals, who are few of all accounts."""
+    """Select the people in projects with waiting proposals, a small part of all accounts."""
     waiting = select(Proposal.project_id).where(Proposal.status == "waiting")
     owners = select(Project.account_id).where(Project.id.in_(waiting))
     is_in = or_(Member.project_id.in_(waiting), Member.owner_id.in_(owners))
@@ -396,7 +395,7 @@ def send_proposal_mail() -> int:
 
 
 def notify_of_proposals(project: Project, account_id: str) -> bool:
-    """Mail one person what waits in the locked project.
+    """Mail one person about what waits in the locked project.
 
     Returns False if it is no longer due, since another process may have sent it.
     """

@@ -1,4 +1,4 @@
-"""Proposals in the API, and how an operation makes a change or proposes it."""
+"""Proposals in the API, and how an operation makes or proposes a change."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -22,9 +22,9 @@ from testimonials.projects.proposals import STATUSES
 
 
 class ProposeSchema(StrictSchema):
-    """A change for the owner to accept: its kind, and the values that this kind takes."""
+    """A change for the owner to accept: its kind, and the values for that kind."""
 
-    # By kind; OpenAPI has these in place of this schema.
+    # By kind; OpenAPI shows these instead of this schema.
     variants = PROPOSALS
 
     def check(self, payload: Mapping[str, Any]) -> dict[str, Any]:
@@ -75,7 +75,7 @@ def carry_out(
     values: Values,
     query: Values,
 ) -> Answer:
-    """Make the operation's change of the locked project, or propose it if the caller drafts (202).
+    """Make the operation's change to the locked project, or propose it if the caller drafts (202).
 
     `values` are loaded by the kind's schema.
     """
@@ -96,9 +96,9 @@ def lock_callers_account(caller: Caller) -> Account:
 def keep_picture(
     caller: Caller, project: Project, kind: str, image: Image, target_id: str | None = None
 ) -> str:
-    """Store an uploaded picture and return its id; one that is only proposed isn't public.
+    """Store an uploaded picture and return its id; if it is only proposed, it isn't public.
 
-    If the same picture is part of a waiting proposal, returns the stored one.
+    If the same picture is part of a waiting proposal, return that.
     """
     if caller.drafts_only:
         same = services.find_waiting_picture(caller, project, kind, target_id, image.content)

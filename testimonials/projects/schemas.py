@@ -90,7 +90,7 @@ class CollectFieldsUpdateSchema(StrictSchema):
 
 
 class PageConfigUpdateSchema(StrictSchema):
-    """Settings of a collection page, as the dashboard changes them."""
+    """The body of PATCH page-config; only the fields that are sent change."""
 
     businessName = OneLine(defaults.BUSINESS_NAME_LENGTH)
     website = OneLine(defaults.WEBSITE_LENGTH, metadata={"pattern": WEBSITE_PATTERN})

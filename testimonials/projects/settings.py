@@ -28,7 +28,7 @@ GRACE = timedelta(days=7)
 
 
 def update_page_config(project: Project, changes: dict[str, Any]) -> None:
-    """Change the locked project's page by the values of `PageConfigUpdateSchema`.
+    """Change the locked project's page, given values of `PageConfigUpdateSchema`.
 
     Raises `ValidationFailed` for a website that isn't an http(s) URL.
     """
@@ -72,7 +72,7 @@ def rename_slug(project: Project, text: str) -> None:
             db.session.merge(OldSlug(slug=old, project_id=project.id, renamed_at=clock.now()))
     except IntegrityError:
         raise projects.SlugTaken from None
-    # No project may reserve any number of slugs.
+    # A project may only reserve so many slugs.
     own = select(OldSlug.slug).where(OldSlug.project_id == project.id)
     oldest = own.order_by(OldSlug.renamed_at.desc()).offset(projects.MOST_OLD_SLUGS)
     db.session.execute(delete(OldSlug).where(OldSlug.slug.in_(oldest)))
@@ -91,10 +91,7 @@ def move_to_trash(project: Project) -> None:
 
 
 def restore_from_trash(account_id: str, project_id: str) -> Project:
-    """Restore a deleted project.
-
-    Raises `NotFound` after 7 days, and `ProjectLimitReached`.
-    """
+    """Restore a deleted project. Raises `NotFound` after 7 days, and `ProjectLimitReached`."""
     account = projects.lock_account(account_id)
     conditions = (Project.account_id == account_id, Project.deleted_at > clock.now() - GRACE)
     project = require_found(
@@ -108,7 +105,7 @@ def restore_from_trash(account_id: str, project_id: str) -> Project:
 
 
 def list_deleted(account_id: str) -> Sequence[Project]:
-    """Return the deleted projects that can still be restored, latest first."""
+    """Return the deleted projects that can still be restored, last deleted first."""
     return db.session.scalars(
         select(Project)
         .where(Project.account_id == account_id, Project.deleted_at > clock.now() - GRACE)
@@ -124,7 +121,7 @@ def delete_projects(account_id: str) -> Sequence[Project]:
 
 
 def hide_for_good(*conditions: ColumnElement[bool]) -> None:
-    """Hide projects for good, before several transactions delete them."""
+    """Hide projects for good, before they are deleted in several transactions."""
     values = {"deleted_at": clock.EPOCH, "feed_version": Project.feed_version + 1}
     hide = update(Project).where(*conditions).values(values)
     db.session.execute(hide, execution_options={"synchronize_session": False})
@@ -142,7 +139,7 @@ def delete_trashed_projects() -> int:
 
 
 def find_renamed(slug: str) -> str | None:
-    """Return the current slug of the project that once had this one."""
+    """Return the current slug of the project that used to have this one."""
     query = (
         select(Project.slug)
         .join(OldSlug, OldSlug.project_id == Project.id)
@@ -185,7 +182,7 @@ def suspend_account(reference: str, reason: str, *, hides_widgets: bool) -> Acco
 
 
 def restore_account(reference: str) -> Account:
-    """End the suspension of an account, and mail its owner; return it, locked.
+    """End an account's suspension, and mail its owner; return it, locked.
 
     Raises `NotFound` and `NotPossible`.
     """
@@ -201,7 +198,7 @@ def restore_account(reference: str) -> Account:
 
 
 def _raise_versions(account: Account) -> None:
-    """Raise the feed versions of the account's projects, which ends what caches keep of them."""
+    """Raise the feed versions of the account's projects, so that nothing of them stays cached."""
     db.session.flush()
     now = clock.to_milliseconds(clock.now())
     version = case((Project.feed_version < now, now), else_=Project.feed_version + 1)

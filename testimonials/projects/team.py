@@ -1,4 +1,4 @@
-"""The members of a project, and of an owner's workspace: all of their projects."""
+"""The members of a project, and of an owner's workspace, which is all of their projects."""
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
@@ -34,10 +34,10 @@ from testimonials.projects.access import (
 from testimonials.projects.models import Member, NotificationChoice, Project, TeamInvitation
 from testimonials.projects.projects import lock_account
 
-# Admins manage moderators; only the owner manages admins. Every change takes the locked project, or
-# the owner's locked account.
+# Admins manage moderators; only the owner manages admins. Functions that change something take the
+# locked project, or the owner's locked account.
 
-# One project, or the owner of all of them.
+# One project, or the owner of several.
 Place = Project | Account
 # Who granted a role.
 OWNER, COMPANY = "owner", "company"
@@ -65,7 +65,7 @@ class TeamMember:
     account_id: str
     email: str
     display_name: str | None
-    # The higher of both roles: in the project (`here`), and in all of the owner's (`everywhere`).
+    # The higher of the roles in the project (`here`) and in all of the owner's (`everywhere`).
     role: Role
     since: datetime
     here: Role | None = None
@@ -86,18 +86,18 @@ class Membership:
 
 
 def place_key(place: Place) -> dict[str, str]:
-    """Return the column of members and invitations that refers to a place, with its value."""
+    """Return the column and value by which members and invitations refer to a place."""
     return {"project_id" if isinstance(place, Project) else "owner_id": place.id}
 
 
 def is_at(model: type[Member] | type[TeamInvitation], place: Place) -> ColumnElement[bool]:
-    """Return the condition for members or invitations of a project, or of all of an owner's."""
+    """Return the condition for members or invitations of a place."""
     (column, place_id), *_ = place_key(place).items()
     return model.__table__.columns[column] == place_id
 
 
 def find_role(place: Place, account_id: str) -> Member | None:
-    """Return the account's role in a locked place, read again."""
+    """Return the account's role in a locked place, read from the database again."""
     query = select(Member).where(is_at(Member, place), Member.account_id == account_id)
     return db.session.scalars(query.execution_options(populate_existing=True)).one_or_none()
 
@@ -105,8 +105,8 @@ def find_role(place: Place, account_id: str) -> Member | None:
 def set_role(place: Place, account_id: str, role: str | None, source: str = OWNER) -> bool:
     """Set somebody's role in a locked place, or end it (None); return whether it changed.
 
-    The company's groups don't change a role that the owner granted; the owner may change theirs.
-    The owner can have no other role.
+    The company's groups can't change a role that the owner granted; the owner can change theirs.
+    Owners have no other role.
     """
     row = find_role(place, account_id)
     is_kept = row is not None and source == COMPANY and row.source != COMPANY
@@ -128,10 +128,10 @@ def set_role(place: Place, account_id: str, role: str | None, source: str = OWNE
 
 
 def settle_roles(account_id: str, *conditions: ColumnElement[bool]) -> None:
-    """End what somebody has in projects without the role for it; call it after each role change.
+    """End what somebody has in projects but no longer the role for; call it after role changes.
 
-    Ends the notifications of former members, and the tokens and invitations by which a former admin
-    could get back in. Locks the projects, so that no new ones are made meanwhile.
+    This ends the notifications of former members, and the tokens and invitations with which former
+    admins could get back in. It locks the projects, so that no new ones are made meanwhile.
     """
     db.session.flush()
     lock_before_roles(*conditions, key_share=True)
@@ -186,7 +186,7 @@ def list_members(project: Project) -> list[TeamMember]:
 
 
 def count_places(members: Iterable[TeamMember]) -> int:
-    """Count the members who take a place: those with a role in the project itself."""
+    """Count the members who count towards the limit: those with a role in the project itself."""
     return sum(member.here is not None for member in members)
 
 
@@ -212,7 +212,7 @@ def _first(matches: Iterator[T]) -> T:
 
 
 def change_role(access: Access, account_id: str, role: str) -> TeamMember:
-    """Give a member of the locked project another role; return the member as before.
+    """Give a member of the locked project another role; return the member as they were.
 
     Raises `NotFound`, `InAllProjects`, and `RoleTooLow` for anybody but the owner.
     """
@@ -223,7 +223,7 @@ def change_role(access: Access, account_id: str, role: str) -> TeamMember:
 
 
 def remove_member(access: Access, account_id: str) -> TeamMember:
-    """End a member's access to the locked project; return the member as before.
+    """End a member's access to the locked project; return the member as they were.
 
     Raises `NotFound`, `InAllProjects` and `RoleTooLow`.
     """
@@ -233,7 +233,7 @@ def remove_member(access: Access, account_id: str) -> TeamMember:
 
 
 def has_granted_access(project: Project, account_id: str) -> bool:
-    """Return whether somebody made tokens or invitations here, which end with their role."""
+    """Return whether somebody made tokens or invitations here, which would end with their role."""
     token, invitation = AccessToken, TeamInvitation
     tokens = select(token.id).where(
         token.project_id == project.id, token.revoked_at.is_(None), token.made_by_id == account_id
@@ -257,7 +257,7 @@ def restore_member(access: Access, account_id: str, role: str) -> TeamMember:
 
 
 def leave_project(access: Access) -> None:
-    """End the user's own access to the locked project; raise `OwnerStays` or `InAllProjects`."""
+    """End the user's own access to the locked project. Raises `OwnerStays` and `InAllProjects`."""
     if access.role == Role.OWNER:
         raise OwnerStays
     if find_member(access.project, access.user.account_id).everywhere is not None:
@@ -282,12 +282,12 @@ def _find_here(access: Access, account_id: str) -> TeamMember:
 
 @dataclass
 class Colleague:
-    """Somebody with a role in all of an owner's projects, in some, or both."""
+    """Somebody with a role in all of an owner's projects, in some of them, or both."""
 
     account_id: str
     email: str
     name: str
-    # The role in all projects, and who granted it: `owner` or `company`.
+    # The role in all projects, and who granted that: `owner` or `company`.
     role: str | None = None
     source: str | None = None
     # Roles in single projects.
@@ -295,7 +295,7 @@ class Colleague:
 
 
 def list_colleagues(owner_id: str) -> list[Colleague]:
-    """Return everybody in any project of an owner, by name, those in all of them first."""
+    """Return everybody in any of an owner's projects, by name; those in all projects first."""
     owned = select(Project.id).where(Project.account_id == owner_id, Project.deleted_at.is_(None))
     rows = db.session.execute(
         select(Member, Project, Account.email, shown_name())
@@ -315,7 +315,7 @@ def list_colleagues(owner_id: str) -> list[Colleague]:
 
 
 def count_workspace_places(colleagues: Iterable[Colleague]) -> int:
-    """Count the colleagues who take a place: those whom the owner gave a role in all projects."""
+    """Count those who count towards the limit: to whom the owner gave a role in all projects."""
     return sum(each.source == OWNER for each in colleagues)
 
 
@@ -324,14 +324,14 @@ def find_colleague(owner_id: str, account_id: str) -> Colleague:
 
 
 def change_colleague(owner_id: str, account_id: str, role: str) -> Colleague:
-    """Give a colleague a role in all of an owner's projects; return them as before."""
+    """Give a colleague a role in all of an owner's projects; return them as they were."""
     owner, colleague = lock_account(owner_id), find_colleague(owner_id, account_id)
     set_role(owner, account_id, role)
     return colleague
 
 
 def remove_colleague(owner_id: str, account_id: str) -> Colleague:
-    """End a colleague's roles in an owner's projects; return who they were."""
+    """End a colleague's roles in an owner's projects; return them as they were."""
     lock_account(owner_id)
     colleague = find_colleague(owner_id, account_id)
     owned = select(Project.id).where(Project.account_id == owner_id)
@@ -342,7 +342,7 @@ def remove_colleague(owner_id: str, account_id: str) -> Colleague:
 
 
 def list_workspaces(account_id: str) -> Sequence[Row[*tuple[Any, ...]]]:
-    """Return the others' workspaces that an account is in, by the owner's name.
+    """Return other people's workspaces that an account is in, by the owner's name.
 
     Each has `owner_id`, `owner`, `role` and the `number` of its projects.
     """
@@ -365,7 +365,7 @@ def find_workspace(account_id: str, owner_id: str) -> Row[*tuple[Any, ...]]:
 
 @known_names.connect
 def list_names(email: str) -> list[str]:
-    """Return the names of projects that somebody owns, is in, or is invited to."""
+    """Return names of the projects that somebody owns, is in, or is invited to."""
     own = select(Account.id).where(Account.email == email)
     invited, member = TeamInvitation.email == email, Member.account_id == own.scalar_subquery()
     owners: CompoundSelect[Any] = union_all(
@@ -382,13 +382,13 @@ def list_names(email: str) -> list[str]:
     return names
 
 
-# Roles that follow from somebody's groups in the company, checked when they sign in.
+# Roles given by somebody's groups in the company, checked at sign-in.
 
 logger = logging.getLogger("testimonials.company")
 
 
 def choose_role(groups: AbstractSet[str]) -> str | None:
-    """Return the highest role of these groups, if any has one."""
+    """Return the highest role given by these groups, if any."""
     roles = [pair.role for pair in current_settings().oidc_groups if pair.group in groups]
     return max(roles, key=lambda role: ROLES[role], default=None)
 
@@ -407,9 +407,9 @@ def is_awaited(person: CompanyPerson) -> bool:
 
 @signed_in.connect
 def follow_groups(account_id: str, *, who: str, groups: AbstractSet[str]) -> None:
-    """Set or end the role that follows from the groups of somebody who signs in.
+    """Set or end the role given by the groups of somebody who signs in.
 
-    A change is recorded at the owner, with the person's address.
+    A change is recorded for the owner, with the person's address.
     """
     settings = current_settings()
     if not settings.oidc_groups:

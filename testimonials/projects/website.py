@@ -1,4 +1,4 @@
-"""Reading the brand on the home page of the owner's website, without running scripts."""
+"""Reading the brand from the home page of the owner's website, without running scripts."""
 
 import io
 import json
@@ -45,12 +45,12 @@ READ, READ_OWN = "website.read", "website.read-own"
 # For all requests to a website together.
 SECONDS, MOST_BYTES = 5.0, 1024 * 1024
 MOST_REDIRECTS, MOST_SHEETS, MOST_LOGOS, MOST_COLORS = 3, 4, 2, 4
-# Pictures to try as logos; some may be SVG, which we can't draw.
+# How many pictures are tried as logos; some may be SVG, which we can't read.
 MOST_TRIED = 4
 REDIRECTS = {301, 302, 303, 307, 308}
-# A color with less chroma (in OKLCH) is a gray; one nearer to black or white isn't a brand's.
+# Colors with less chroma (in OKLCH) are grays; those closer to black or white aren't a brand's.
 GRAY, DARKEST, LIGHTEST = 0.04, 0.2, 0.95
-# The weight of a color by where it was found.
+# How much a color weighs, by where it was found.
 IN_HEAD, IN_NAME, IN_LOGO, IN_BUTTON = 3, 3, 2, 1
 
 # All repetitions are bounded, so that matching takes linear time.
@@ -73,10 +73,10 @@ _CLASSIC = (
     "georgia", "times", "times new roman", "garamond", "playfair display", "merriweather", "lora",
     "baskerville", "palatino", "bodoni moda", "crimson text", "libre caslon text", "didot",
 )  # fmt: skip
-# In the name of a custom property.
+# In names of custom properties.
 _OF_BRAND = re.compile("brand|primary|accent", re.I)
 _SEPARATOR = re.compile(r"\s[|–—·:-]\s|\s?\|\s?")
-# What every page that is made with it contains.
+# What every page made with each contains.
 _MADE_WITH = {
     "wordpress": "/wp-content/",
     "shopify": "cdn.shopify.com",
@@ -97,7 +97,7 @@ class WebsiteUnread(ServiceError):
 
 @dataclass
 class WebsiteReading:
-    """What was read on a website; `logos` are URLs, `images` those that could be read."""
+    """What was read on a website; `images` are those `logos` (URLs) that could be read."""
 
     name: str = ""
     trade: str = ""
@@ -124,14 +124,14 @@ class WebsiteReading:
 
 
 class _Budget:
-    """The time and the bytes that are left for requests to a website."""
+    """The time and bytes left for requests to a website."""
 
     def __init__(self) -> None:
         self.deadline = time.monotonic() + SECONDS
         self.bytes = MOST_BYTES
 
     def get(self, url: str) -> tuple[str, Answer]:
-        """Return the final URL and its answer; redirects are checked like the first URL."""
+        """Return the final URL and its response; redirects are checked like the first URL."""
         for _ in range(1 + MOST_REDIRECTS):
             seconds = self.deadline - time.monotonic()
             if seconds <= 0 or self.bytes <= 0:
@@ -155,7 +155,7 @@ class _Budget:
 
 
 def read_website(url: str) -> WebsiteReading:
-    """Read the home page at a URL, with style sheets and logos; raise `WebsiteUnread`."""
+    """Read the home page at a URL, its style sheets and logos. Raises `WebsiteUnread`."""
     if current_settings().website_reading == "off":
         raise WebsiteUnread
     budget = _Budget()
@@ -230,12 +230,9 @@ def _join(url: str, target: str) -> str:
 
 
 def weigh_colors(sheet: str, reading: WebsiteReading) -> Counter[str]:
-    """Return the weights of colors in a style sheet that may be a brand's.
-
-    Notes the page's background and font in `reading`.
-    """
+    """Weigh colors in a style sheet that may be a brand's; set the page's ground and typeface."""
     weights, fonts = Counter[str](), list[str]()
-    # Split into pieces, since a hostile sheet would make one pattern for the whole slow.
+    # Split into pieces, since one pattern for the whole would be slow on a hostile sheet.
     for rule in sheet.split("}"):
         selector, _, body = rule.rpartition("{")
         selector = selector[-300:]
@@ -252,14 +249,14 @@ def weigh_colors(sheet: str, reading: WebsiteReading) -> Counter[str]:
                     _add_colors(weights, [value], IN_BUTTON)
             elif is_page and name in ("font", "font-family"):
                 fonts.append(value)
-    # A variable is looked for in the whole sheet, so for a few fonts alone.
+    # Only a few fonts, since a variable is searched for in the whole sheet.
     typefaces = (_choose_typeface(each, sheet) for each in fonts[:8])
     reading.typeface = reading.typeface or next(filter(None, typefaces), "")
     return weights
 
 
 def _choose_typeface(value: str, sheet: str) -> str:
-    """Return which of `TYPEFACES` is nearest to a list of fonts; empty if that is unclear."""
+    """Return which of `TYPEFACES` is closest to a list of fonts, or "" if that is unclear."""
     if (variable := _VARIABLE.match(value.strip()[:200])) is not None:
         _, _, rest = sheet.partition(f"{variable[1]}:")
         value = rest[:300].partition(";")[0].partition("}")[0]
@@ -281,7 +278,7 @@ def _add_colors(weights: Counter[str], texts: list[str], weight: int) -> None:
 
 
 def _to_hex(text: str) -> str | None:
-    """Return a color as `#RRGGBB`; None for grays and anything else."""
+    """Return a color as `#RRGGBB`, or None for grays and anything else."""
     if not (color := _read_color(text)):
         return None
     lightness, chroma, _ = from_hex(color)
@@ -289,7 +286,7 @@ def _to_hex(text: str) -> str | None:
 
 
 def _read_color(text: str) -> str:
-    """Return any color as `#RRGGBB`, and an empty text for anything else."""
+    """Return any color as `#RRGGBB`, or "" for anything else."""
     text = text.partition("!")[0].strip().lower()[:40]
     if numbers := re.fullmatch(r"rgb\(\s*(\d+)[\s,]+(\d+)[\s,]+(\d+)\s*\)", text):
         text = "#" + "".join(f"{min(255, int(each)):02x}" for each in numbers.groups())
@@ -303,7 +300,7 @@ def _as_list(value: Any) -> list[Any]:
 
 
 def _parse_linked(text: str) -> Iterator[dict[str, Any]]:
-    """Yield the objects of a piece of JSON-LD."""
+    """Yield the objects in a piece of JSON-LD."""
     try:
         data = json.loads(text)
     except (ValueError, RecursionError):
@@ -331,7 +328,7 @@ def _find_trade(objects: list[dict[str, Any]], words: str) -> str:
 
 
 def _read_manifest(budget: _Budget, reading: WebsiteReading, weights: Counter[str]) -> None:
-    """Add the colors of a web app's manifest, and its icons after all other logos."""
+    """Add the colors of a web app manifest, and its icons after all other logos."""
     if not reading.manifest:
         return
     try:
@@ -355,7 +352,7 @@ def _read_logo(budget: _Budget, url: str) -> uploads.Image | None:
         return None
 
 
-# The domains of these mail providers aren't their customers' websites.
+# Domains of mail providers, which aren't their customers' websites.
 _MAILBOXES = {
     "gmail.com", "googlemail.com", "outlook.com", "hotmail.com", "live.com", "msn.com", "yahoo.com",
     "icloud.com", "me.com", "mac.com", "aol.com", "proton.me", "protonmail.com", "gmx.com",
@@ -366,7 +363,7 @@ _MAILBOXES = {
 
 
 def own_domain(email: str) -> str:
-    """Return the domain of an address, probably a website; empty for mail providers."""
+    """Return the domain of an address, probably a website, or "" for mail providers."""
     domain = email.partition("@")[2]
     return "" if domain in _MAILBOXES else domain
 
@@ -378,7 +375,7 @@ def is_of_website(project: Project, email: str) -> bool:
 
 
 def store_reading(project: Project, reading: WebsiteReading) -> None:
-    """Store what was read in the locked project, except for what its owner has set."""
+    """Store what was read in the locked project; what the owner set stays."""
     before = find_brand(project)
     project.brand = {**project.brand, "read": reading.describe()}
     if reading.images and brand_logo_id(project) is None:
@@ -402,7 +399,7 @@ def read_of_project(project_id: str) -> None:
         return
     website, account_id = project.page_config["website"], project.account_id
     db.session.rollback()
-    # The brand stays as it is after a failure; the owner can try again.
+    # After a failure the brand stays as it is; the owner can try again.
     with suppress(ServiceError):
         limiter.count(READINGS, account_id)
         reading = read_website(website)
@@ -411,7 +408,7 @@ def read_of_project(project_id: str) -> None:
 
 
 def begin_reading(lock: Callable[[], Account], link: str) -> None:
-    """Start reading the website of the address that claims an account, once for each link."""
+    """Start reading the website of the address that is claiming an account, once for each link."""
     account, link_hash = lock(), hash_secret(link)
     is_begun = (account.website_read or {}).get("link") == link_hash
     if is_begun or not own_domain(account.email) or current_settings().website_reading == "off":

@@ -27,7 +27,7 @@ LABEL_LENGTH = 60
 
 # A field's first choice is its default.
 FONTS = ("page", "system", "serif")
-# By the brand's font, or what stands in for the website's.
+# By the brand's font, or what replaces the website's.
 BRAND_FONTS = {"site": "page", "plain": "system", "classic": "serif", "rounded": "rounded"}
 RADII = (16, 0, 6, 12, 24)
 DENSITIES = ("comfortable", "compact", "airy")
@@ -101,7 +101,7 @@ class NumberChoice(RuleField, fields.Integer):
 
 
 class Identifiers(RuleField):
-    """Ordered, distinct ids of testimonials; those that aren't shown are skipped."""
+    """Ordered, distinct ids of testimonials; testimonials that aren't shown are skipped."""
 
     about: ClassVar[Mapping[str, Any]] = {
         "type": "array",
@@ -136,7 +136,7 @@ class WidgetLabelsSchema(StrictSchema):
 
 
 class WidgetDesignSchema(StrictSchema):
-    """The widget's design; missing fields have their defaults."""
+    """The widget's design; missing fields have their default values."""
 
     brandColor = Color(
         allow_none=True,
@@ -185,12 +185,12 @@ def read_design(stored: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_look(stored: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the part of the design that is the widget's look, as it is in the feed."""
+    """Return the part of the design that is the widget's look, as in the feed."""
     return {name: stored.get(name, default) for name, default in LOOK.items()}
 
 
 def trim_design(design: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the part of a design that differs from the defaults, as it is stored."""
+    """Return the part of a design that is stored: what differs from the defaults."""
     return {name: value for name, value in design.items() if value != DEFAULTS[name]}
 
 
@@ -215,7 +215,7 @@ def read_colors(config: Mapping[str, Any], design: Mapping[str, Any]) -> colors.
     derived = colors.derive_colors(brand)
     if design.get("starColor") != "brand":
         return derived
-    # Stars need less contrast than text, so the stars of a light brand needn't become muddy.
+    # Stars need less contrast than text, so those of a light brand needn't become muddy.
     lightness, chroma, hue = colors.from_hex(brand)
     grounds = (derived.light["card"], derived.light["soft"], derived.light["tint"])
     star = colors.adjust(
@@ -226,7 +226,7 @@ def read_colors(config: Mapping[str, Any], design: Mapping[str, Any]) -> colors.
 
 
 def write_colors(colours: colors.Derived) -> dict[str, str]:
-    """Return the colors as they are in the feed: those of `list_colors` without `#`."""
+    """Return the colors as in the feed: those of `list_colors` without `#`."""
     return {
         theme: " ".join(each[1:].lower() for each in listed)
         for theme, listed in list_colors(colours).items()
@@ -234,7 +234,7 @@ def write_colors(colours: colors.Derived) -> dict[str, str]:
 
 
 def list_colors(colours: colors.Derived) -> dict[str, list[str]]:
-    """Return the colors of `NAMES` for each theme, and the cards' shadow and quotation mark."""
+    """Return the colors of `NAMES` for each theme, then cards' shadow and quotation mark."""
     light, dark = ([each[name] for name in colors.NAMES] for each in (colours.light, colours.dark))
     return {
         "light": [*light, colours.light["text"] + "12", colours.light["mark"]],

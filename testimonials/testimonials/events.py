@@ -43,22 +43,16 @@ def _name_action(details: Mapping[str, Any], usual: str = CHANGED) -> str:
 
 
 TESTIMONIAL_CREATED = EventType(
-    "testimonial.created",
-    "added a testimonial",
-    webhook="testimonial.approved",
+    "testimonial.created", "added a testimonial", webhook="testimonial.approved"
 )
 TESTIMONIAL_SUBMITTED = EventType(
     "testimonial.submitted", _name_action, webhook="testimonial.submitted"
 )
 TESTIMONIAL_APPROVED = EventType(
-    "testimonial.approved",
-    "approved a testimonial",
-    webhook="testimonial.approved",
+    "testimonial.approved", "approved a testimonial", webhook="testimonial.approved"
 )
 TESTIMONIAL_REJECTED = EventType(
-    "testimonial.rejected",
-    "rejected a testimonial",
-    webhook="testimonial.rejected",
+    "testimonial.rejected", "rejected a testimonial", webhook="testimonial.rejected"
 )
 TESTIMONIAL_SET_ASIDE = EventType(
     "testimonial.set_aside",
@@ -68,14 +62,10 @@ TESTIMONIAL_SET_ASIDE = EventType(
 )
 TESTIMONIAL_UPDATED = EventType("testimonial.updated", _name_action, webhook="testimonial.updated")
 TESTIMONIAL_DELETED = EventType(
-    "testimonial.deleted",
-    "deleted a testimonial",
-    webhook="testimonial.deleted",
+    "testimonial.deleted", "deleted a testimonial", webhook="testimonial.deleted"
 )
 TESTIMONIAL_WITHDRAWN = EventType(
-    "testimonial.withdrawn",
-    "withdrew a testimonial",
-    webhook="testimonial.withdrawn",
+    "testimonial.withdrawn", "withdrew a testimonial", webhook="testimonial.withdrawn"
 )
 AUTHOR_THANKED = EventType("author.thanked", "thanked an author by email")
 REPLY_CHANGED = EventType(

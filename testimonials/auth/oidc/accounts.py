@@ -1,4 +1,4 @@
-"""The account that a person from single sign-on gets: finding, linking or creating it."""
+"""The account for a person who uses single sign-on: finding, linking or creating it."""
 
 import secrets
 from datetime import timedelta
@@ -40,7 +40,7 @@ class CompanyRefused(ServiceError):
 class ProviderSilent(CompanyRefused):
     """The provider doesn't say when the person signed in there, so this is no fresh proof."""
 
-    # For the record of events, which the doctor reads.
+    # For the audit log, which the doctor reads.
     reason = "its ID token has no auth_time"
     default_message = gettext_noop(
         "%(company)s didn’t say when you last signed in there. Go back, and confirm with a "
@@ -49,7 +49,7 @@ class ProviderSilent(CompanyRefused):
 
 
 class AccountMatch(StrEnum):
-    """How the account of a person was found."""
+    """How a person's account was found."""
 
     KNOWN = "known"
     LINKED = "linked"
@@ -71,8 +71,8 @@ def check_domain(person: CompanyPerson) -> None:
         )
 
 
-# Sent with the id of an account whose owner signs in through the provider, their name or address
-# (`who`), and their `groups` there.
+# Sent with the id of an account whose owner signs in through the provider, with their name or
+# address (`who`) and `groups` there.
 signed_in = Signal()
 # Sent with somebody who has no account yet; receivers return True if they were invited.
 awaited = Signal()
@@ -81,8 +81,8 @@ awaited = Signal()
 def receive_person(person: CompanyPerson) -> tuple[Account, AccountMatch]:
     """Find, link or create the account of somebody whom the provider confirmed, and lock it.
 
-    The provider's subject identifies the person. Only for the first sign-in the address does, which
-    then must be verified. Raises `CompanyRefused`.
+    The provider's subject identifies the person; only at the first sign-in does the address, which
+    must then be verified. Raises `CompanyRefused`.
     """
     check_domain(person)
     if (known := _find_known(person)) is not None:
@@ -107,7 +107,7 @@ def receive_person(person: CompanyPerson) -> tuple[Account, AccountMatch]:
 
 
 def link_account(account: Account, person: CompanyPerson) -> None:
-    """Link the person to the locked account (`_link`), and notify its owner."""
+    """Link the person to the locked account as `_link` does, and notify its owner."""
     _link(account, person)
     name = current_settings().company_name
     who = f" ({person.email})" if person.email else ""
@@ -150,7 +150,7 @@ def unlink_account(account: Account) -> str | None:
 def _link(account: Account, person: CompanyPerson) -> None:
     """Let the person sign in to the locked account.
 
-    Raises `CompanyRefused` if either is linked to another: an address may have a new owner, who
+    Raises `CompanyRefused` if either is linked already: an address may have a new owner, who
     must not get the old owner's account.
     """
     name = current_settings().company_name
@@ -183,7 +183,7 @@ def _find_known(person: CompanyPerson) -> tuple[Account, CompanyIdentity] | None
     )
     identity = db.session.scalars(query).one_or_none()
     account = lock_claimed(identity.account_id) if identity is not None else None
-    # Read it again, since it may have been unlinked before the account was locked.
+    # Read again, since it may have been unlinked before the account was locked.
     identity = db.session.scalars(query.execution_options(populate_existing=True)).one_or_none()
     return (account, identity) if account is not None and identity is not None else None
 
@@ -208,11 +208,11 @@ def _create_account(person: CompanyPerson) -> Account:
     return account
 
 
-# If an agent started the account, the person decides about its key and projects on another page. A
-# signed cookie carries the confirmed person there.
+# If an agent started the account, the person decides about its key and projects on another page,
+# which learns from a signed cookie whom the provider confirmed.
 
 CLAIM_SECONDS = 30 * 60
-# The token must fit into a cookie.
+# Limited, since the token must fit into a cookie.
 MAX_TARGET = 500
 
 claim_purpose = TokenPurpose("company-claim")
@@ -220,17 +220,10 @@ claim_purpose = TokenPurpose("company-claim")
 
 def make_claim_token(person: CompanyPerson, target: str) -> str:
     """Return a token with which a browser may claim the account of the person's address."""
-    # There may be thousands of groups; only these have a role here.
+    # There may be thousands of groups, of which only these have a role here.
     groups = [pair.group for pair in current_settings().oidc_groups if pair.group in person.groups]
     return claim_purpose.sign(
-        [
-            person.issuer,
-            person.subject,
-            person.email,
-            person.name,
-            groups,
-            target[:MAX_TARGET],
-        ]
+        [person.issuer, person.subject, person.email, person.name, groups, target[:MAX_TARGET]]
     )
 
 
@@ -266,7 +259,7 @@ class AttemptPurpose(StrEnum):
 def start_attempt(
     browser: str, purpose: AttemptPurpose, account_id: str | None, *, target: str, draft: str
 ) -> tuple[str, CompanyAttempt]:
-    """Store an attempt of the browser with this secret; return its OAuth state and the row."""
+    """Store an attempt by the browser with this secret; return its OAuth state and the row."""
     state, nonce, verifier = (secrets.token_urlsafe(32) for _ in range(3))
     attempt = CompanyAttempt(
         id=hash_secret(state),
@@ -299,5 +292,4 @@ def take_attempt(state: str, browser: str) -> CompanyAttempt | None:
 
 
 def delete_old_attempts() -> int:
-    """Delete expired attempts; return how many."""
     return delete_rows(CompanyAttempt, CompanyAttempt.started_at <= clock.now() - LIFETIME)

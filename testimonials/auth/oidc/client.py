@@ -26,22 +26,22 @@ from testimonials.core.settings.current import current_settings
 
 T = TypeVar("T")
 
-# Requests to the provider have a short timeout, and two threads of a process make them at once, so
-# that other people's pages never wait for a provider that doesn't answer.
+# Requests to the provider have a short timeout, and a process makes at most two at once, so that
+# other people's pages never wait for a provider that doesn't answer.
 
 SECONDS = 5
 MAX_BYTES = 512 * 1024
-# After a failure, the provider isn't asked for this long.
+# After a failure, no requests are made for this long.
 PAUSE_SECONDS = 10
 AT_ONCE = 2
-# How long others wait for their turn.
+# How long a request waits for others to end.
 TURN_SECONDS = 3
 
 Json = dict[str, Any]
 
 
 class ProviderAway(ServiceError):
-    """The provider doesn't answer, or not as it should; `reason` is for the operator."""
+    """The provider doesn't answer, or not properly; `reason` is for the operator."""
 
     status = 503
     code = "COMPANY_SIGN_IN_AWAY"
@@ -54,7 +54,7 @@ class ProviderAway(ServiceError):
 
 
 class ProviderRefused(ServiceError):
-    """The provider refused, or its answer can't be trusted, for this `reason`."""
+    """The provider refused, or its answer can't be trusted; `reason` is for the operator."""
 
     status = 422
     code = "COMPANY_SIGN_IN_REFUSED"
@@ -117,7 +117,7 @@ EXTENSION = "testimonials_company"
 WELL_KNOWN = "/.well-known/openid-configuration"
 # How long metadata and keys are cached.
 KEPT = timedelta(hours=1)
-# An unknown key is looked up at most this often, since strangers can name any.
+# An unknown key is looked up at most this often, since strangers can name any key.
 KEYS_EVERY = timedelta(minutes=1)
 NEEDED = ("authorization_endpoint", "token_endpoint", "jwks_uri")
 
@@ -132,7 +132,7 @@ class Metadata:
     userinfo_endpoint: str | None
     scopes: tuple[str, ...]
     takes_post_secret_only: bool
-    # Whether its responses always have its `iss` (RFC 9207).
+    # Whether its responses always contain `iss` (RFC 9207).
     names_itself: bool
 
 
@@ -154,7 +154,7 @@ class Provider:
     def find_keys(self, kid: str | None) -> list[Json]:
         """Return the provider's keys with this id, or all of them for None.
 
-        They are fetched again after an hour, or if none has the id. Raises `ProviderAway`.
+        Keys are fetched again after an hour, or if none has this id. Raises `ProviderAway`.
         """
         uri, cached = self.metadata().jwks_uri, self._keys
 
@@ -162,7 +162,7 @@ class Provider:
             keys = self.client.ask(uri, {}).get("keys")
             return [key for key in keys if isinstance(key, dict)] if isinstance(keys, list) else []
 
-        # Threads may fetch the same at once; waiting for each other would take equally long.
+        # Threads may fetch the same at once; waiting for each other would take as long.
         age = KEPT if cached is None or _select_keys(cached[1], kid) else KEYS_EVERY
         self._keys = _renew(cached, age, fetch)
         return _select_keys(self._keys[1], kid)
@@ -183,7 +183,7 @@ def current_provider() -> Provider:
 
 
 def read_metadata(document: Json) -> Metadata:
-    """Check the provider's discovery document. Raises `ProviderAway` if something is wrong."""
+    """Check and return the provider's discovery document. Raises `ProviderAway`."""
     issuer = current_settings().oidc_issuer
     if (actual := document.get("issuer")) != issuer:
         raise ProviderAway(f"it names itself {str(actual)[:200]!r}, not {issuer!r}")
@@ -225,7 +225,7 @@ MAX_GROUPS = 2000
 class CompanyPerson:
     """A person whom the provider has confirmed.
 
-    `email` is normalized, and proved to be theirs only if it `is_verified`.
+    `email` is normalized; only if it `is_verified` is it surely theirs.
     """
 
     issuer: str
@@ -241,7 +241,7 @@ class CompanyPerson:
 def build_authorization_url(
     metadata: Metadata, state: str, attempt: CompanyAttempt, *, is_again: bool = False
 ) -> str:
-    """Return the authorization URL; with `is_again`, people have to sign in there again."""
+    """Return the authorization URL; with `is_again`, the person has to sign in there again."""
     digest = hashlib.sha256(attempt.verifier.encode()).digest()
     settings = current_settings()
     claim = settings.oidc_groups_claim
@@ -287,7 +287,7 @@ def read_answer(attempt: CompanyAttempt, answer: Mapping[str, str]) -> CompanyPe
 
 
 def _check_sender(metadata: Metadata, answer: Mapping[str, str]) -> None:
-    """Refuse an answer of another provider, whose code must not reach ours (mix-up attack)."""
+    """Refuse an answer from another provider, whose code must not reach ours (mix-up attack)."""
     sender = answer.get("iss")
     if sender is None and not metadata.names_itself:
         return
@@ -308,7 +308,7 @@ def _redeem(provider: Provider, metadata: Metadata, code: str, verifier: str) ->
     if not secret or metadata.takes_post_secret_only:
         form |= {"client_id": client} | ({"client_secret": secret} if secret else {})
     else:
-        # Both are URL-encoded first (RFC 6749, 2.3.1).
+        # The two are URL-encoded first (RFC 6749, 2.3.1).
         credentials = f"{quote(client, safe='')}:{quote(secret, safe='')}".encode()
         headers["Authorization"] = f"Basic {base64.b64encode(credentials).decode()}"
     return provider.client.ask(metadata.token_endpoint, headers, form)

@@ -1,7 +1,7 @@
-"""Verifying ID tokens of OpenID Connect.
+"""Verifying OpenID Connect ID tokens.
 
 Only RS256 and ES256 are accepted, whatever a token's header says: `none` proves nothing, and with
-HMAC anybody could sign, using the public key as the secret.
+HMAC anybody could sign by using the public key as the secret.
 """
 
 import base64
@@ -18,7 +18,7 @@ from testimonials.core.faults import refusing
 
 MAX_LENGTH = 64 * 1024
 MAX_SUBJECT_LENGTH = 255
-# The provider's clock may differ from ours by this much.
+# By how much the provider's clock may differ from ours.
 SKEW_SECONDS = 60
 # Tokens come straight from the provider, so an older one is a replay.
 MAX_AGE_SECONDS = 600
@@ -123,7 +123,6 @@ def _check_claims(claims: Json, expected: Expected) -> None:
 
 
 def _fits(key: Json, algorithm: str) -> bool:
-    """Return whether a key is for this algorithm."""
     return (
         key.get("kty") == KINDS[algorithm]
         and key.get("use", "sig") == "sig"

@@ -44,8 +44,8 @@ def leave(
 ) -> Response:
     """Send this browser to the provider and store the attempt.
 
-    A page does this, not a redirect: the `form-action` policy of the form would apply to all
-    further redirects too. Raises `NotFound` without a provider, and `ProviderAway`.
+    A page does this instead of a redirect, since the `form-action` policy of the form would apply
+    to all further redirects too. Raises `NotFound` without a provider, and `ProviderAway`.
     """
     if not current_settings().oidc_issuer:
         raise NotFound
@@ -71,7 +71,7 @@ logger = logging.getLogger("testimonials.company")
 @auth.post("/login/company")
 @limiter.per_address(COMPANY_PER_ADDRESS)
 def go_to_company() -> ResponseReturnValue:
-    """Sign in through the provider, and go on to `next`."""
+    """Sign in through the provider, then go to `next`."""
     values = GoOnForm().read().values
     return leave(accounts.AttemptPurpose.SIGN_IN, target=values["next"], draft=values["draft"])
 
@@ -80,7 +80,7 @@ def go_to_company() -> ResponseReturnValue:
 @limiter.per_address(COMPANY_PER_ADDRESS)
 def come_back() -> ResponseReturnValue:
     """Handle the redirect from the provider, once for each attempt."""
-    # This releases the write lock before the requests to the provider.
+    # A transaction of its own, so that no write lock is held during requests to the provider.
     with write():
         attempt = accounts.take_attempt(
             request.args.get("state", ""), cookies.read_cookie(cookies.VISIT)
@@ -93,7 +93,7 @@ def come_back() -> ResponseReturnValue:
 
 
 def show_problem(error: ServiceError) -> ResponseReturnValue:
-    """Show what went wrong; record what the operator should know."""
+    """Show what went wrong, and record what the operator should know."""
     reason = getattr(error, "reason", "")
     logger.warning("The company's sign-in: %s %s", error.message, reason)
     if not isinstance(error, client.ProviderAway):
@@ -166,7 +166,7 @@ def _prove(attempt: CompanyAttempt, person: client.CompanyPerson) -> Response:
 
 
 def _find_same(attempt: CompanyAttempt) -> SignedIn:
-    """Return who is signed in, if it is still the person who started the attempt."""
+    """Return who is signed in. Raises `CompanyRefused` unless they started the attempt."""
     owner = find_session(cookies.read_session_cookie())
     if owner is None or owner.account_id != attempt.account_id:
         raise accounts.CompanyRefused(

@@ -40,10 +40,7 @@ def describe_responses(operation: Operation, register: Register) -> dict[str, An
     is_read, is_public = operation.method == "GET", operation.is_public
     responses: dict[str, Any] = {"200": _describe_success(operation, is_read, register)}
     if is_read:
-        responses["304"] = {
-            "description": "Your copy is up to date.",
-            "headers": headers("ETag"),
-        }
+        responses["304"] = {"description": "Your copy is up to date.", "headers": headers("ETag")}
     if operation.change:
         envelope = register("ProposalAnswer", _wrap(PROPOSAL))
         content = {"application/json": {"schema": envelope}}

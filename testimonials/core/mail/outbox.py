@@ -150,10 +150,7 @@ def send_mail(
 
 
 def render_mail(
-    template: str,
-    values: dict[str, Any],
-    language: str = ENGLISH.code,
-    look: Look | None = None,
+    template: str, values: dict[str, Any], language: str = ENGLISH.code, look: Look | None = None
 ) -> dict[str, str]:
     """Return the text and HTML of a mail, in `language` rather than the request's."""
     values |= {"app_url": app_url(), "look": look or own_look()}
