@@ -208,7 +208,7 @@ def send_author_mail(
 
 
 def _was_replaced(row: Testimonial) -> bool:
-    """Tell whether the address isn't the one that the author entered.
+    """Return whether the address isn't the one that the author entered.
 
     The link lets its holder speak for the author, so owners can't direct it to themselves.
     """
@@ -375,7 +375,7 @@ def mail_changed() -> None:
 
 
 def is_unwanted(project: Project, email: str) -> bool:
-    """Tell whether the address has unsubscribed from the project's account."""
+    """Return whether the address has unsubscribed from the project's account."""
     key = (project.account_id, hash_email(project.account_id, email))
     return db.session.get(UnsubscribedAddress, key) is not None
 

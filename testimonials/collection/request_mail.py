@@ -138,7 +138,7 @@ def describe_mail(project: Project, batch: RequestBatch, request: MailedRequest)
 
 
 def has_stars(project: Project) -> bool:
-    """Tell whether the mail offers stars, since the page asks for them."""
+    """Return whether the mail offers stars, since the page asks for them."""
     return bool(project.page_config["collectFields"].get("rating"))
 
 

@@ -243,7 +243,7 @@ def find_reasons(
 
 
 def is_link_stuffed(text: str, name: str) -> bool:
-    """Tell whether a text has three links, more links than words, or markup, or a name a link."""
+    """Return whether a text has three links, more links than words, or markup, or a name a link."""
     links = find_links(text)
     if len(links) > 2 or _MARKUP.search(text) or find_links(name):
         return True
@@ -287,7 +287,7 @@ def _has_duplicate(project: Project, values: Mapping[str, Any], words: str, now:
 
 
 def _is_flooded(project: Project, now: datetime) -> bool:
-    """Tell whether more arrived within the hour than the setting and a tenth of the last month."""
+    """Return whether more arrived within the hour than the setting and a tenth of the last month."""
     hour, limit = now - timedelta(hours=1), current_settings().flood_per_hour
     if not limit or not _reaches(project, hour, limit):
         return False

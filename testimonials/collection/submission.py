@@ -271,7 +271,7 @@ def read_form_token(token: str, project_id: str) -> FormToken | None:
 
 
 def is_counted(request: Request) -> bool:
-    """Tell whether the visit is counted: not of a bot, somebody signed in, or with DNT or GPC."""
+    """Return whether the visit is counted: not of a bot, somebody signed in, or with DNT or GPC."""
     headers, agent = request.headers, request.user_agent.string
     if headers.get("Sec-GPC") == "1" or headers.get("DNT") == "1" or read_session_cookie():
         return False
@@ -340,7 +340,7 @@ def parse(context: Context, request: Request) -> Submission:
 
 
 def _is_insider(context: Context, values: Mapping[str, Any]) -> bool:
-    """Tell whether the author works here or is related, as they say or their address shows."""
+    """Return whether the author works here or is related, as they say or their address shows."""
     is_declared = context.project.whole_page_design["asksInsider"] and values.get("is_insider")
     asked = context.answers.email if context.answers else None
     emails = filter(None, (values.get("author_email"), asked))
@@ -350,7 +350,7 @@ def _is_insider(context: Context, values: Mapping[str, Any]) -> bool:
 
 
 def may_mail(email: str | None) -> bool:
-    """Tell whether a typed address, which may be anybody's, may get a mail; count the mail."""
+    """Return whether a typed address, which may be anybody's, may get a mail; count the mail."""
     return (
         bool(email)
         and limiter.allows(AUTHOR_MAIL_PER_ADDRESS, client_key(ipv6_bits=48))

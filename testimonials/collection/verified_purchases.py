@@ -121,7 +121,7 @@ def read_purchase(project: Project, token: str) -> Purchase | None:
 
 
 def is_used(project: Project, order: str) -> bool:
-    """Tell whether a testimonial was already marked for this order."""
+    """Return whether a testimonial was already marked for this order."""
     query = select(Testimonial.id).where(
         Testimonial.project_id == project.id, Testimonial.purchase_reference == order
     )

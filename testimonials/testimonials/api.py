@@ -1,4 +1,4 @@
-"""The API's resources of testimonials, submissions and tags."""
+"""The API's resources for testimonials, submissions and tags."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -63,7 +63,7 @@ _TESTIMONIAL_LIST = TestimonialListSchema()
 def _find_project(
     operation: Operation, caller: Caller, project_id: str, sent: Any, is_locked: bool
 ) -> Project | LockedProject:
-    """Return the project, or just its turn where a testimonial is certain to be added."""
+    """Return the project, or only reserve a number if a testimonial will certainly be added."""
     is_adding = operation.view is create_testimonial and is_locked and not caller.drafts_only
     if is_adding and "externalId" not in sent:
         return reserve_number(caller, project_id)
@@ -91,7 +91,7 @@ def create_testimonial(body: Values) -> Values:
     """Add a testimonial.
 
     It is stored with source ``manual`` and status ``approved`` and shows in the widget at once,
-    without review. To add one that was given earlier, use ``bulk`` with ``submittedAt``.
+    without review. To add one from an earlier time, use ``bulk`` with ``submittedAt``.
     """
     return body
 
@@ -157,7 +157,7 @@ def list_testimonials(caller: Caller, project_id: str, query: Values) -> Respons
     """
     version = find_version(caller, project_id)
     pages: VersionedCache = current_app.extensions[LIST_PAGES]
-    # By the query string as it was sent, so that `widget/cache.py` needn't parse it.
+    # The key has the query string as sent, so that `widget/cache.py` needn't parse it.
     key = (project_id, request.environ["QUERY_STRING"])
     body = pages.get(key, version, lambda: _write_page(project_id, query))
     response = answer_bytes(body.plain, etag=body.etag)
@@ -170,8 +170,6 @@ def _write_page(project_id: str, query: Values) -> tuple[bytes, str]:
     data = {"items": page.items, "limit": query["limit"], "offset": query["offset"]}
     return wrap("OK", dump_json(_TESTIMONIAL_LIST.dump(data))), link_to(page.next)
 
-
-# One testimonial.
 
 testimonials.find(row=find_testimonial)
 
@@ -290,15 +288,12 @@ def _decide(
     reason: str = "",
     done: str = "",
 ) -> Values | Answer:
-    """Decide at once, or return the values of the proposal."""
+    """Decide at once, or return the values for a proposal."""
     if caller.drafts_only:
         return {"decision": decision, "ids": ids} | ({"reason": reason} if reason else {})
     decided = decide_all(project, decision, ids, caller.label, reason)
     message = done or ("Decided" if decided["undo"] else "Nothing to change")
     return Answer(message, _DECISIONS.dump(decided))
-
-
-# Submissions: listing, deciding, undoing.
 
 
 @testimonials.resource(

@@ -1,4 +1,4 @@
-"""Changes that may be proposed: adding testimonials, editing them, and deciding about them."""
+"""Changes that may be proposed: adding and editing testimonials, and deciding about them."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -76,7 +76,7 @@ from testimonials.testimonials.undo import make_undo_token
 def add_testimonial(
     project: Project | LockedProject, _target: str | None, values: Values, actor: str
 ) -> Outcome:
-    """Add a testimonial, or return the existing one with the same id of the caller's own."""
+    """Add a testimonial, or return the existing one with the caller's own id."""
     name = values.get("external_id")
     if name and isinstance(project, Project):
         for row in find_by_external_ids(project, [name]).values():
@@ -115,7 +115,7 @@ class TagList(RuleField):
 
 
 class NewHighlights(Highlights):
-    """Highlights, which an empty list removes."""
+    """Highlights; an empty list removes them."""
 
     about: ClassVar[Mapping[str, Any]] = {
         "type": "array",
@@ -131,7 +131,7 @@ _CARD = CardFields().fields.keys()
 
 
 class TestimonialEditSchema(CardFields, StrictSchema):
-    """Changes of a testimonial; what is left out stays, and null removes what it needn't have."""
+    """Changes to a testimonial; what is left out stays, and null removes an optional field."""
 
     authorEmail = Email(attribute="author_email", is_lasting=False, allow_none=True)
     rating = Rating(description="null removes it. A visitor’s rating can’t be changed: 409.")
@@ -181,7 +181,7 @@ def edit(project: Project, target: str | None, values: Values, actor: str) -> Ou
 
 
 def _to_columns(row: Testimonial, values: Values) -> Values:
-    """Return the columns that an edit sets; raise `ActionRefused` if it can't be pinned."""
+    """Return the columns that an edit sets. Raises `ActionRefused` if it can't be pinned."""
     columns = dict(values)
     if "author_company" in columns:
         columns["author_company"] = columns["author_company"] or None
@@ -203,7 +203,7 @@ def _to_columns(row: Testimonial, values: Values) -> Values:
 
 
 def read_fields(row: Testimonial) -> Values:
-    """Return the current values of what an edit may change, in the form that an edit takes."""
+    """Return the current values of what an edit may change, in the same form as in an edit."""
     now = {name: getattr(row, each.attribute or name) for name, each in _EDIT.fields.items()}
     empty = {"authorCompany": "", "reply": "", "highlights": []}
     return now | {name: now[name] or value for name, value in empty.items()}
@@ -220,7 +220,6 @@ def read_fields(row: Testimonial) -> Values:
     done="Decided",
 )
 def decide(project: Project, _target: str | None, values: Values, actor: str) -> Outcome:
-    """Decide about testimonials; those whose state doesn't allow it stay as they are."""
     rows = require_known(project, values["ids"])
     name = values["decision"]
     if not list_open(project, rows, name):
@@ -235,10 +234,10 @@ def name_state(row: Testimonial) -> str:
 
 
 def find_picture(project: Project, image_id: str | None) -> Image | None:
-    """Return the picture, or None for None; raise `NotFound`, also for one of another project.
+    """Return the picture, if there is an id. Raises `NotFound`, even for another project's picture.
 
-    Picture ids are public, in URLs. One that two projects used would remain when its author erases
-    it.
+    Ids of pictures are public, in URLs. If two projects used one, it would remain when its author
+    erases it.
     """
     image = None if image_id is None else db.session.get(Image, image_id)
     if image is not None:
@@ -254,7 +253,7 @@ def find_picture(project: Project, image_id: str | None) -> Image | None:
 
 
 def publish_picture(project: Project, image_id: str | None) -> Image | None:
-    """Make a picture public, and return it."""
+    """Make a picture public; return it."""
     if image := find_picture(project, image_id):
         image.is_held = False
     return image
@@ -263,7 +262,7 @@ def publish_picture(project: Project, image_id: str | None) -> Image | None:
 def delete_old_proposals() -> int:
     """Delete proposals that were decided long ago, or whose testimonial is gone; return how many.
 
-    They contain the words and the address of an author, who may have erased them.
+    They contain the words and address of an author, who may have erased them.
     """
     added = Proposal.result["testimonialId"].as_string()
     about = func.coalesce(Proposal.target_id, added)
@@ -273,7 +272,7 @@ def delete_old_proposals() -> int:
 
 
 class BulkResultSchema(Schema):
-    """The result for one testimonial of a bulk."""
+    """The result for one of many testimonials."""
 
     index = Number(required=True, description="Its place in the list, from 0.")
     status = Choice(
@@ -318,8 +317,8 @@ _ADD = TestimonialAddSchema()
 def add_each(caller: Caller, project: Project, sent: Sequence[Any], reason: str = "") -> Results:
     """Add testimonials to the locked project, or propose them if the caller drafts.
 
-    Returns what `BulkResultSchema` dumps. One that is refused doesn't stop the others; one whose
-    external id exists, or is proposed, is left as it is.
+    Returns what `BulkResultSchema` dumps. A refused testimonial doesn't stop the others; one whose
+    external id exists, or is proposed, stays as it is.
     """
     checked = [_check(each) for each in sent]
     names = [each["external_id"] for each, _ in checked if each and "external_id" in each]

@@ -1,4 +1,7 @@
-"""Counts that triggers keep: reading, checking and repairing them."""
+"""Counts that triggers keep: reading, checking and repairing them.
+
+A project has about a hundred rows of them, no matter how many testimonials it has.
+"""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -44,9 +47,8 @@ from testimonials.testimonials.models import (
     TestimonialTag,
 )
 
-# Reading the counts: about a hundred rows for a project, however many testimonials it has.
 
-# Sums of ratings are kept in billionths of a star.
+# Sums of ratings are in billionths of a star.
 BILLION = 1_000_000_000
 # In milliseconds.
 DAY = 24 * 60 * 60 * 1000
@@ -54,7 +56,7 @@ DAY = 24 * 60 * 60 * 1000
 
 @dataclass(frozen=True)
 class RatingCount:
-    """How many approved testimonials or samples have a rating, in whole half stars."""
+    """How many approved testimonials or samples have a rating, which is in half stars."""
 
     is_sample: bool
     halves: int
@@ -71,14 +73,14 @@ class RatingCount:
 
 @dataclass(frozen=True)
 class DayNumbers:
-    """A project's testimonials of one day, in days since the epoch."""
+    """A project's testimonials of one `day`, a number of days since the epoch."""
 
     day: int
     sent: int
     approved: int
     # The sum of the ratings, in billionths.
     total: int
-    # How many have one star, two, up to five.
+    # How many have one star, two, and so on to five.
     stars: tuple[int, ...]
 
 
@@ -107,11 +109,11 @@ class Numbers:
     number: int
     # Their sum, in billionths.
     total: int
-    # How many have one star, two, up to five; halves are rounded up.
+    # How many have one star, two, and so on to five; halves are rounded up.
     stars: tuple[int, ...]
     # How many genuine testimonials there are, with or without a rating.
     genuine: int
-    # Whether they are those from before the upgrade, which left some ratings out.
+    # Whether these are the numbers from before the upgrade, which left some ratings out.
     is_old: bool = False
 
     @property
@@ -125,7 +127,7 @@ NO_NUMBERS = Numbers(0, 0, (0,) * 5, 0)
 def read_numbers(project: Project) -> Numbers:
     """Return the numbers that a project shows everywhere.
 
-    Until `numbers_from`, these are those from before the upgrade that counts all genuine ratings.
+    Until `numbers_from`, they are from before the upgrade, since which all genuine ratings count.
     """
     numbers, old = count_genuine(project), project.old_numbers
     if old and project.numbers_from and clock.now() < project.numbers_from:
@@ -164,7 +166,7 @@ def count_ratings(project_id: str) -> list[RatingCount]:
 
 
 def average(total: int, number: int) -> float:
-    """Return an average to one decimal, with halves rounded up; `total` is in billionths."""
+    """Return an average to one decimal place, with halves rounded up; `total` is in billionths."""
     return (20 * total // BILLION + number) // (2 * number) / 10 if number else 0
 
 
@@ -208,7 +210,7 @@ def count_days(project_id: str, since: datetime) -> list[DayNumbers]:
 
 
 def _round(rating: Any) -> ColumnElement[int]:
-    """Return the whole stars of a rating, with halves rounded up."""
+    """Return a rating in whole stars, with halves rounded up."""
     return case(*((rating >= number - 0.5, number) for number in range(5, 1, -1)), else_=1)
 
 
@@ -230,8 +232,9 @@ def is_shown() -> tuple[ColumnElement[bool], ColumnElement[bool]]:
 
 
 def count_tags(project_id: str) -> dict[str, tuple[int, int]]:
-    """Return for each tag of a project how many testimonials outside the trash, and how many of
-    the public ones, have it. Tags that occur only in the trash are included.
+    """Return how many testimonials outside the trash, and how many public ones, have each tag.
+
+    This includes tags that occur only in the trash.
     """
     row = TagCount
     query = select(row.name, func.sum(row.number), func.sum(row.kept), func.sum(row.visible))
@@ -239,7 +242,7 @@ def count_tags(project_id: str) -> dict[str, tuple[int, int]]:
     return {name: (int(kept), int(shown)) for name, number, kept, shown in rows if number}
 
 
-# Recounting everything, to check or repair what the triggers keep.
+# Recounting everything, to check or repair the counts.
 
 Counts = dict[tuple[Any, ...], tuple[int, ...]]
 
@@ -266,7 +269,7 @@ def find_wrong_counts(connection: Connection) -> list[str]:
 
 
 def recount(connection: Connection) -> None:
-    """Replace all counts by new ones; nobody may write meanwhile."""
+    """Replace all counts with new ones; nobody may write meanwhile."""
     if connection.dialect.name == "postgresql":
         connection.execute(text("LOCK TABLE testimonial, testimonial_tag IN SHARE MODE"))
     for table in _queries(connection):
@@ -283,7 +286,7 @@ def pause_counting(connection: Connection) -> None:
 def count_once(connection: Connection, project_id: str) -> Iterator[None]:
     """Count the testimonials of a new project once it is filled, not after each statement.
 
-    SQLite's triggers count each row, which is as fast.
+    On SQLite, where this isn't faster, triggers count each row as usual.
     """
     if connection.dialect.name != "postgresql":
         yield
@@ -301,7 +304,7 @@ def _fill(connection: Connection, *conditions: ColumnElement[bool]) -> None:
 
 
 def _queries(connection: Connection) -> Mapping[Table, Select[Any]]:
-    """Return for each table the query that counts its rows, with the table's columns in order."""
+    """Return, by table, the queries that count its rows; the columns are the table's, in order."""
     return {
         _table(TestimonialCount): _count_testimonials(),
         _table(TagCount): _count_tags(),
@@ -379,7 +382,7 @@ def _count_answers(*, is_sqlite: bool) -> Select[Any]:
 
 
 def _read(connection: Connection, table: Table, source: FromClause) -> Counts:
-    """Return the counts of a source with the table's columns, by key, without empty ones."""
+    """Return the counts in a source with the table's columns, by key, without empty ones."""
     # The last column of the key is `part`.
     columns, length = list(source.columns), len(table.primary_key.columns) - 1
     key, values = columns[:length], map(func.sum, columns[length + 1 :])

@@ -8,10 +8,10 @@ from testimonials.core.audit import Actor, ActorKind, EventType
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.testimonials.models import Testimonial
 
-# Reasons in `held_for`: the owner marked it as spam, or the holder of the address denies having
-# written it. For any other reason it was held before anybody was notified of it.
+# Reasons in `held_for`: the owner marked it as spam, or the holder of the address denied having
+# written it. With any other reason, it was held before anybody was notified of it.
 BY_HAND, DISOWNED = "owner", "disowned"
-# Somebody without an account; their network isn't recorded.
+# Authors have no account, and their network isn't recorded.
 AUTHOR = gettext_noop("The author")
 BY_AUTHOR = Actor(ActorKind.VISITOR, AUTHOR)
 ADDRESS = gettext_noop("The holder of the address")
@@ -57,7 +57,7 @@ TESTIMONIAL_REJECTED = EventType(
 TESTIMONIAL_SET_ASIDE = EventType(
     "testimonial.set_aside",
     partial(_name_action, usual=SET_ASIDE),
-    # Receivers stop showing it; the data says that it was set aside, and why.
+    # So that receivers stop showing it; the data says that it was set aside, and why.
     webhook="testimonial.rejected",
 )
 TESTIMONIAL_UPDATED = EventType("testimonial.updated", _name_action, webhook="testimonial.updated")
@@ -94,9 +94,9 @@ BY_STATUS = {
 
 
 def name_change(row: Testimonial, before: Mapping[str, Any]) -> EventType | None:
-    """Return the event type of a change that was just made, by the earlier values.
+    """Return the event type of a change that was just made, given the values `before`.
 
-    None for changes that nobody is notified of: of samples, and of what is held as spam.
+    None for changes that nobody is notified of: to samples, and to what is held as spam.
     """
     is_gone = "deleted_at" in before and row.deleted_at is not None
     if row.status == "demo":
@@ -116,5 +116,5 @@ def name_change(row: Testimonial, before: Mapping[str, Any]) -> EventType | None
 
 
 def is_held(row: Testimonial) -> bool:
-    """Tell whether the service held it as spam when it arrived, released since or not."""
+    """Return whether the service held it as spam when it arrived, even if it was released since."""
     return bool(set((row.held_for or BY_HAND).split(",")) - {BY_HAND, DISOWNED})

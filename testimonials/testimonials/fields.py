@@ -1,4 +1,4 @@
-"""Fields shared by the API, forms and imports; answers to questions."""
+"""Fields shared by the API, forms and imports; answers to the owner's questions."""
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -32,7 +32,7 @@ MAX_HIGHLIGHTS = 10
 RATING_RANGE = (1, 5)
 EARLIEST_DAY = date(1990, 1, 1)
 _LANGUAGE = "[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8}){0,3}"
-# A day, optionally with a time and its zone. What else `fromisoformat` reads depends on Python.
+# A day, or a time with its zone; what else `fromisoformat` accepts depends on the Python version.
 _MOMENT = re.compile(
     "[0-9]{4}-[0-9]{2}-[0-9]{2}"
     r"(T[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?(Z|[+-][0-9]{2}:[0-9]{2}))?"
@@ -50,7 +50,7 @@ Words = partial(Text, TEXT_LENGTH, blank=False, required=True)
 
 
 class Column(NamedTuple):
-    """A column of tables and pages: the attribute that it reads, and its label."""
+    """A column of tables and pages: the attribute that it shows, and its label."""
 
     attribute: str
     label: str = ""
@@ -58,7 +58,7 @@ class Column(NamedTuple):
     is_told: bool = False
 
 
-# By their names in tables, the API and proposals.
+# By name in tables, the API and proposals.
 COLUMNS = {
     "id": Column("id"),
     "status": Column("status", gettext_noop("Status")),
@@ -92,7 +92,7 @@ COLUMNS = {
 
 
 class Captions(Text):
-    """WebVTT; loads as the cues alone, or as None if it is empty."""
+    """WebVTT; it loads as the cues alone, or as None if it is empty."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(CAPTIONS_LENGTH, **options)
@@ -106,7 +106,7 @@ class Captions(Text):
 
 
 class LanguageTag(RuleField, fields.String):
-    """A language tag; an empty one loads as None."""
+    """A language tag; an empty text loads as None."""
 
     rule = "Must be a language such as pl or pt-BR."
     about: ClassVar[Mapping[str, Any]] = {"pattern": f"^(?:{_LANGUAGE})?$"}
@@ -139,7 +139,7 @@ class Rating(Amount):
 
 
 class Highlights(RuleField):
-    """Ranges of a text as [start, end] in code points, in order and without overlaps."""
+    """Ranges [start, end] of a text in code points, in order and without overlaps."""
 
     rule = f"Must be at most {MAX_HIGHLIGHTS} ranges such as [0, 12], in order and apart."
 
@@ -156,7 +156,7 @@ class Highlights(RuleField):
 
 
 class SubmittedAt(RuleField):
-    """When a testimonial was given: a day, or a time with its zone; from 1990 until now."""
+    """When a testimonial was given: a day, or a time with its zone, from 1990 until now."""
 
     rule = (
         "Must be a day such as 2024-12-31 or a time such as 2024-12-31T12:00:00Z, from 1990 until "
@@ -193,7 +193,7 @@ class SubmittedAt(RuleField):
 
 
 class Handle(OneLine):
-    """A handle on X, with or without its @; loads as the profile to store."""
+    """A handle on X, with or without @; it loads as the profile to store."""
 
     messages: ClassVar[dict[str, str]] = Text.messages | {
         "handle": "A handle has letters, digits and _, at most 15 of them."
@@ -212,7 +212,7 @@ class Handle(OneLine):
 
 
 class Tags(RuleField):
-    """Tags separated by commas; loads as a list without duplicates."""
+    """Tags separated by commas; they load as a list without duplicates."""
 
     rule = "Must be tags separated by commas."
 
@@ -224,7 +224,7 @@ class Tags(RuleField):
 
 
 class CardFields(Schema):
-    """The fields of a testimonial that the API, edits and imported tables have in common."""
+    """The fields that the API, edits and imported tables have in common."""
 
     authorName = AuthorName(attribute="author_name")
     text = Words()
@@ -236,13 +236,11 @@ class CardFields(Schema):
 
 
 def list_columns(but: Collection[str]) -> dict[str, fields.Field[Any]]:
-    """Return the fields of a card by their columns, without some, for a form."""
+    """Return the fields of a card by column, without those in `but`, for a form."""
     by_column = {each.attribute or name: each for name, each in CardFields().fields.items()}
     return {name: each for name, each in by_column.items() if name not in but}
 
 
-# Answers to the owner's own questions.
-#
 # A testimonial keeps each answer with its question, so that changing or deleting a question leaves
 # the answers as they are.
 
@@ -254,7 +252,7 @@ def public_answers(testimonial: Testimonial, project: Project) -> list[Answer]:
 
 
 def write_answer(answer: Mapping[str, Any]) -> str:
-    """Return an answer as text; empty for a consent, which its question already says."""
+    """Return an answer as text; empty for a consent, which its question already expresses."""
     value = answer["answer"]
     if value is True:
         return ""
@@ -272,7 +270,7 @@ def find_kind(project: Project, question_id: str) -> str | None:
     """Return the kind that a question had when it was answered; None if nobody answered it."""
     if not count_answers(project, [question_id])[question_id]:
         return None
-    # Quotes within texts are escaped, so only the id itself matches.
+    # Quotes within texts are escaped, so only an id matches.
     query = select(Testimonial.answers).where(
         Testimonial.project_id == project.id,
         Testimonial.answers.is_not(None),
@@ -285,7 +283,7 @@ def find_kind(project: Project, question_id: str) -> str | None:
 
 
 def note_privacy(project: Project, questions: Iterable[Mapping[str, Any]], gone: set[str]) -> None:
-    """Store which questions of the locked project are private now.
+    """Store which questions of the locked project are now private.
 
     Deleted questions (`gone`) that have answers stay as they were.
     """

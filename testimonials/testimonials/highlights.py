@@ -15,16 +15,14 @@ Ranges = list[list[int]]
 
 
 class HighlightRefused(ServiceError):
-    """The words can't be highlighted."""
-
     status = 422
 
 
 def add_highlight(text: str, ranges: Ranges, words: str, start: int | None = None) -> Ranges:
-    """Return the ranges with one more, for these words.
+    """Return the ranges with another for these words.
 
     `start` is where they were selected. Without it, or if the text there has changed, their first
-    occurrence that isn't highlighted yet is taken. Raises `HighlightRefused`.
+    occurrence that isn't highlighted yet is used. Raises `HighlightRefused`.
     """
     # Case and white space may differ from the text.
     pattern = re.compile(r"\s+".join(map(re.escape, words.split())), re.IGNORECASE)
@@ -49,7 +47,7 @@ def add_highlight(text: str, ranges: Ranges, words: str, start: int | None = Non
 
 
 def arrange(text: str, ranges: Iterable[Sequence[int]]) -> Ranges:
-    """Return the ranges sorted, merged where they touch, and without outer white space."""
+    """Return the ranges sorted, merged where they touch, without white space at their ends."""
     arranged: Ranges = []
     for first, last in sorted(part for each in ranges for part in _trim(text, *each)):
         if arranged and first <= arranged[-1][1]:
@@ -62,10 +60,10 @@ def arrange(text: str, ranges: Iterable[Sequence[int]]) -> Ranges:
 def follow_edit(before: str, after: str, ranges: Ranges) -> Ranges:
     """Return the ranges of the same words in an edited text.
 
-    Ranges before or after the edit move along; others are kept if their words occur just once.
+    Ranges before or after the edit are shifted; others are kept if their words occur just once.
     """
-    start = _count_same(before, after)
-    end = len(before) - _count_same(before[start:][::-1], after[start:][::-1])
+    start = _measure_common_prefix(before, after)
+    end = len(before) - _measure_common_prefix(before[start:][::-1], after[start:][::-1])
     shift = len(after) - len(before)
     kept = []
     for first, last in ranges:
@@ -81,13 +79,12 @@ def follow_edit(before: str, after: str, ranges: Ranges) -> Ranges:
 
 
 def _trim(text: str, first: int, last: int) -> Iterable[list[int]]:
-    """Yield the lines of a range, each without outer white space."""
+    """Yield the lines of a range, each without white space at its ends."""
     first, last = max(first, 0), min(last, len(text))
     for line in re.finditer(r"\S(?:.*\S)?", text[first:last]):
         yield [first + line.start(), first + line.end()]
 
 
-def _count_same(one: str, other: str) -> int:
-    """Return the length of the common prefix of two texts."""
+def _measure_common_prefix(one: str, other: str) -> int:
     pairs = enumerate(zip(one, other, strict=False))
     return next((n for n, (a, b) in pairs if a != b), min(len(one), len(other)))

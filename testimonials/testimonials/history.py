@@ -1,4 +1,4 @@
-"""Changing testimonials, one or thousands, and recording who did it and the earlier values."""
+"""Changing one or thousands of testimonials, and recording who did it and the earlier values."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ T = TypeVar("T")
 # A testimonial, and the values to set.
 Change = tuple[Testimonial, dict[str, Any]]
 
-# The values that both databases take in one statement.
+# How many values both databases accept in one statement.
 CHUNK = 10_000
 
 
@@ -45,7 +45,7 @@ def change_all(
     """Set columns, or `tags`, of testimonials of the locked project, and record it as one batch.
 
     `by` is who acts, if not the caller. Returns the batch, for undoing, and how many rows changed.
-    It takes few statements, since no other writer gets in on SQLite meanwhile. For more than some
+    It takes few statements, since on SQLite no other writer gets in meanwhile. For more than a few
     hundred rows use `in_parts`, which makes each `part`.
     """
     part, changes = part or Part(new_identifier()), list(changes)
@@ -81,12 +81,12 @@ def record_additions(
     record_changes(project, entries, action="add", actor=actor, batch_id=new_identifier())
 
 
-# The longest history that is shown; an imported archive may bring any number of changes.
+# The most changes that are shown; an imported archive may contain any number.
 MOST_TOLD = 200
 
 
 def list_history(testimonial_id: str, *actions: str, most: int | None = None) -> Sequence[Event]:
-    """Return the changes of a testimonial, or those of the `actions`, newest first."""
+    """Return the changes to a testimonial, or those with these `actions`, newest first."""
     conditions = [Event.testimonial_id == testimonial_id, IS_HISTORY]
     conditions += [Event.action.in_(actions)] if actions else []
     query = select(Event).where(*conditions).order_by(Event.created_at.desc(), Event.id.desc())
@@ -101,7 +101,7 @@ def add_step(
     by: Actor | None = None,
     **values: Any,
 ) -> None:
-    """Add a step that changes nothing to the history, so that earlier changes can be undone."""
+    """Add a step to the history that changes nothing, so earlier changes can still be undone."""
     now = clock.now()
     step = {"testimonial_id": row.id, "type": "", "before": {}, "created_at": now, "undone_at": now}
     batch = new_identifier()
@@ -114,7 +114,7 @@ OWN_WORDS = (SENT, CORRECT, CONFIRM)
 
 
 def find_word_actions(rows: Iterable[Testimonial]) -> dict[str, list[str]]:
-    """Return by id what was done about the current words of testimonials, newest first."""
+    """Return what was done about the current words of testimonials, by id, newest first."""
     by_id = {row.id: row for row in rows}
     words = {id: describe_words(row) for id, row in by_id.items()}
     then, actions = (
@@ -134,7 +134,7 @@ def find_word_actions(rows: Iterable[Testimonial]) -> dict[str, list[str]]:
 
 
 def are_own_words(actions: Sequence[str]) -> bool:
-    """Tell whether the words are their author's, by the result of `find_word_actions`."""
+    """Return whether the words are their author's, given a result of `find_word_actions`."""
     return next((each in OWN_WORDS for each in actions if each != TELL_AUTHOR), False)
 
 
@@ -146,7 +146,7 @@ def _record(
     action: str,
     by: Actor | None = None,
 ) -> None:
-    """Record changes by what each row was before, with the reason for setting it aside."""
+    """Record changes, given each row's earlier values, with the reason for setting it aside."""
     entries, reasons = [], set()
     hashed = [row for row, before in befores if not HASHED.isdisjoint(before)]
     digests = find_digests(hashed) if hashed else {}
@@ -173,7 +173,7 @@ def _record(
     enqueue_anew(MAIL_CHANGED, changed, clock.now() + SETTLES)
 
 
-# The mail to an author whose words somebody else changed, once they haven't changed for a while.
+# The mail to authors whose words somebody else changed, once these haven't changed for a while.
 MAIL_CHANGED, SETTLES = "mail.author-changed", timedelta(minutes=5)
 
 
@@ -196,13 +196,12 @@ def from_json(name: str, value: Any) -> Any:
     return clock.from_milliseconds(value) if is_time else value
 
 
-# Changing thousands of rows in parts, so that others can write in between.
-#
-# Each part is a transaction and a batch of the history, whose id begins with that of the first
-# (`name_part`). The parts are one event and are undone together. If the process dies half-way, the
-# committed parts are complete and can be undone.
+# Thousands of rows are changed in parts, so that others can write in between. Each part is a
+# transaction and a batch of the history, whose id begins with that of the first part (`name_part`).
+# The parts are one event and are undone together. If the process dies half-way, the committed parts
+# are complete and can be undone.
 
-# They take about a tenth of a second.
+# Changing this many takes about a tenth of a second.
 ROWS = 250
 
 
@@ -217,8 +216,8 @@ class Part:
 def in_parts(ids: Sequence[str], work: Callable[[Sequence[str], Part], int]) -> tuple[str, int]:
     """Call `work`, which returns how many rows it changed, for the ids in parts.
 
-    Within `write`, whose project stays locked; the last part isn't committed. Returns the batch,
-    and how many rows changed.
+    Call this within `write`, whose project stays locked; the last part isn't committed. Returns the
+    batch, and how many rows changed.
     """
     batch, count = new_identifier(), 0
     for number, chunk in enumerate(in_batches(ids, ROWS)):
@@ -227,9 +226,9 @@ def in_parts(ids: Sequence[str], work: Callable[[Sequence[str], Part], int]) -> 
 
 
 def remove_some(of_projects: ColumnElement[bool]) -> bool:
-    """Delete one part of the testimonials of projects for good; return whether more may be left.
+    """Permanently delete some testimonials of projects; return whether there may be more.
 
-    Others can write before the project is deleted with the rest.
+    So others can write before a project is deleted with the rest.
     """
     projects = select(Project.id).where(of_projects)
     ids = select(Testimonial.id).where(Testimonial.project_id.in_(projects)).limit(ROWS)

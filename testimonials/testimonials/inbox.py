@@ -19,7 +19,7 @@ from testimonials.testimonials.models import (
 )
 from testimonials.testimonials.search import Found, search
 
-# Tags: above this many matches, the project's testimonials are searched instead of the tags.
+# If more testimonials have a tag, the project's testimonials are searched instead of the tags.
 FEW = 5_000
 
 
@@ -34,7 +34,7 @@ def match_tags(
     if sum(sum(counts.get(name, ())) for name in names) > FEW:
         has_tag = exists().where(tag.testimonial_id == Testimonial.id, tag.name.in_(names))
     else:
-        # With the bare column, a database may scan all of the project's rows.
+        # With the column alone, a database may scan all of the project's rows.
         of_project = of_project.concat("")
         ids = select(tag.testimonial_id).where(tag.project_id == project_id, tag.name.in_(names))
         has_tag = Testimonial.id.in_(ids)
@@ -44,13 +44,13 @@ def match_tags(
 # The inbox: tabs, search, filters and counts.
 
 PAGE_SIZE = 50
-# Without a stored count, rows are counted up to this number, or to the end of the page.
+# Without a stored count, rows are counted up to this number or to the end of the page.
 MOST_COUNTED = 1_000
 COUNTED_TABS = ("pending", "approved", "rejected", "all", "trash", "spam")
-# Testimonials that were set aside; they are in the tabs of their states, too.
+# Testimonials that were set aside, which are in the tabs of their states too.
 ASIDE = "set-aside"
 TABS = (*COUNTED_TABS, ASIDE)
-# Tabs that hold one state each.
+# Tabs with a single state each.
 STATES = ("pending", "approved", "rejected", "spam")
 KINDS = ("written", "video", "voice")
 SOURCES = ("public_page", "manual", "import", "demo")
@@ -76,7 +76,7 @@ class InboxFilter:
 
 
 class Total(NamedTuple):
-    """How many testimonials a filter finds, or with `is_whole` False how many at least."""
+    """How many testimonials a filter finds; if not `is_whole`, at least that many."""
 
     number: int
     is_whole: bool = True
@@ -90,8 +90,8 @@ def list_inbox(
 ) -> tuple[Sequence[Testimonial], int, Total]:
     """Return a page (from 1) of testimonials, its number, and the total.
 
-    The newest come first, or in a search the best matches, at most some hundred. A page past the
-    end gives the last one, since decisions shorten the list. `counts` comes from `count_tabs`.
+    The newest come first, or in a search the best matches, at most a few hundred. A page past the
+    end is the last page, since decisions shorten the list. `counts` comes from `count_tabs`.
     """
     if filters.q:
         return _list_matches(project_id, filters, page)
@@ -114,7 +114,7 @@ def list_inbox(
 
 
 def find_words(project_id: str, filters: InboxFilter) -> Found:
-    """Return the testimonials that have the filter's words and match the rest of the filter."""
+    """Return the testimonials that have the filter's words and match the rest of it."""
     plain = replace(filters, q="")
     of_ids = match_filter(project_id, plain, is_by_id=True)
     return search(project_id, filters.q, match_filter(project_id, plain), of_ids=of_ids)
@@ -141,16 +141,16 @@ def find_rows(project_id: str, ids: Sequence[str]) -> Sequence[Testimonial]:
 def find_ids(
     project_id: str, filters: InboxFilter, ids: Sequence[str], *, is_all: bool
 ) -> Sequence[str]:
-    """Return the ids of all that a filter finds, or of `ids` those that are the project's."""
+    """Return the ids of all that a filter finds, or those of `ids` that are the project's."""
     is_chosen = match_filter(project_id, filters) if is_all else Testimonial.id.in_(ids)
     query = select(Testimonial.id, Testimonial.project_id).where(is_chosen)
     return [row.id for row in db.session.execute(query) if row.project_id == project_id]
 
 
 def count_tabs(*project_ids: str, proposed: Select[Any] | None = None) -> dict[str, dict[str, int]]:
-    """Return how many testimonials each tab of each project holds.
+    """Return how many testimonials are in each tab of each project.
 
-    With the query `proposed` (`select_waiting`), `waiting` is how many decisions are waiting.
+    With the query `proposed` (`select_waiting`), also how many decisions are `waiting`.
     """
     names = COUNTED_TABS if proposed is None else (*COUNTED_TABS, "waiting")
     counts = {project_id: dict.fromkeys(names, 0) for project_id in project_ids}
@@ -188,7 +188,7 @@ def find_next_pending(project_id: str, after: Testimonial | None = None) -> Test
 
 
 def _count(project_id: str, filters: InboxFilter, most: int) -> Total:
-    """Return how many a filter finds; with a tag, `most` at most."""
+    """Return how many a filter finds; with a tag, count at most `most`."""
     if filters.tag:
         rows = select(Testimonial.id).where(match_filter(project_id, filters)).limit(most + 1)
         count = int(db.session.scalar(select(func.count()).select_from(rows.subquery())) or 0)
@@ -217,8 +217,8 @@ def match_filter(
 ) -> ColumnElement[bool]:
     """Return the condition for the testimonials that a filter finds.
 
-    `is_by_id` is for queries that also name ids: it keeps SQLite from using an index of the
-    project, with which it would scan all of the project's rows.
+    `is_by_id` is for queries that also name ids: it keeps SQLite from using an index on projects,
+    with which it would scan all of the project's rows.
     """
     is_by_id = is_by_id or bool(filters.q)
     row = Testimonial
@@ -238,7 +238,7 @@ def match_filter(
 
 
 def _match_origin(row: type[Testimonial | TestimonialCount], filters: InboxFilter) -> list[Any]:
-    """Return the conditions for source, kind and form, of testimonials or their counts."""
+    """Return the conditions on source, kind and form, for testimonials or their counts."""
     origin = {row.source: filters.source, row.kind: filters.kind, row.form_name: filters.form}
     return [column == value for column, value in origin.items() if value]
 
@@ -246,7 +246,7 @@ def _match_origin(row: type[Testimonial | TestimonialCount], filters: InboxFilte
 def _match_tab(
     row: type[Testimonial | TestimonialCount], is_deleted: ColumnElement[bool], tab: str
 ) -> list[Any]:
-    """Return the conditions for a tab, of testimonials or their counts."""
+    """Return the conditions on a tab, for testimonials or their counts."""
     conditions: list[Any] = [is_deleted if tab == "trash" else ~is_deleted]
     if tab == "rejected":
         conditions.append(row.status.in_(("rejected", "withdrawn")))
@@ -256,6 +256,6 @@ def _match_tab(
         conditions.append(row.status != "spam")
     elif tab == ASIDE:
         conditions.append(row.standing.in_(REASONS))
-        # Spelled as in the partial index, so that the database uses it.
+        # Written as in the partial index, so that the database uses that.
         conditions += [text(f"({TAKEN_OUT})")] if row is Testimonial else []
     return conditions

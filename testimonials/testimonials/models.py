@@ -1,4 +1,4 @@
-"""Testimonials, their tags and recordings, the counts of them, and the public record."""
+"""Testimonials, their tags, recordings and counts, and the public record."""
 
 from datetime import datetime
 from typing import Any
@@ -39,21 +39,21 @@ def _of_recording(name: str, default: Any) -> Any:
 
 
 _PINNED = ("project_id", "is_visible", "is_pinned")
-# What the inbox filters by, so that a page of few matches among many rows needs only the index.
+# What the inbox filters by, so that finding few matches among many rows needs only the index.
 _FILTERED = ("deleted_at", "source", "kind", "form_name", "rating")
 # What somebody may still have to be notified of; what was released from spam is known already.
 UNTOLD = "status = 'pending' AND source = 'public_page' AND held_for IS NULL AND deleted_at IS NULL"
-# Not sent in a counted visit: imported, added by hand, or from a visitor who isn't counted.
+# Not sent in a counted visit, but imported, added by hand, or from a visitor who isn't counted.
 UNVISITED = "visit IS NULL AND deleted_at IS NULL AND status NOT IN ('demo', 'spam')"
 VISITED = "visit IS NOT NULL"
-# These count once they are decided, or have waited too long.
+# These count once they have been decided, or have waited too long.
 WAITING = "status = 'pending' AND deleted_at IS NULL AND NOT is_overdue"
-# Why somebody set a testimonial aside, which takes its rating out of the numbers.
+# Reasons for setting a testimonial aside, which takes its rating out of the numbers.
 REASONS = ("spam", "abusive", "off_topic", "not_customer", "same_person", "withdrawn")
-# What the inbox's folder of set-aside testimonials reads.
+# What the inbox's tab of set-aside testimonials reads.
 TAKEN_OUT = "set_aside IS NOT NULL OR status = 'withdrawn'"
-# Only `genuine` testimonials count. A visitor's does once somebody has decided about it, in the
-# trash too, or once it has waited for OVERDUE_DAYS.
+# Only `genuine` testimonials count. A visitor's does, even in the trash, once somebody has decided
+# about it or it has waited for OVERDUE_DAYS.
 STANDING = (
     "CASE WHEN status = 'demo' OR source = 'demo' THEN 'sample' "
     "WHEN set_aside IS NOT NULL THEN set_aside "
@@ -76,8 +76,8 @@ _HAS_TEXT, _HAS_FORM = "text_fingerprint IS NOT NULL", "form_name IS NOT NULL"
 class Testimonial(Base):
     """One testimonial (spec, "Testimonial").
 
-    The database computes `is_visible` from the status, so that indexes on it serve the API's list
-    and the widget in order, however the query is spelled.
+    The database computes `is_visible`, so that indexes on it serve the API's list and the widget in
+    order, however the query is written.
     """
 
     __table_args__ = (
@@ -85,7 +85,7 @@ class Testimonial(Base):
         Index("ix_testimonial_by_time", "project_id", "created_at", "id", "status", *_FILTERED),
         index_some("ix_testimonial_form", _HAS_FORM, "project_id", "form_name", "created_at", "id"),
         index_some("ix_testimonial_untold", UNTOLD, "project_id", "returned_at", "created_at"),
-        # Text first: PostgreSQL would use an index that starts with the project for other queries.
+        # The text comes first, or PostgreSQL would use this index for other queries of the project.
         index_some(
             "ix_testimonial_words", _HAS_TEXT, "text_fingerprint", "project_id", "created_at"
         ),
@@ -118,7 +118,7 @@ class Testimonial(Base):
     author_company: Mapped[str | None] = mapped_column(String(120))
     # The URL of a picture on another site.
     author_avatar: Mapped[str | None] = mapped_column(String(500))
-    # The id of an uploaded picture. No foreign key: pictures are deleted once nothing uses them.
+    # An uploaded picture. Not a foreign key: pictures are deleted once nothing uses them.
     avatar_id: Mapped[str | None]
     twitter: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
     text: Mapped[str] = mapped_column(Text)
@@ -130,18 +130,18 @@ class Testimonial(Base):
     consent_text: Mapped[str | None] = mapped_column(Text)
     consent_language: Mapped[str | None] = mapped_column(String(35))
     consented_at: Mapped[datetime | None] = mapped_column(Timestamp)
-    # Makes one row of a submission that arrives more than once.
+    # So that a submission that arrives more than once is one row.
     submission_key: Mapped[str | None] = mapped_column(String(64), unique=True)
-    # Makes one row of a testimonial whose file is imported more than once.
+    # So that a testimonial whose file is imported more than once is one row.
     import_key: Mapped[str | None] = mapped_column(String(64))
-    # The counted visit in which it was sent (`collection/submission.py`).
+    # The counted visit during which it was sent (`collection/submission.py`).
     visit: Mapped[str | None] = mapped_column(String(40))
     # The API caller's own id for it.
     external_id: Mapped[str | None] = mapped_column(String(120))
     # Why it was held as spam: reasons separated by commas. They stay when it is released, so that
-    # nobody is notified of it as new.
+    # it isn't reported as new.
     held_for: Mapped[str | None]
-    # Equal for equal texts; only for what visitors sent.
+    # The same for equal texts; only of what visitors sent.
     text_fingerprint: Mapped[str | None] = mapped_column(String(32))
     # When the author opened a link that was mailed to their address.
     email_verified_at: Mapped[datetime | None] = mapped_column(Timestamp)
@@ -149,36 +149,36 @@ class Testimonial(Base):
     consent_withdrawn_at: Mapped[datetime | None] = mapped_column(Timestamp)
     # When the author last put it back into the queue, by a correction or a new consent.
     returned_at: Mapped[datetime | None] = mapped_column(Timestamp)
-    # The words as they were sent, once somebody has edited them.
+    # The text as it was sent, once somebody has edited it.
     original_text: Mapped[str | None] = mapped_column(Text)
-    # Answers to the owner's own questions, as they were asked: each has `id`, `question`, `kind`,
+    # Answers to the owner's own questions as they were asked, each with `id`, `question`, `kind`,
     # `answer` and `isPublic`.
     answers: Mapped[list[dict[str, Any]] | None] = mapped_column(JSON(none_as_null=True))
-    # The name of the form that it was sent from; None for the project's own page.
+    # The name of the form from which it was sent. None: the project's own page.
     form_name: Mapped[str | None] = mapped_column(String(60))
-    # Whether the author works here or is related, as they said or their address shows.
+    # Whether the author works here or is related, as they said or as their address shows.
     is_insider: Mapped[bool] = mapped_column(Boolean, default=False, server_default=false())
-    # The language that the owner or their agent translated the words from.
+    # The language from which the owner or their agent translated the text.
     translated_from: Mapped[str | None] = mapped_column(String(35))
     # One of REASONS.
     set_aside: Mapped[str | None] = mapped_column(String(20))
     # Whether it has waited for OVERDUE_DAYS without a decision.
     is_overdue: Mapped[bool] = mapped_column(Boolean, default=False, server_default=false())
-    # Whether the author was promised a thank-you, whatever they wrote.
+    # Whether the author was promised a thank-you, no matter what they wrote.
     is_rewarded: Mapped[bool] = mapped_column(Boolean, default=False, server_default=false())
-    # The shop's own reference of the purchase, and when its link proved that the author made it.
+    # The shop's own reference for the purchase, and when its link proved that the author made it.
     purchase_reference: Mapped[str | None] = mapped_column(String(120))
     purchase_verified_at: Mapped[datetime | None] = mapped_column(Timestamp)
-    # Whether the author lets the public record show their earlier words.
+    # Whether the author allows the public record to show their earlier words.
     shows_earlier: Mapped[bool] = mapped_column(Boolean, default=False, server_default=false())
-    # The import that added it. No foreign key: it outlives the import.
+    # The import that added it. Not a foreign key: the testimonial outlives the import.
     import_id: Mapped[str | None]
-    # The words that the owner highlighted: [start, end] in code points of the text, sorted.
+    # The ranges of the text that the owner highlighted: [start, end] in code points, sorted.
     highlights: Mapped[list[list[int]] | None] = mapped_column(JSON(none_as_null=True))
     # The owner's public reply.
     reply: Mapped[str | None] = mapped_column(Text)
     replied_at: Mapped[datetime | None] = mapped_column(Timestamp)
-    # When it was moved to the trash, from which it is deleted after TRASH_DAYS.
+    # When it was moved to the trash, where it is deleted after TRASH_DAYS.
     deleted_at: Mapped[datetime | None] = mapped_column(Timestamp)
     created_at: Mapped[datetime] = mapped_column(Timestamp)
     updated_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
@@ -187,7 +187,7 @@ class Testimonial(Base):
     )
 
     standing: Mapped[str] = mapped_column(String(20), Computed(STANDING), nullable=True)
-    # The rating, or 0 without one, for sorting the best first.
+    # The rating, or 0, for sorting by rating.
     rank: Mapped[float] = mapped_column(Double, Computed("coalesce(rating, 0)"))
 
     # The database deletes them with the testimonial.
@@ -226,7 +226,7 @@ class Testimonial(Base):
 
     transcript = _of_recording("transcript", None)
     captions = _of_recording("captions", None)
-    # Whether the transcript is the card's text, too.
+    # Whether the transcript is also the card's text.
     shows_transcript = _of_recording("shows_transcript", default=False)
 
     @property
@@ -262,8 +262,6 @@ class Testimonial(Base):
 
 
 class TestimonialTag(Base):
-    """A tag of a testimonial."""
-
     __table_args__ = (
         Index("ix_testimonial_tag_project_id_name", "project_id", "name", "testimonial_id"),
     )
@@ -298,7 +296,7 @@ class Recording(Base):
     height: Mapped[int | None]
     # SHA-256 of the file.
     digest: Mapped[str | None] = mapped_column(String(64))
-    # An uploaded picture, without a foreign key, like `avatar_id`.
+    # An uploaded picture; like `avatar_id`, not a foreign key.
     poster_id: Mapped[str | None] = mapped_column(index=True)
     transcript: Mapped[str] = mapped_column(Text, default="")
     shows_transcript: Mapped[bool] = mapped_column(Boolean, default=False)
@@ -310,17 +308,16 @@ class Recording(Base):
     testimonial: Mapped[Testimonial | None] = relationship(back_populates="recording")
 
 
-# Counts, which only triggers of the database write (`migrations/schema.sql`).
-#
-# A count is the sum of its parts. SQLite, which has one writer at a time, keeps one part, 0. On
-# PostgreSQL each statement adds parts of its own, so that no transaction waits for another and long
-# transactions don't slow down; from time to time the triggers merge the parts of a project.
+# Counts, which only the database's triggers write (`migrations/schema.sql`). A count is the sum of
+# its parts. SQLite, which has one writer at a time, keeps one part, 0. On PostgreSQL each statement
+# adds parts of its own, so that no transaction waits for another and long transactions don't slow
+# down; from time to time the triggers merge the parts of a project.
 
 
 class TestimonialCount(Base):
     """How many testimonials of a project have all of these values, and the sum of their ratings.
 
-    A trigger removes them: a foreign key would make every writer lock the project.
+    A trigger removes the rows, since a foreign key would make every writer lock the project.
     """
 
     project_id: Mapped[str] = mapped_column(primary_key=True)
@@ -330,7 +327,7 @@ class TestimonialCount(Base):
     source: Mapped[str] = mapped_column(primary_key=True)
     # Empty for the project's own page.
     form_name: Mapped[str] = mapped_column(String(60), primary_key=True)
-    # The rating in whole half stars, rounded down; 0 without a rating.
+    # The rating in half stars, rounded down; 0 without a rating.
     halves: Mapped[int] = mapped_column(Integer, primary_key=True)
     has_photo: Mapped[bool] = mapped_column(Boolean, primary_key=True)
     standing: Mapped[str] = mapped_column(String(20), primary_key=True)
@@ -341,7 +338,7 @@ class TestimonialCount(Base):
 
 
 class TagCount(Base):
-    """How many testimonials of a project have a tag: all, outside the trash, and shown."""
+    """How many testimonials of a project have a tag: all, outside the trash, and public."""
 
     project_id: Mapped[str] = mapped_column(primary_key=True)
     name: Mapped[str] = mapped_column(String(TAG_LENGTH), primary_key=True)
@@ -352,22 +349,22 @@ class TagCount(Base):
 
 
 class DayCount(Base):
-    """A project's testimonials of one day, by their `submitted_at`."""
+    """A project's testimonials of one day, by `submitted_at`."""
 
     project_id: Mapped[str] = mapped_column(primary_key=True)
     # Days since the epoch, in UTC.
     day: Mapped[int] = mapped_column(Integer, primary_key=True)
     part: Mapped[int] = mapped_column(BigInteger, primary_key=True)
-    # Those from the collection page, without spam, and those of them that are shown.
+    # Those from the collection page, without spam, and how many of them are shown.
     sent: Mapped[int] = mapped_column(BigInteger)
     approved: Mapped[int] = mapped_column(BigInteger)
-    # The genuine ones, by whole stars; halves are rounded up.
+    # Genuine ones by whole stars, with halves rounded up.
     stars_1: Mapped[int] = mapped_column(BigInteger)
     stars_2: Mapped[int] = mapped_column(BigInteger)
     stars_3: Mapped[int] = mapped_column(BigInteger)
     stars_4: Mapped[int] = mapped_column(BigInteger)
     stars_5: Mapped[int] = mapped_column(BigInteger)
-    # The sum of these, in billionths of a star.
+    # The sum of their ratings, in billionths of a star.
     rating_sum: Mapped[int] = mapped_column(BigInteger)
 
 
@@ -381,9 +378,9 @@ class AnswerCount(Base):
 
 
 class KeptRating(Base):
-    """Genuine ratings of visitors that were deleted for good without a reason, and still count.
+    """Visitors' genuine ratings that were permanently deleted without a reason, and still count.
 
-    A trigger writes them.
+    A trigger writes the rows.
     """
 
     project_id: Mapped[str] = mapped_column(primary_key=True)
@@ -392,7 +389,7 @@ class KeptRating(Base):
     number: Mapped[int] = mapped_column(BigInteger)
 
 
-# The public record: its entries are stored with the events (`core.audit`).
+# The entries of the public record are stored with the events (`core.audit`).
 
 
 class SigningKey(Base):

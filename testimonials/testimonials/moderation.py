@@ -26,8 +26,6 @@ from testimonials.testimonials.testimonials import prepare_approved, write_added
 
 
 class ActionRefused(ServiceError):
-    """The state of the testimonial doesn't allow this."""
-
     status = 409
     meaning = "The state of the testimonial doesn't allow this."
     remedy = "Read it again: it may be done already."
@@ -37,7 +35,7 @@ class ActionRefused(ServiceError):
 class Action:
     """A decision: when it is allowed, the columns that it sets, and its label once done.
 
-    `values` also gets a reason (of REASONS), empty without one.
+    `values` also gets a reason, one of REASONS or "".
     """
 
     can: Callable[[Testimonial], bool]
@@ -59,7 +57,7 @@ def _is_aside(row: Testimonial) -> bool:
 
 
 def _count_again(row: Testimonial) -> dict[str, Any]:
-    """Return what else a decision sets: it takes a reason back."""
+    """Return what else a decision sets: it revokes setting aside."""
     return {"set_aside": None} if row.set_aside is not None else {}
 
 
@@ -68,12 +66,12 @@ def _may_be_set_aside(row: Testimonial) -> bool:
 
 
 def keeps_rating(row: Testimonial) -> bool:
-    """Tell whether its rating still counts if it is deleted without a reason."""
+    """Return whether its rating still counts if it is deleted without a reason."""
     return row.source == "public_page" and _may_be_set_aside(row)
 
 
 def _set_aside(row: Testimonial, now: datetime, reason: str) -> dict[str, Any]:
-    """Return the columns that take a rating out of the numbers for a reason."""
+    """Return the columns that take a rating out of the numbers, if there is a reason."""
     if not reason or not _may_be_set_aside(row):
         return {}
     status = reason if reason in ("spam", "withdrawn") else "rejected"
@@ -86,12 +84,12 @@ def _set_aside(row: Testimonial, now: datetime, reason: str) -> dict[str, Any]:
 
 
 SET_ASIDE, DELETE = "set-aside", "delete"
-# The others take no reason.
+# All others take no reason.
 WITH_REASON = (SET_ASIDE, DELETE)
 ACTIONS = {
     "approve": _decide("approved", gettext_noop("Approved"), "pending", "rejected"),
     "reject": _decide("rejected", gettext_noop("Rejected"), "pending", "approved"),
-    # Also in the trash, where a visitor's rating still counts.
+    # Also possible in the trash, where a visitor's rating still counts.
     SET_ASIDE: Action(_may_be_set_aside, _set_aside, gettext_noop("Set aside")),
     "pin": Action(
         lambda row: row.deleted_at is None and row.status == "approved" and not row.is_pinned,
@@ -113,7 +111,7 @@ ACTIONS = {
         lambda *_: {"deleted_at": None},
         gettext_noop("Restored"),
     ),
-    # `held_for` stays, so that nobody is notified of it as new.
+    # `held_for` stays, so that it isn't reported as new.
     "release": Action(
         lambda row: row.deleted_at is None and row.status == "spam",
         lambda row, *_: {"status": "pending", "reviewed_at": None} | _count_again(row),
@@ -130,9 +128,9 @@ def apply_action(
     part: Part | None = None,
     reason: str = "",
 ) -> tuple[str, int]:
-    """Apply `name` (a key of ACTIONS) to the rows that `list_open` returns; return as `change_all`.
+    """Apply `name` (a key of ACTIONS) to the rows that `list_open` returns, like `change_all`.
 
-    Raises `ActionRefused` as `list_open`, and for setting aside without a reason: nothing leaves
+    Raises `ActionRefused` like `list_open`, and for setting aside without a reason: nothing leaves
     the numbers unless somebody says why.
     """
     if name == SET_ASIDE and not reason:
@@ -165,7 +163,7 @@ def apply_to_many(
 def list_open(project: Project, rows: Sequence[Testimonial], name: str) -> list[Testimonial]:
     """Return the rows whose state allows an action.
 
-    Raises `ActionRefused` if all that do lack the captions that the project asks for.
+    Raises `ActionRefused` if all that do lack the captions that the project requires.
     """
     can = [row for row in rows if ACTIONS[name].can(row)]
     if name != "approve" or not project.whole_page_design["needsCaptions"]:
@@ -184,9 +182,9 @@ def edit_testimonial(
 ) -> str | None:
     """Change columns of a testimonial, keeping its original text.
 
-    Without new highlights, those whose words are gone are dropped. Returns the batch, or None if
-    nothing changed. Raises `ActionRefused` for a sample, a withdrawn testimonial, and a visitor's
-    stars.
+    Unless there are new highlights, those whose words are gone are dropped. Returns the batch, or
+    None if nothing changed. Raises `ActionRefused` for a sample, a withdrawn testimonial, and a
+    visitor's stars.
     """
     _require_editable(row)
     if row.source == "public_page" and values.get("rating", row.rating) != row.rating:
@@ -207,7 +205,7 @@ def edit_testimonial(
 
 
 def set_highlights(project: Project, row: Testimonial, ranges: Ranges, actor: str) -> str | None:
-    """Set the highlights of a testimonial; return and raise as `edit_testimonial`."""
+    """Set a testimonial's highlights; returns and raises like `edit_testimonial`."""
     _require_editable(row)
     if (row.highlights or []) == ranges:
         return None
@@ -216,7 +214,7 @@ def set_highlights(project: Project, row: Testimonial, ranges: Ranges, actor: st
 
 
 def set_reply(project: Project, row: Testimonial, text: str, actor: str) -> str | None:
-    """Set the public reply, or remove it with an empty text; return as `edit_testimonial`."""
+    """Set the public reply, or remove it if the text is empty; returns like `edit_testimonial`."""
     _require_editable(row)
     if (row.reply or "") == text:
         return None
@@ -239,10 +237,10 @@ def find_testimonial(project: Project, testimonial_id: str) -> Testimonial:
 
 
 def empty_trash(limit: int) -> int:
-    """Delete up to `limit` testimonials from the trash, spam and rejected ones; return how many.
+    """Permanently delete up to `limit` testimonials whose time is up; return how many.
 
-    The settings say after how many days. For spam and rejected ones the days count from the last
-    change, so that what was just restored can be released.
+    The settings say after how many days in the trash or in another state. For spam and rejected
+    ones these count from the last change, so that what was just restored can be released.
     """
     settings = current_settings()
     until = clock.expired_until
@@ -280,7 +278,7 @@ def _require_editable(row: Testimonial) -> None:
 
 
 def _follow_transcript(row: Testimonial, values: dict[str, Any]) -> dict[str, Any]:
-    """Return what else changes, so that a card that shows the transcript has the same text."""
+    """Return what else changes, so that a card that shows the transcript has its text."""
     if row.recording is None or not row.is_recorded:
         if values.keys() & {"transcript", "captions", "shows_transcript"}:
             raise ActionRefused(gettext_noop("It has no recording."))

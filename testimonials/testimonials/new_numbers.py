@@ -1,4 +1,4 @@
-"""The old numbers, from before every genuine rating counted: when they end, and the mail."""
+"""Numbers from before every genuine rating counted: when they end, and the mail about it."""
 
 from datetime import datetime, timedelta
 
@@ -23,14 +23,14 @@ from testimonials.testimonials.events import NUMBERS_CHANGED
 from testimonials.testimonials.history import ROWS
 from testimonials.testimonials.models import OVERDUE_DAYS, WAITING, Testimonial, TestimonialCount
 
-# After somebody of the project first opens one of its pages.
+# How long the old numbers stay after somebody of the project first opens one of its pages.
 LOOK = timedelta(days=14)
-# A key of the old numbers, once the owner was notified.
+# A key in the old numbers once the owner was notified.
 TOLD = "told"
 
 
 def describe_new_average(project: Project) -> str:
-    """Return a sentence about how the old numbers will change; empty if nobody would notice."""
+    """Return a sentence about how the old numbers will change, or "" if nobody would notice."""
     old, row = project.old_numbers, TestimonialCount
     if not old:
         return ""
@@ -67,7 +67,7 @@ def describe_old_numbers(project: Project) -> dict[str, str] | None:
 
 
 def start_old_numbers_clock(project: Project) -> None:
-    """Let the old numbers of the locked project end after the time that its people have to look."""
+    """Let the old numbers of the locked project end once its people have had time to look."""
     if project.old_numbers and project.numbers_from:
         project.numbers_from = min(project.numbers_from, clock.now() + LOOK)
 
@@ -78,7 +78,7 @@ def starts_clock(project: Project) -> bool:
 
 
 def end_old_numbers(project: Project) -> None:
-    """Let the locked project show the numbers that count every genuine rating from now on."""
+    """Let every genuine rating of the locked project count from now on."""
     if project.old_numbers:
         project.old_numbers = project.numbers_from = None
         mark_changed(project)
@@ -87,9 +87,7 @@ def end_old_numbers(project: Project) -> None:
 
 @every("new-numbers")
 def follow_old_numbers() -> int:
-    """End the old numbers that are over, notify the owners of others once, and count overdue
-    ratings.
-    """
+    """Count overdue ratings, end old numbers whose time is up, and notify other owners once."""
     with write():
         while mark_overdue() == ROWS:
             next_batch()
@@ -97,7 +95,7 @@ def follow_old_numbers() -> int:
 
 
 def mark_overdue() -> int:
-    """Count up to ROWS ratings that have waited too long for a decision; return how many."""
+    """Let up to ROWS ratings count that waited too long for a decision; return how many."""
     waiting = text(WAITING), Testimonial.created_at <= clock.now() - timedelta(days=OVERDUE_DAYS)
     query = select(Testimonial.id, Testimonial.project_id).where(*waiting).limit(ROWS)
     overdue = db.session.execute(query).all()
@@ -119,7 +117,7 @@ def _find_due() -> list[tuple[str, str]]:
 
 
 def _follow(project: Project, account_id: str) -> bool:
-    """End a locked project's old numbers, or notify its owner; return whether either was due."""
+    """End a locked project's old numbers or notify its owner; return whether either was due."""
     old, until = project.old_numbers, project.numbers_from
     if not old or until is None:
         return False

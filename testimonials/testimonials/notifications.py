@@ -1,4 +1,4 @@
-"""Mail about new testimonials, and its links that decide about one without signing in."""
+"""Mail about new testimonials, with links for deciding about one without signing in."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -81,7 +81,7 @@ class DecisionLinkInvalid(ServiceError):
 
 
 def find_decision(token: str, *, for_update: bool = False) -> tuple[Access, Testimonial]:
-    """Return the current access of the link's person, and the testimonial.
+    """Return the current access of a link's person, and the testimonial.
 
     `for_update` locks the project. Raises `DecisionLinkInvalid`.
     """
@@ -104,7 +104,7 @@ def _find_access(account_id: str, project_id: str, *, for_update: bool) -> Acces
     if account is None or not account.is_claimed:
         raise DecisionLinkInvalid
     user = SignedIn("", account.id, account.email, None, account.display_name)
-    # Turning these links off also disables those that were mailed.
+    # Turning these links off also disables those mailed before.
     if not find_choice(account_id, project_id).decides_by_mail:
         raise DecisionLinkInvalid
     try:
@@ -121,7 +121,7 @@ def send_submissions_mail(
 ) -> None:
     """Notify a reader of `total` new testimonials, of which the mail shows `rows`."""
     name = cut(project.name, NAME_LENGTH)
-    # A single one is shown nearly whole.
+    # A single one is shown almost whole.
     length = 600 if total == 1 else 200
     title = f"{total} new testimonials for {name}"
     if total == 1:
@@ -132,7 +132,7 @@ def send_submissions_mail(
         "project_name": name,
         "items": [_describe(row, length, reader) for row in rows],
         "more": total - len(rows),
-        # Shows Approve and Reject, which open the testimonial with that button in focus.
+        # The mail has Approve and Reject, which open the testimonial with that button focused.
         "is_one": total == 1,
         "is_daily": reader.mode == "daily",
         "inbox_url": project_url(project.id, "inbox"),
@@ -152,7 +152,7 @@ def _describe(row: Testimonial, length: int, reader: Reader) -> dict[str, Any]:
     if reader.decides_by_mail:
         seen = clock.to_milliseconds(row.updated_at)
         token = decision_purpose.sign([row.project_id, row.id, reader.account_id, seen])
-        # By the id, mails are found that name a testimonial that its author deletes.
+        # The id serves to find mails about a testimonial that its author deletes.
         url = link_url("decide", f"{row.id}.{token}")
     stars = None
     if row.rating is not None:
@@ -168,7 +168,7 @@ def _describe(row: Testimonial, length: int, reader: Reader) -> dict[str, Any]:
 
 
 def describe_card(row: Testimonial, parts: list[tuple[str, bool]]) -> dict[str, Any]:
-    """Return the context of `card` in `email/_parts.html`; `parts` are the words, some marked."""
+    """Return the context for `card` in `email/_parts.html`; `parts` are the words, some marked."""
     details = [row.author_role, row.author_company or ""]
     return {
         "name": cut(row.author_name, NAME_LENGTH),
@@ -180,22 +180,18 @@ def describe_card(row: Testimonial, parts: list[tuple[str, bool]]) -> dict[str, 
     }
 
 
-# Notifications of new testimonials: at once, after a pause, or once a day.
-#
-# A mail and the note that it was sent are written in one transaction, under the project's lock, so
-# that nobody is notified twice, however many processes run.
+# Notifications of new testimonials: at once, after a pause, or once a day. A mail and the note that
+# it was sent are written in one transaction, under the project's lock, so that nobody is notified
+# twice, no matter how many processes run.
 
-# All submissions of this time become one mail.
+# All submissions within this time are in one mail.
 PAUSE = timedelta(minutes=5)
 LISTED = 20
 NOTIFY = "mail.new-testimonial"
 
 
 def lock_for_job(testimonial_id: str) -> tuple[Project, Testimonial] | None:
-    """Return the testimonial of a job and its locked project, or None if either is gone.
-
-    Finishes the job with this transaction (`finish_job`).
-    """
+    """Return a job's testimonial and its locked project, or None; call `finish_job`."""
     query = select(Project).where(Project.id == Testimonial.project_id)
     query = query.where(Testimonial.id == testimonial_id, Project.deleted_at.is_(None))
     project = db.session.scalars(query.with_for_update(of=Project)).one_or_none()
@@ -216,7 +212,7 @@ def finish_job() -> None:
 
 def enqueue_notification(row: Testimonial) -> None:
     """Enqueue the mails about a testimonial that is new, or in the queue again."""
-    # In order: the first one that somebody is notified of is where their mail begins.
+    # In a lane, since the first that somebody is notified of is where their mail begins.
     enqueue(NOTIFY, lane=f"{NOTIFY} {row.project_id}", testimonial_id=row.id)
 
 
@@ -224,7 +220,7 @@ def enqueue_notification(row: Testimonial) -> None:
 def notify_of_submission(testimonial_id: str) -> None:
     """Notify everybody who wants mail at once of a testimonial, if it is still waiting.
 
-    Those who got a mail in the last minutes are notified later, by `notify_waiting`.
+    Those who got a mail in the last few minutes are notified later, by `notify_waiting`.
     """
     with write(partial(lock_for_job, testimonial_id)) as locked:
         if locked is None or locked[1].status != "pending" or locked[1].deleted_at is not None:
@@ -238,13 +234,13 @@ def notify_of_submission(testimonial_id: str) -> None:
             if reader.told_until is not None:
                 _notify(project, reader, now)
             elif reader.since is None or queued_at > reader.since:
-                # The first notification is about this one alone, not all that are waiting.
+                # The first notification is about this one alone, not about all that are waiting.
                 send_submissions_mail(reader, project, [row], 1)
                 note_notified(project, reader.account_id, now, queued_at)
 
 
 def find_waiting(project_id: str | None = None) -> list[tuple[str, str]]:
-    """Return project and account of everybody who is due a notification, at most 200."""
+    """Return the project and account ids of due notifications, at most 200."""
     now = clock.now()
     digest = latest_digest_time(now)
     choice = NotificationChoice
@@ -281,9 +277,9 @@ def send_gathered_mail() -> int:
 
 
 def notify_waiting(project: Project, account_id: str) -> bool:
-    """Notify one person of everything new in the locked project, in one mail.
+    """Mail one person about everything new in the locked project.
 
-    Returns False if it is no longer due: another process may have sent it.
+    Returns False if it is no longer due, since another process may have sent it.
     """
     if (project.id, account_id) not in find_waiting(project.id):
         return False
@@ -300,7 +296,7 @@ def _notify(project: Project, reader: Reader, now: datetime) -> bool:
 
 
 def _find_untold(project: Project, reader: Reader) -> tuple[Sequence[Testimonial], int]:
-    """Return the oldest testimonials that the person wasn't notified of, and how many there are."""
+    """Return the oldest testimonials that the reader wasn't notified of, and how many there are."""
     since = max((each for each in (reader.told_until, reader.since) if each), default=clock.EPOCH)
     untold = [and_(Testimonial.project_id == project.id, each) for each in _are_queued_after(since)]
     counts = [select(func.count(Testimonial.id)).where(each).scalar_subquery() for each in untold]
@@ -312,7 +308,7 @@ def _find_untold(project: Project, reader: Reader) -> tuple[Sequence[Testimonial
 
 
 def _pick_oldest(condition: ColumnElement[bool]) -> Select[tuple[str]]:
-    """Return a query of the oldest ids; one of the two times is the same for all."""
+    """Return a query for the oldest ids; one of the two times is the same for all."""
     row = Testimonial
     query = select(row.id).where(condition).order_by(row.returned_at, row.created_at, row.id)
     return select(query.limit(LISTED).subquery().c.id)
@@ -333,7 +329,7 @@ def _are_queued_after(
 ) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
     """Return the conditions for new testimonials and for returned ones, queued after `since`.
 
-    Each reads a range of the partial index of `UNTOLD`.
+    Each reads a range of the partial index on `UNTOLD`.
     """
     row = Testimonial
     return (
@@ -348,7 +344,7 @@ def _is_between(
     return [time > since] + ([time < until] if until is not None else [])
 
 
-# Mailing the links that were asked for (`auth.magic_links`).
+# Mailing the links that people requested (`auth.magic_links`).
 
 
 @job("mail.link", "mail")

@@ -26,21 +26,21 @@ from testimonials.testimonials.models import REASONS, Recording, Testimonial
 
 # Entries hold no words or names, only a salted hash; the salt is deleted with the testimonial.
 
-# The names in entries of the columns with words.
+# The columns with words, and their names in entries.
 WORDS = {"text": "text", "author_name": "name", "author_role": "role", "author_company": "company"}
-# Recorded as a hash; for media, of their digests.
+# Recorded as a hash; for media, as one of their digests.
 HASHED = {*WORDS, "avatar_id", "kind"}
 RECORDED = {*HASHED, "rating", "status", "set_aside", "deleted_at", "submitted_at"}
-# The digests of a testimonial's `photo` and `recording`, if it has them.
+# The digests of a testimonial's `photo` and `recording`, as far as it has them.
 Digests = Mapping[str, str]
 
 
 def write_entry(
     row: Any, kind: str, *proofs: str, hashes: Digests | None = None, **more: Any
 ) -> dict[str, Any]:
-    """Return the `entry` of an event, with `hashes` of media also hashes of the words and a `salt`.
+    """Return the `entry` of an event; if there are `hashes` of media, also the words' and a `salt`.
 
-    `proofs` are those that aren't in the testimonial itself.
+    `proofs` are those that aren't stored with the testimonial itself.
     """
     if row.status == "demo":
         return {}
@@ -70,9 +70,9 @@ def write_entry(
 
 
 def follow_change(row: Any, before: Mapping[str, Any], digests: Digests) -> dict[str, Any]:
-    """Return the entry of a change that was just made, by the earlier values.
+    """Return the entry of a change that was just made, given the values `before`.
 
-    Returns nothing if neither words nor numbers changed.
+    It is empty if neither words nor numbers changed.
     """
     changed = RECORDED.intersection(before)
     if not changed:
@@ -100,7 +100,7 @@ def hash_salted(salt: str, value: Any) -> str:
 
 
 def find_digests(rows: Iterable[Any]) -> dict[str, dict[str, str]]:
-    """Return the digests of the media of testimonials, by their ids."""
+    """Return the digests of testimonials' media, by testimonial id."""
     rows = list(rows)
     digests, avatars = dict[str, dict[str, str]](), {row.avatar_id for row in rows if row.avatar_id}
     recorded = [row.id for row in rows if row.kind != "written"]
@@ -124,8 +124,8 @@ def _read_digests(query: Select[*tuple[Any, ...]]) -> dict[str, str]:
 def list_entries(row: Testimonial) -> list[dict[str, Any]]:
     """Return the entries of a testimonial, oldest first, each with its `hash`.
 
-    An entry has its `salt` if its words and media are shown now. If the author agrees, earlier
-    entries have theirs, too, with the words.
+    An entry has its `salt` if its words and media are those shown now. If the author agrees,
+    earlier entries have theirs too, with the words.
     """
     is_own = Event.testimonial_id == row.id, Event.project_id == row.project_id
     query = select(Event.entry, Event.salt, Event.before).where(*is_own)
@@ -152,7 +152,6 @@ def _match(digests: Digests, entry: Mapping[str, Any], salt: str) -> bool:
 
 
 def group_entries(log: Log) -> dict[str, list[dict[str, Any]]]:
-    """Return the entries of each testimonial of a log, oldest first."""
     entries: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for entry in log.entries:
         if "testimonial" in entry:
@@ -161,7 +160,7 @@ def group_entries(log: Log) -> dict[str, list[dict[str, Any]]]:
 
 
 def is_kept(entry: Mapping[str, Any]) -> bool:
-    """Tell whether a rating still counts once its testimonial is gone, by the newest entry."""
+    """Return whether a rating still counts once its testimonial is gone, by its newest entry."""
     is_genuine = "reason" not in entry and entry["status"] not in ("withdrawn", "spam")
     return is_genuine and entry["source"] == "public_page" and entry["stars"] is not None
 
@@ -187,7 +186,7 @@ def count_gone(project_id: str) -> dict[str, int]:
 
 
 def count_gone_before(project_id: str) -> dict[str, int]:
-    """Return the same for an imported project from before its import, by the first entry."""
+    """Do the same for what an imported project had before its import, by the first entry."""
     query = select(Event.entry).where(Event.project_id == project_id, Event.entry.is_not(None))
     first = db.session.scalar(query.order_by(Event.number).limit(1))
     counts: dict[str, int] = json.loads(str(first)).get("aside", {}) if first else {}
@@ -205,14 +204,14 @@ def _are_gone(project_id: str) -> Sequence[ColumnElement[bool]]:
     )
 
 
-# Entries for what is older than the record, or was imported.
+# Entries for testimonials that are older than the record, or were imported.
 
 BEGIN = "record.begin"
 
 
 @every("record.begin-each", is_due=lambda row: row.finished_at is None)
 def begin_all() -> None:
-    """Begin the records of all projects, once."""
+    """Begin the records of all projects; this runs only once."""
     with write():
         for project_id in db.session.scalars(select(Project.id)).all():
             enqueue(BEGIN, project_id=project_id)
@@ -222,7 +221,7 @@ def begin_all() -> None:
 def begin_record(project_id: str, asked: Sequence[str] = ()) -> None:
     """Add an entry for each testimonial of a project that has none, dated when it was created.
 
-    `asked` are the ids of those that answered a request, by the record that they came with.
+    `asked` are the ids of those that answered a request, according to an imported record.
     """
     fill_digests(project_id)
     row = Testimonial
@@ -260,7 +259,7 @@ def _set_digest(model: Any, id: str, digest: str) -> None:
 
 
 def continue_record(project: Project, log: Log | None, asked: Sequence[str], **more: Any) -> None:
-    """Begin the record of a locked project that was imported, after the head of its old `log`.
+    """Begin the record of a locked, imported project, after the head of its old `log`.
 
     `more` is what the log doesn't say.
     """
@@ -297,14 +296,14 @@ def add_entries(project: Project, rows: Sequence[Testimonial], asked: Collection
 def note(
     project: Project, row: Testimonial, kind: str, by: Actor | None = None, **more: Any
 ) -> None:
-    """Add an entry that is part of no other event; see `write_entry`."""
+    """Add an entry that belongs to no other event (`write_entry`)."""
     entry = {"testimonial_id": row.id, "type": "", "before": None, "created_at": clock.now()}
     entry |= write_entry(row, kind, **more)
     record_changes(project, [entry], by, batch_id=new_identifier())
 
 
 def note_photos(project: Project, rows: Sequence[Testimonial]) -> None:
-    """Add an entry for each of the testimonials whose photo was just copied."""
+    """Add an entry for each testimonial whose photo was just copied."""
     db.session.flush()
     digests, common = find_digests(rows), {"type": "", "before": None, "created_at": clock.now()}
     entries = [

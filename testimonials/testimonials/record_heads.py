@@ -1,4 +1,4 @@
-"""Signed heads of public records: keys, signing, the log as a file, and checking it."""
+"""Signed heads of public records: keys, signing, logs as files, and checking them."""
 
 import hashlib
 import json
@@ -23,14 +23,14 @@ from testimonials.testimonials.counts import BILLION, average
 from testimonials.testimonials.models import OVERDUE_DAYS, RecordHead, SigningKey
 from testimonials.testimonials.record import hash_salted
 
-# Keys. The pair lies in the database, so that all hosts and every backup have the same.
+# Keys are in the database, so that all hosts and backups have the same.
 
 PURPOSE = b"testimonials: signing the public record"
 NONCE_LENGTH = 12
 
 
 def rotate_key() -> SigningKey:
-    """Create the key that signs from now on; the caller commits."""
+    """Create the key to sign with from now on; the caller commits."""
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     for each in db.session.scalars(select(SigningKey).where(SigningKey.retired_at.is_(None))):
@@ -62,7 +62,7 @@ def _make_cipher() -> Any:
 
 
 def _open_key() -> tuple[SigningKey, Any]:
-    """Return the key that signs now, a new one if the secret key has changed."""
+    """Return the current key to sign with; if the secret key has changed, a new one."""
     from cryptography.exceptions import InvalidTag
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
@@ -82,13 +82,10 @@ def _unseal(key: SigningKey) -> bytes:
     return opened
 
 
-# Heads.
-
-
 @every("record.sign", "webhooks", lambda row: has_passed(row.started_at, timedelta(seconds=10)))
 def sign_heads() -> None:
     """Sign the heads of the records that have new entries."""
-    # Long enough for a late run; older heads are signed when somebody asks for them.
+    # Long enough for a late run; older heads are signed on request.
     since = first_identifier(clock.now() - timedelta(minutes=2))
     query = select(Event.project_id).where(Event.id >= since, Event.entry.is_not(None)).distinct()
     for project_id in db.session.scalars(query).all():
@@ -96,14 +93,12 @@ def sign_heads() -> None:
 
 
 def find_head(project_id: str) -> RecordHead | None:
-    """Return the signed head of a project's record, after signing it if need be; None without
-    entries.
-    """
+    """Return the signed head of a project's record, signing it if necessary; None if empty."""
     head, entry = _read_head(project_id)
     if entry is None:
         return head
     with write():
-        # Others may have written meanwhile.
+        # Others may have written in the meantime.
         if (entry := db.session.scalar(find_newest_entry(project_id))) is None:
             return None
         values = _make_head(project_id, entry)
@@ -114,13 +109,13 @@ def find_head(project_id: str) -> RecordHead | None:
 
 
 def read_head(project_id: str) -> RecordHead | None:
-    """Return the signed head without storing it, within the snapshot of the caller."""
+    """Return the signed head within the caller's snapshot, without storing it."""
     head, entry = _read_head(project_id)
     return head if entry is None else RecordHead(**_make_head(project_id, entry))
 
 
 def _read_head(project_id: str) -> tuple[RecordHead | None, str | None]:
-    """Return the stored head, and the newest entry if the head isn't of it."""
+    """Return the stored head, and the newest entry if the head isn't for that."""
     entry = db.session.scalar(find_newest_entry(project_id))
     head = db.session.get(RecordHead, project_id)
     is_newest = entry is None or (head is not None and head.hash == hash_entry(entry))
@@ -146,7 +141,7 @@ def write_head(head: RecordHead) -> dict[str, Any]:
     return {"head": describe_head(head), "signature": head.signature, "key": key}
 
 
-# The log as a file: an entry on each line, and the signed head on the last.
+# The log as a file has an entry on each line, and the signed head on the last.
 
 LINES = 1000
 
@@ -158,7 +153,6 @@ def write_log(head: RecordHead) -> Iterator[str]:
 
 
 def read_entries(project_id: str, count: int) -> Iterator[str]:
-    """Yield the first `count` entries of a record."""
     number: int | None = 0
     while count > 0:
         query = select(Event.number, Event.entry).where(
@@ -180,7 +174,7 @@ def check_record(log: Log, content: bytes) -> None:
         if not entries or entries != [each for each in log.entries if _names(each, name)]:
             raise wrong
         hashed = [each for each in record["entries"] if "words" in each["entry"]]
-        # The newest of these must match what is shown; others only need to if they have a salt.
+        # The newest of these must match what is shown; others must if they have a salt.
         if "words" in hashed[-1] or not all(
             _matches(each, record) for each in hashed if each is hashed[-1] or "salt" in each
         ):
@@ -192,7 +186,7 @@ def _names(entry: dict[str, Any], testimonial_id: str) -> bool:
 
 
 def _matches(item: dict[str, Any], record: dict[str, Any]) -> bool:
-    """Tell whether the hashes of an entry are those of its own words, or of what is shown."""
+    """Return whether an entry's hashes are those of its own words, or of what is shown."""
     entry, salt = item["entry"], item["salt"]
     if "words" in item:
         return bool(hash_salted(salt, item["words"]) == entry["words"])
@@ -202,11 +196,8 @@ def _matches(item: dict[str, Any], record: dict[str, Any]) -> bool:
     return is_same and bool(media <= shown.items())
 
 
-# The numbers of a log, for checking those of the project.
-
-
 def add_up(log: Log) -> tuple[int, float]:
-    """Return how many ratings of a log count, and their average."""
+    """Return how many ratings of a log count, and their average, to check the project's numbers."""
     since, newest = dict[str, str](), dict[str, dict[str, Any]]()
     for entry in log.entries:
         if (name := entry.get("testimonial")) is not None:
@@ -218,14 +209,14 @@ def add_up(log: Log) -> tuple[int, float]:
     stars = [round(each["stars"] * BILLION) for each in genuine if each["stars"] is not None]
     count, total = len(stars), sum(stars)
     for entry in log.entries:
-        # Ratings that an archive brought without their testimonials.
+        # Ratings from an archive that lacked their testimonials.
         for rating, number in entry.get("kept", {}).items():
             count, total = count + number, total + number * round(float(rating) * BILLION)
     return count, average(total, count)
 
 
 def _is_genuine(entry: dict[str, Any], is_new: bool) -> bool:
-    """Tell whether a testimonial counts, by its newest entry; see `STANDING` in the models."""
+    """Return whether a testimonial counts, by its newest entry (`STANDING` in the models)."""
     if "reason" in entry or entry["status"] in ("withdrawn", "spam"):
         return False
     if "deleted" in entry:

@@ -1,4 +1,4 @@
-"""The public record of a testimonial as a page and as JSON, and the log of a project."""
+"""A testimonial's public record as a page and as JSON, and a project's log."""
 
 import zlib
 from collections.abc import Iterable, Iterator
@@ -39,7 +39,7 @@ LOGS_PER_ADDRESS = Limit("record-logs-ip", 60, "from one IP address", for_load=T
 
 @wall.get("/<slug>/<string(length=24):testimonial_id>/record")
 def show_record(slug: str, testimonial_id: str) -> str:
-    """Show the history of a public testimonial, and what is known about its author."""
+    """Show a public testimonial's history, and what is known about its author."""
     project, row = _find_shown(slug, testimonial_id)
     entries = list_entries(row)
     return render_template(
@@ -70,7 +70,7 @@ def get_record(slug: str, testimonial_id: str) -> Response:
         "entries": list_entries(row),
         "log": log_url(project.id),
     }
-    # Signing ends the session.
+    # Last, since signing ends the session.
     head = find_head(project.id)
     return jsonify(record | (write_head(head) if head else {}))
 
@@ -78,7 +78,7 @@ def get_record(slug: str, testimonial_id: str) -> Response:
 @wall.get("/record/<project_id>/log")
 @limiter.per_address(LOGS_PER_ADDRESS)
 def get_log(project_id: str) -> Response:
-    """Return all entries of a project, one on each line, and their signed head on the last."""
+    """Return all entries of a project, one on each line, with their signed head on the last."""
     project = db.session.get(Project, project_id) if is_identifier(project_id) else None
     if project is None or project.deleted_at is not None or not project.is_active:
         raise NotFound(MISSING)
@@ -111,13 +111,12 @@ def _pack(content: Iterable[bytes]) -> Iterator[bytes]:
 
 @wall.get("/record/<project_id>/head")
 def get_head(project_id: str) -> Response:
-    """Return the newest signed head, also of a project that is gone."""
+    """Return the newest signed head, even of a project that is gone."""
     return jsonify(write_head(_require_head(project_id)))
 
 
 @wall.get("/record/keys")
 def get_keys() -> Response:
-    """Return all signing keys, newest first."""
     return jsonify(keys=[_describe_key(each) for each in list_keys()])
 
 
@@ -128,7 +127,7 @@ def _describe_entry(item: dict[str, Any]) -> dict[str, Any]:
 
 
 def _list_proofs(entries: list[dict[str, Any]]) -> set[str]:
-    """Return what the newest entry says, and what is told once, by the entry of an answer."""
+    """Return the newest entry's proofs, and `request`, which only the entry of an answer has."""
     told = [set(each["entry"]["proofs"]) for each in entries]
     return set().union(*told[-1:], *(each & {"request"} for each in told))
 
@@ -143,7 +142,7 @@ def _describe_key(key: SigningKey) -> dict[str, Any]:
 
 
 def _find_shown(slug: str, testimonial_id: str) -> tuple[Project, Testimonial]:
-    """Return a public testimonial and its project; raise `NotFound`."""
+    """Return a public testimonial and its project. Raises `NotFound`."""
     project, row = find_public_project(slug=slug), Testimonial
     is_shown = (row.project_id == project.id, row.is_visible, row.status != "demo")
     testimonial = find_row(row, testimonial_id, *is_shown) if project.is_active else None

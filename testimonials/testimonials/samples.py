@@ -8,7 +8,7 @@ from testimonials.core.http.urls import face_url
 from testimonials.projects.brand import guess_trade
 
 ROLE = "Sample customer"
-# Their faces are in static/img/faces.
+# By the name of the face in static/img/faces.
 PEOPLE = {
     "aiko": "Aiko Tanaka",
     "dana": "Dana Levitt",
@@ -35,7 +35,7 @@ class Sample(NamedTuple):
 
 
 _FILE = Path(__file__).with_name("samples.json")
-# By trade, newest first; their lengths differ, so that every layout can be judged.
+# By trade, newest first, with different lengths, so that every layout can be judged.
 SAMPLES = {
     trade: [Sample(*each) for each in listed]
     for trade, listed in json.loads(_FILE.read_text(encoding="utf-8")).items()
@@ -43,7 +43,7 @@ SAMPLES = {
 
 
 def write_samples(business_name: str, trade: str = "") -> list[dict[str, Any]]:
-    """Return the columns of a business's samples, newest first; its name may tell the trade."""
+    """Return the columns of a business's samples, newest first; its name may suggest the trade."""
     return [
         {
             "author_name": PEOPLE[sample.who],
@@ -56,6 +56,6 @@ def write_samples(business_name: str, trade: str = "") -> list[dict[str, Any]]:
 
 
 def find_face(author_name: str, author_role: str) -> str | None:
-    """Return the URL of a sample's drawn face; None if it was renamed."""
+    """Return the URL of a sample's drawn face, or None if the sample was renamed."""
     face = _FACES.get(author_name) if author_role == ROLE else None
     return face and face_url(face)

@@ -1,4 +1,4 @@
-"""Shapes of testimonials in the API."""
+"""Testimonials in the API."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -48,13 +48,13 @@ class TestimonialCreateSchema(CardFields, StrictSchema):
 
 
 class TestimonialAddSchema(TestimonialCreateSchema):
-    """A testimonial to add, with the time at which it was given."""
+    """A testimonial to add, with the time when it was given."""
 
     submittedAt = SubmittedAt(attribute="submitted_at")
 
 
 class EachForItself(RuleField, fields.List[Any]):
-    """Testimonials to add, each of which is checked and answered separately."""
+    """Testimonials to add, each checked and answered separately."""
 
     rule = f"Must be a list of 1 to {MAX_BULK} testimonials."
     about: ClassVar[Mapping[str, Any]] = {"minItems": 1, "maxItems": MAX_BULK}
@@ -190,9 +190,9 @@ class TestimonialSchema(Schema):
         return data
 
     def _serialize(self, obj: Any, *, many: bool = False) -> Any:
-        """Dump testimonials as marshmallow does, without the optional fields that aren't set.
+        """Dump testimonials as marshmallow does, but skip optional fields that aren't set.
 
-        Most aren't, and marshmallow's look-up of each takes most of the time of a dump.
+        Most aren't, and marshmallow's lookup of each takes most of the time of a dump.
         """
         if many:
             return [self._serialize(each) for each in obj]
@@ -232,8 +232,6 @@ class DeletedCountSchema(WholeSchema):
 
     deletedCount = Number()
 
-
-# Submissions, and decisions about them.
 
 STATUSES = ("pending", "approved", "rejected", "withdrawn", "spam", "demo")
 TRASH, EVERYTHING = "trash", "all"

@@ -1,4 +1,4 @@
-"""Full-text search of testimonials, the best matches first."""
+"""Full-text search of testimonials, best matches first."""
 
 import itertools
 import re
@@ -17,9 +17,9 @@ from testimonials.core.text import normalize, split_text
 from testimonials.testimonials.models import TagCount, Testimonial, TestimonialTag
 from testimonials.testimonials.word_index import COLUMNS, INDEX, LIST, SCRIPTS, find_unindexed
 
-# Finding words in a text, by the same rules as the index.
+# Finding words in a text by the same rules as the index.
 
-# Further words of a search are ignored.
+# Words of a search after these are ignored.
 MAX_WORDS = 10
 
 UNSPACED = re.compile(f"([{SCRIPTS}])")
@@ -27,14 +27,14 @@ UNSPACED = re.compile(f"([{SCRIPTS}])")
 
 @dataclass(frozen=True)
 class Word:
-    """A word to find, or several joined by punctuation; it matches beginnings of words.
+    """A word to find, or several joined by punctuation; it matches the beginnings of words.
 
     `pattern` finds it in a folded text.
     """
 
     text: str
     pattern: re.Pattern[str]
-    # A single letter of a script with spaces, which begins too many words.
+    # A single letter of a script with spaces, with which too many words begin.
     is_short: bool = False
 
     def find(self, folded: str) -> Iterator[tuple[int, int]]:
@@ -46,7 +46,7 @@ class Word:
 
 
 def read_words(text: str) -> list[Word]:
-    """Return the words to find; the index has no punctuation and no emoji, so they are left out."""
+    """Return the words to find, without punctuation and emoji, which the index doesn't have."""
     words = map(_read_word, text.replace("\0", " ").split()[:MAX_WORDS])
     return [word for word in words if word is not None]
 
@@ -80,7 +80,7 @@ def fold(text: str) -> str:
 
 @lru_cache(maxsize=10_000)
 def is_letter(letter: str) -> bool:
-    """Tell whether a character is part of a word: a letter, a digit or a combining mark."""
+    """Return whether a character is part of a word: a letter, a digit or a combining mark."""
     category = unicodedata.category(letter)
     return category[0] in "LN" or category in ("Co", "Mn", "Mc")
 
@@ -106,11 +106,9 @@ def _read_word(text: str) -> Word | None:
 
 
 def _is_unspaced(folded: str, place: int) -> bool:
-    """Tell whether this letter or the one before it is of a script without spaces."""
+    """Return whether this letter or the one before belongs to a script without spaces."""
     return bool(UNSPACED.match(folded, place) or UNSPACED.match(folded, place - 1))
 
-
-# Ranking.
 
 # The weight of a word in each of the columns, and in a tag.
 FIELDS = dict(zip(COLUMNS, (9, 4, 4, 4, 2, 1), strict=True))
@@ -118,7 +116,7 @@ TAG = 4
 
 
 def rank_row(row: Any, words: list[Word], tags: str, *, is_sure: bool) -> int | None:
-    """Return the rank of a row, or None if it lacks a word; the index has those that are sure.
+    """Return the rank of a row, or None if it lacks a word; a row from the index is sure to match.
 
     `tags` are its folded tags. A whole word counts twice as much as the beginning of one.
     """
@@ -148,12 +146,11 @@ def _weigh(word: Word, folded: str) -> int:
     return best
 
 
-# Asking the index: FTS5 on SQLite, GIN on PostgreSQL.
-#
-# Both match beginnings of words and ignore case and accents. In scripts without spaces each letter
-# is a word, so that a series of letters is found anywhere.
+# The index is FTS5 on SQLite, GIN on PostgreSQL. Both match beginnings of words and ignore case and
+# accents. In scripts without spaces each letter is a word, so that a sequence of letters is found
+# anywhere.
 
-# The limit of matches that are read.
+# The most matches that are read.
 MOST = 500
 _INDEX = table(INDEX, column("rowid"), column(INDEX))
 
@@ -166,7 +163,7 @@ def find_by_index(project_id: str, words: Sequence[Word]) -> list[str]:
 
 
 def _find_on_sqlite(project_id: str, words: Sequence[Word]) -> list[str]:
-    """Return the newest matches: the index is read backwards, no further than needed.
+    """Return the newest matches: the index is read backwards, no further than necessary.
 
     Prefixes longer than those that the index stores (its `prefix`) are slow, so whole words are
     tried first.
@@ -189,7 +186,7 @@ def _match(project_id: str, words: Sequence[Word], end: str) -> list[str]:
 
 
 class _Query(UserDefinedType[str]):
-    """PostgreSQL's `tsquery`; SQLAlchemy's own type would load its drivers on SQLite, too."""
+    """PostgreSQL's `tsquery`; SQLAlchemy's own type would load its drivers on SQLite too."""
 
     cache_ok = True
 
@@ -198,7 +195,7 @@ class _Query(UserDefinedType[str]):
 
 
 def _find_on_postgresql(project_id: str, words: Sequence[Word]) -> Select[Any]:
-    """Return a query of any matches, since GIN has no order.
+    """Return a query for any of the matches, since GIN has no order.
 
     MATERIALIZED keeps the planner from reading all rows because of the limit.
     """
@@ -216,14 +213,11 @@ def _find_on_postgresql(project_id: str, words: Sequence[Word]) -> Select[Any]:
     return select(found.c.id).limit(MOST + 1)
 
 
-# Searching.
-#
-# The matches of a word that 200,000 testimonials have can't all be read and ranked in time. So the
-# newest `MOST` that the filters leave are read first. If many of them match, and the list is long,
-# they are the answer. Otherwise the index is asked; if it, too, has more than `MOST`, some of its
-# matches are added.
+# If 200,000 testimonials have a word, they can't all be read and ranked in time. So the newest
+# `MOST` that meet the filters are read first. If many of them match, and the list is long, they are
+# the answer. Otherwise the index is asked; if it has more than `MOST` matches too, some are added.
 
-# A page of the inbox.
+# As many as a page of the inbox has.
 ENOUGH = 50
 LONG = 10 * MOST
 _NEWEST = (Testimonial.created_at.desc(), Testimonial.id.desc())
@@ -238,7 +232,7 @@ _COLUMNS = (
 
 @dataclass(frozen=True)
 class Found:
-    """The ids that a search found, the best first, and whether these are all matches."""
+    """The ids that a search found, best first, and whether these are all matches."""
 
     ids: list[str]
     is_all: bool
@@ -250,7 +244,7 @@ def search(
     """Return the project's testimonials that meet the conditions and have all the words.
 
     Matches in the name come first, then in company, role and address, then in the text; among
-    equals the newest. `of_ids` says the same as the conditions, for queries that name ids.
+    equals the newest. `of_ids` means the same as the conditions, for queries that name ids.
     """
     if not (terms := read_words(words)):
         return Found([], is_all=True)
@@ -271,7 +265,7 @@ def search(
 def _ask_index(
     project_id: str, words: list[Word], tagged: dict[Word, set[str]]
 ) -> tuple[set[str], list[str], bool]:
-    """Return ids that match by the index, others that may match, and whether there are no more."""
+    """Return ids that match by the index, others that may match, and whether these are all."""
     matches = find_by_index(project_id, words)
     is_all = len(matches) <= MOST and not any(word.is_short for word in words)
     others: list[str] = []
@@ -302,7 +296,7 @@ def _find_with_tag(project_id: str, names: Iterable[str]) -> list[str]:
 
 
 def _is_long(*conditions: ColumnElement[bool]) -> bool:
-    """Tell whether a list is so long that a tenth of it is more than `MOST`."""
+    """Return whether a tenth of a list is more than `MOST`."""
     query = select(Testimonial.id).where(*conditions).order_by(*_NEWEST)
     return db.session.scalar(query.offset(LONG).limit(1)) is not None
 
@@ -318,7 +312,6 @@ def _rank(
     tagged: dict[Word, set[str]],
     sure: Collection[str] = (),
 ) -> set[_Ranked]:
-    """Rank the rows that have all words."""
     tags = _load_tags([row.id for row in rows], tagged)
     ranked = set()
     for row in rows:
@@ -333,7 +326,7 @@ def _sort(ranked: set[_Ranked], *, is_all: bool) -> Found:
 
 
 def _load_tags(ids: Iterable[str], tagged: dict[Word, set[str]]) -> dict[str, str]:
-    """Return the tags of testimonials that match some of the words, folded."""
+    """Return testimonials' tags that match some of the words, folded."""
     tags: dict[str, str] = {}
     if not tagged:
         return tags

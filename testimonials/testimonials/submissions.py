@@ -1,4 +1,4 @@
-"""What callers of the API may see of testimonials, and their access to the inbox."""
+"""What callers of the API may see of testimonials, and listing and deciding for them."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -27,7 +27,7 @@ from testimonials.testimonials.undo import make_undo_token
 
 _DETAIL = TestimonialDetailSchema()
 _VISIBLE = VisibleTestimonialSchema()
-# Values of `status` that have their own tab; the others are in the tab All.
+# Values of `status` with a tab of their own; the others are in the tab All.
 OWN_TABS = (TRASH, EVERYTHING, ASIDE, "spam")
 
 
@@ -36,10 +36,7 @@ def may_see_all(caller: Caller) -> bool:
 
 
 def find_seen(caller: Caller, project: Project, testimonial_id: str) -> Testimonial:
-    """Return a testimonial that the caller may read: without the scope Read, a public one.
-
-    Raises `NotFound`.
-    """
+    """Return a testimonial that the caller may read: without the scope Read, only a public one."""
     row = find_testimonial(project, testimonial_id)
     if not (row.is_visible or may_see_all(caller)):
         raise NotFound(gettext_noop("There is no such testimonial in this project."))
@@ -47,7 +44,6 @@ def find_seen(caller: Caller, project: Project, testimonial_id: str) -> Testimon
 
 
 def describe_testimonial(caller: Caller, row: Testimonial) -> dict[str, Any]:
-    """Return a testimonial as the caller may see it."""
     if not may_see_all(caller):
         described: dict[str, Any] = _VISIBLE.dump(row)
         return described
@@ -61,7 +57,7 @@ def describe_testimonial(caller: Caller, row: Testimonial) -> dict[str, Any]:
 
 
 def list_submissions(project: Project, query: dict[str, Any]) -> Page:
-    """Return a page of testimonials by a query that `SubmissionQuerySchema` loaded."""
+    """Return a page of testimonials for a query loaded by `SubmissionQuerySchema`."""
     status, tag, rating = query["status"], query["tag"], query["minRating"]
     filters = InboxFilter(
         tab=status if status in OWN_TABS else EVERYTHING,
@@ -79,7 +75,7 @@ def list_submissions(project: Project, query: dict[str, Any]) -> Page:
 
 
 def require_known(project: Project, ids: Sequence[str]) -> list[Testimonial]:
-    """Return the project's testimonials with these ids, in this order; raise `NotFound`."""
+    """Return the project's testimonials with these ids, in this order. Raises `NotFound`."""
     known = {row.id: row for row in find_rows(project.id, ids)}
     if unknown := [each for each in ids if each not in known]:
         listed = ", ".join(unknown[:5]) + (", ..." if len(unknown) > 5 else "")

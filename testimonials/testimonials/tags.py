@@ -1,4 +1,4 @@
-"""Tags: parsing, a project's spelling of each, and changing them."""
+"""Tags: parsing and changing them, and a project's spelling of each."""
 
 import heapq
 from collections.abc import Callable, Iterable, Sequence
@@ -18,7 +18,7 @@ from testimonials.testimonials.inbox import find_rows
 from testimonials.testimonials.models import TestimonialTag
 
 MAX_TAGS = 10
-# More than ten tags with spaces and accents need.
+# More than ten tags need, even with spaces and accents.
 LONGEST_LINE = 2_000
 
 
@@ -39,7 +39,7 @@ class Tag:
 
 
 def read_tags(text: str) -> list[str]:
-    """Return the tags of a comma-separated line, without duplicates; raise `TagRefused`."""
+    """Return the tags in a comma-separated line, without duplicates. Raises `TagRefused`."""
     if len(text) > LONGEST_LINE:
         raise TagRefused(
             gettext_noop("Shorten this to %(limit)s characters; it has %(count)s."),
@@ -60,7 +60,7 @@ def read_tags(text: str) -> list[str]:
 
 
 def fold(name: str) -> str:
-    """Return a form that is equal for all spellings of a tag."""
+    """Return a form that is the same for all spellings of a tag."""
     return normalize("NFKC", normalize("NFKC", name[:LONGEST_LINE]).casefold())
 
 
@@ -73,7 +73,7 @@ def find_spellings(project_id: str) -> dict[str, str]:
 
 
 def spell(known: dict[str, str], names: Iterable[str]) -> list[str]:
-    """Return the names in their `known` spelling (`find_spellings`), without duplicates."""
+    """Return the names in their `known` spellings (`find_spellings`), without duplicates."""
     return list({fold(name): known.get(fold(name), name) for name in names}.values())
 
 
@@ -84,13 +84,13 @@ def list_project_tags(project_id: str) -> Sequence[Tag]:
 
 
 def offer_tags(project_id: str, *chosen: str) -> list[str]:
-    """Return the 200 most frequent tags in alphabetical order, and the `chosen` ones."""
+    """Return the 200 most frequent tags in alphabetical order, then the `chosen` ones."""
     tags = heapq.nlargest(200, list_project_tags(project_id), key=lambda tag: tag.count)
     return list(dict.fromkeys([*sorted((tag.name for tag in tags), key=fold), *chosen]))
 
 
 def add_tag(project: Project, ids: Sequence[str], name: str, actor: str) -> tuple[str, int]:
-    """Add a tag to testimonials of the locked project that can take one; see `in_parts`.
+    """Add a tag to those testimonials of the locked project that can take one, with `in_parts`.
 
     Raises `TagRefused` unless `name` is one valid tag.
     """
@@ -103,21 +103,21 @@ def add_tag(project: Project, ids: Sequence[str], name: str, actor: str) -> tupl
 
 
 def remove_tag(project: Project, ids: Sequence[str], name: str, actor: str) -> tuple[str, int]:
-    """Remove a tag from testimonials of the locked project; see `add_tag`."""
+    """Remove a tag from testimonials of the locked project, like `add_tag`."""
     folded = fold(_read_one(name))
     return _change_tags(
         project, ids, lambda tags: [tag for tag in tags if fold(tag) != folded], actor
     )
 
 
-# Sent with the project, `old` and `new`, after all of its testimonials have the new name.
+# Sent with the project, `old` and `new`, once all of its testimonials have the new name.
 tag_renamed = Signal()
 
 
 def rename_tag(project: Project, name: str, new: str, actor: str) -> tuple[str, int]:
     """Rename a tag of the locked project; return its new name and how many testimonials changed.
 
-    If there is already a tag of the new name, the two become one. Raises `NotFound` and
+    If there is already a tag with the new name, the two become one. Raises `NotFound` and
     `TagRefused`.
     """
     known = find_spellings(project.id)
@@ -139,7 +139,7 @@ def rename_tag(project: Project, name: str, new: str, actor: str) -> tuple[str, 
 
 
 def delete_tag(project: Project, name: str, actor: str) -> tuple[str, str, int]:
-    """Remove a tag from all testimonials of the locked project; return its name, and as `in_parts`.
+    """Remove a tag from all testimonials of the locked project; return its name, batch and count.
 
     Raises `NotFound`.
     """

@@ -1,4 +1,4 @@
-"""Adding, finding and listing testimonials; samples of a first project."""
+"""Adding, finding and listing testimonials; the samples of a first project."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence, Set
@@ -49,12 +49,12 @@ def add_approved_testimonial(
 
 
 def prepare_approved(project: Project, columns: dict[str, Any]) -> Testimonial:
-    """Return a public testimonial of the locked project, for adding many with `write_added`."""
+    """Return a public testimonial for the locked project; `write_added` adds many of them."""
     return Testimonial(id=new_identifier(), **_approve(project, columns, project.next_time()))
 
 
 def write_added(project: Project, rows: Sequence[Testimonial], actor: str) -> None:
-    """Add rows of `prepare_approved` in a few statements, and record them as one event."""
+    """Add rows of `prepare_approved` with a few statements, recorded as one event."""
     if rows:
         db.session.add_all(rows)
         mark_changed(project)
@@ -72,7 +72,7 @@ def _approve(
 
 
 def find_by_external_ids(project: Project, ids: Iterable[str]) -> dict[str, Testimonial]:
-    """Return the project's testimonials with these ids of the caller's own, trash included."""
+    """Return the project's testimonials with these external ids, including the trash."""
     query = select(Testimonial).where(
         Testimonial.project_id == project.id, Testimonial.external_id.in_(list(ids))
     )
@@ -105,12 +105,12 @@ def delete_demos(project: Project) -> int:
 def list_visible(project_id: str, limit: int, offset: int = 0, after: Cursor | None = None) -> Page:
     """Return approved and demo testimonials, newest first (spec, "GET .../testimonials")."""
     query = select(Testimonial).where(Testimonial.project_id == project_id, Testimonial.is_visible)
-    # Databases accept no larger offset than this.
+    # Databases accept no larger offset.
     return read_page(query.offset(min(offset, 2**62)), Testimonial, limit, after)
 
 
 def list_all_of_project(project_id: str, status: str | None, limit: int) -> Sequence[Testimonial]:
-    """Return the project's newest testimonials in any state, or in one, for the operator."""
+    """Return the project's newest testimonials, in any state or in one, for the operator."""
     query = select(Testimonial).where(Testimonial.project_id == project_id)
     if status is not None:
         query = query.where(Testimonial.status == status)
@@ -160,16 +160,13 @@ def summarize_projects(account_id: str) -> list[dict[str, Any]]:
     return summaries
 
 
-# Unused pictures.
-
-
 def delete_unused_images(proposed: Set[str]) -> int:
     """Delete the pictures that no testimonial and no project uses; return how many.
 
-    Kept are replaced ones while that can be undone, new ones until their form is sent, `proposed`
-    ones, and the logos offered to a person who claims an account.
+    Replaced ones are kept while that can be undone, new ones until their form is sent; also
+    `proposed` ones, and the logos offered to a person who is claiming an account.
     """
-    # Longer than a change can be undone (`undo.UNDO_SECONDS`).
+    # Longer than changes can be undone (`undo.UNDO_SECONDS`).
     since = clock.now() - timedelta(days=2)
     avatar = Event.before["avatar_id"].as_string()
     replaced = select(avatar).where(IS_HISTORY, Event.created_at > since, avatar.is_not(None))
@@ -193,15 +190,14 @@ def delete_unused_images(proposed: Set[str]) -> int:
     return len(ids)
 
 
-# What a person who claims an account is shown about its keys, and about what was added after the
-# first: anybody who knows an unclaimed account's address can get a new key to it (spec,
-# "POST /v1/auth/agent-init").
+# Somebody who claims an account sees its keys, and what was added after the first: anybody who
+# knows an unclaimed account's address can get a new key (spec, "POST /v1/auth/agent-init").
 
 MOST_KEYS, MOST_ADDED = 20, 10
 
 
 def describe_issued(account_id: str) -> list[dict[str, Any]]:
-    """Return when and from where the newest keys were issued, newest first."""
+    """Return when and from where keys were issued, newest first."""
     events = list_events(account_id=account_id, type=KEY_ISSUED, limit=MOST_KEYS)
     return [{"time": each.created_at, "sentence": write_sentence(each, {}, {})} for each in events]
 
@@ -225,7 +221,7 @@ def describe_keys(account_id: str) -> dict[str, Any]:
 
 
 def mark_added(account_id: str) -> None:
-    """Tag what was added to an account after its first key, when it is claimed."""
+    """Tag what was added to an account after its first key; called when it is claimed."""
     if (since := _find_renewal(account_id)) is None:
         return
     db.session.flush()
@@ -244,7 +240,7 @@ def mark_added(account_id: str) -> None:
 
 
 def _find_renewal(account_id: str) -> datetime | None:
-    """Return when the account got its second key, if it did."""
+    """Return when the account got its second key, if it has one."""
     issued = select(Event.created_at).where(
         Event.account_id == account_id, Event.type == KEY_ISSUED
     )

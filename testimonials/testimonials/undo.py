@@ -1,4 +1,4 @@
-"""Undoing changes of testimonials: a given batch, or one's own steps, newest first."""
+"""Undoing changes to testimonials: a given batch, or one's own steps, newest first."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -32,9 +32,9 @@ from testimonials.testimonials.moderation import ActionRefused
 from testimonials.testimonials.tags import find_spellings, spell
 
 UNDO_SECONDS = 24 * 60 * 60
-# Actions that can't be undone, or not here.
+# Actions that can't be undone, or not in this way.
 NO_STEPS = ("add", "import", "thank", "remove_recording", CONFIRM, OBJECT, TELL_AUTHOR)
-# `undone_at` of a change that can't be undone because of a later one.
+# The `undone_at` of a change that can't be undone because of a later one.
 PASSED_OVER = clock.EPOCH
 
 undo_purpose = TokenPurpose("undo")
@@ -46,7 +46,7 @@ def make_undo_token(project: Project, batch: str) -> str:
 
 @dataclass(frozen=True)
 class Step:
-    """A batch of changes: what was done, to how many, and one of the testimonials as it was."""
+    """A batch of changes: what was done to how many testimonials, and one of these as it was."""
 
     batch: str
     action: str
@@ -59,7 +59,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Undone:
-    """A step that was undone for `count` of its testimonials; `passed` were skipped before it."""
+    """A step that was undone for `count` of its testimonials; the `passed` ones were skipped."""
 
     step: Step
     count: int
@@ -67,7 +67,7 @@ class Undone:
 
 
 def undo_batch(project: Project, token: str, actor: str) -> Undone:
-    """Undo a batch in the locked project, where nothing has changed since.
+    """Undo a batch in the locked project, except where something has changed since.
 
     Raises `ActionRefused` for a token that has expired, was used, or is of another project.
     """
@@ -83,7 +83,7 @@ def undo_batch(project: Project, token: str, actor: str) -> Undone:
 def undo_last(project: Project, actor: str) -> Undone:
     """Undo the person's last change in the locked project that isn't undone yet.
 
-    Changes that somebody else has changed since are skipped for good. Raises `ActionRefused` if
+    Changes to what has been changed again since are skipped for good. Raises `ActionRefused` if
     nothing is left.
     """
     passed: list[Step] = []
@@ -97,7 +97,7 @@ def undo_last(project: Project, actor: str) -> Undone:
 
 
 def list_steps(project_id: str, actor: str) -> Sequence[str]:
-    """Return the batches that somebody can undo one after another, newest first, at most 50."""
+    """Return the batches that somebody can undo one after the other, newest first, at most 50."""
     change, last = Event, func.max(Event.created_at)
     since = first_identifier(clock.now() - timedelta(seconds=UNDO_SECONDS))
     batch = func.substr(change.batch_id, 1, ID_LENGTH)
@@ -120,15 +120,15 @@ def list_steps(project_id: str, actor: str) -> Sequence[str]:
 def _is_of(project: Project, batch: str) -> ColumnElement[bool]:
     """Return the condition for the changes of a batch, in all its parts.
 
-    Imported archives bring their batches, so other projects may have the same.
+    Other projects may have the same batches, since archives contain them.
     """
-    # Keeps the database from using the index of projects, with all of the project's history.
+    # Keeps the database from using the index on projects, which has all of the project's history.
     is_own = func.coalesce(Event.project_id, "") == project.id
     return and_(Event.batch_id >= batch, Event.batch_id < end_of_parts(batch), is_own)
 
 
 def _put_back(project: Project, step: Step, ids: Sequence[str], actor: str) -> int:
-    """Undo a step; changes that were changed since are skipped for good."""
+    """Undo a step; changes to what was changed since are skipped for good."""
 
     def work(some: Sequence[str], part: Part) -> int:
         changes = _read(project, step.batch, some)
@@ -154,10 +154,7 @@ def _mark(time: datetime, *conditions: ColumnElement[bool]) -> None:
 
 
 def _find(project: Project, batch: str) -> tuple[Step | None, Sequence[str]]:
-    """Return a batch, and the ids of the testimonials for which it can be undone.
-
-    None if its testimonials are gone.
-    """
+    """Return a batch, if its testimonials exist, and the ids for which it can be undone."""
     row, change = Testimonial, Event
     columns = (row.id, row.author_name, row.status, change.action, change.before)
     changes = db.session.execute(_of_batch(project, batch, *columns)).all()
@@ -165,19 +162,19 @@ def _find(project: Project, batch: str) -> tuple[Step | None, Sequence[str]]:
         return None, ()
     first = changes[0]
     was = first.before.get("status", "")
-    # Those that aren't undone yet: an interrupted undo goes on with them.
+    # Those that aren't undone yet, with which an interrupted undo continues.
     count = sum(each.undone_at is None for each in changes) or len(changes)
     step = Step(batch, first.action, count, first.id, first.author_name, was)
     return step, [each.id for each in changes if _can_undo(each, each.status)]
 
 
 def _read(project: Project, batch: str, ids: Sequence[str]) -> list[Change]:
-    """Return what undoes the changes of a batch that can be undone."""
+    """Return the changes that undo those of a batch that can be undone."""
     query = _of_batch(project, batch, Testimonial, Event.before)
     rows = db.session.execute(query.where(Event.testimonial_id.in_(ids))).all()
     known: dict[str, str] = {}
     if any("tags" in each.before for each in rows):
-        # A removed tag may be spelled differently now.
+        # A removed tag may now have another spelling.
         known = find_spellings(project.id)
         _load_tags([each[0] for each in rows], ids)
     changes = []
@@ -209,8 +206,8 @@ def _of_batch(project: Project, batch: str, *columns: Any) -> Select[Any]:
 
 
 def _can_undo(change: Any, status: str) -> bool:
-    """Tell whether a change (of `_of_batch`) of a testimonial with this status can be undone."""
-    # Only the author can revoke a withdrawal, unless the owner set it aside as one.
+    """Return whether a change from `_of_batch` to a testimonial with this status can be undone."""
+    # Only the author can revoke a withdrawal, unless the owner set it aside as withdrawn.
     is_theirs = "status" in change.before and status == "withdrawn" and change.reason is None
     return change.undone_at is None and not (change.was_changed or is_theirs)
 

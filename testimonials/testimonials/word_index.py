@@ -9,7 +9,7 @@ from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from testimonials.core.jobs import every_process, job
 
-# Scripts without spaces: Thai, Lao, Burmese, Khmer, Japanese, Chinese.
+# Scripts without spaces between words: Thai, Lao, Burmese, Khmer, Japanese, Chinese.
 SCRIPTS = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
     "\U00020000-\U0003134f"
@@ -17,7 +17,7 @@ SCRIPTS = (
 # The columns whose words are indexed.
 COLUMNS = ("author_name", "author_role", "author_company", "author_email", "text", "answers")
 
-# Names that no model has: the comparison of the schema skips them.
+# No model has these names; the comparison of the schema skips them.
 INDEX = "testimonial_search"
 LIST = table(f"{INDEX}_row", column("number"), column("testimonial_id"))
 _EMPTY = text("INSERT INTO testimonial_search (testimonial_search) VALUES ('delete-all')")
@@ -26,13 +26,11 @@ _FILL = text(
 )
 
 
-# SQLite.
-#
-# Triggers list new testimonials, and update those that are in the index. A job adds the listed ones
-# in batches, which takes a tenth of the time; until then a search reads them.
+# On SQLite, triggers list new testimonials, and update those that are in the index. A job adds the
+# listed ones in batches, which takes a tenth of the time; until then a search reads them.
 
 # The words of a row, with spaces around each letter of scripts without spaces. SQLite finds a
-# letter by counting from the first, so the text is split in parts.
+# letter by counting from the first, so the text is split into parts.
 TOKENIZE = "unicode61 remove_diacritics 2 categories 'L* N* Co Mn Mc'"
 WORDS = """
 (SELECT CASE WHEN whole NOT GLOB '*LETTER*' THEN whole ELSE (
@@ -47,7 +45,7 @@ FROM (SELECT coalesce(it.author_name, '') || ' ' || coalesce(it.author_role, '')
   coalesce(it.text, '') || ' ' || (SELECT coalesce(group_concat(value, ' '), '')
   FROM json_tree(it.answers) WHERE key = 'answer') AS whole))
 """.replace("LETTER", f"[{SCRIPTS}]")
-# The numbers of the list increase, so everything up to the index's largest is in it.
+# Numbers in the list increase, so the index has everything up to its largest.
 LISTED = "testimonial_search_row CROSS JOIN testimonial it ON it.id = testimonial_id"
 INDEXED = "(SELECT coalesce(max(id), 0) FROM testimonial_search_docsize)"
 _ADD = text(
@@ -64,11 +62,11 @@ _IS_ANY = text(
 )
 
 
-# Half a second for the longest texts in Japanese, milliseconds for others.
+# These take half a second if they are the longest texts in Japanese, else milliseconds.
 _ROWS_AT_ONCE = 100
 
 
-# Not in the thread of imports, which add the most.
+# Not in the thread of imports, which add the most testimonials.
 @every_process("mail")
 def index_new() -> None:
     """Add the listed testimonials to SQLite's index."""
@@ -90,7 +88,7 @@ def find_unindexed(project_id: str, most: int) -> list[str]:
 
 
 def rebuild_index(connection: Connection) -> None:
-    """Rebuild the index; the caller's transaction keeps writers out."""
+    """Rebuild the index; the caller's transaction must keep writers out."""
     if connection.dialect.name == "postgresql":
         columns = ", ".join(("project_id", *COLUMNS))
         connection.execute(text("DROP INDEX IF EXISTS testimonial_search"))
@@ -107,8 +105,6 @@ def rebuild_index(connection: Connection) -> None:
     connection.execute(_ADD, {"most": -1})
 
 
-# Checking the index.
-
 ADVICE = "run: testimonials db check --repair"
 IS_VALID = "SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass('testimonial_search')"
 COUNT_ROWS = """
@@ -117,7 +113,7 @@ SELECT (SELECT count(*) FROM
   + (SELECT count(*) FROM
     (SELECT testimonial_id FROM testimonial_search_row EXCEPT SELECT id FROM testimonial))
 """
-# A fresh index of the same rows, and how many testimonials have each word in both.
+# These make a new index of the same rows, and tables of how many rows have each word in both.
 MAKE = (
     "CREATE VIRTUAL TABLE temp.made USING fts5"
     f"(project, words, content='', detail=none, tokenize=\"{TOKENIZE}\")",
@@ -149,7 +145,7 @@ def find_wrong_words(connection: Connection) -> list[str]:
     return [f"{wrong} words are out of step in the index of words; {ADVICE}"] if wrong else []
 
 
-# Merging: removed words stay legible in the segments of SQLite's index until these are merged.
+# Removed words remain in the segments of SQLite's index until these are merged.
 
 MERGE_WORDS = "search.merge"
 PAGES = 250
@@ -157,13 +153,13 @@ PAGES = 250
 
 @job(MERGE_WORDS, "jobs", longest=timedelta(hours=1))
 def merge_words() -> None:
-    """Merge the segments in short steps that let others write in between."""
+    """Merge the segments in short steps, so that others can write in between."""
     if db.engine.dialect.name != "sqlite":
         return
     merge = text(
         "INSERT INTO testimonial_search (testimonial_search, rank) VALUES ('merge', :pages)"
     )
-    # A negative number first puts all segments on one level.
+    # A negative number puts all segments on one level first.
     pages, is_done = -PAGES, False
     while not is_done:
         with write():

@@ -98,7 +98,7 @@ def find_face(faces: Iterable[str], cluster: str) -> str | None:
 
 
 def is_unseen(letter: str) -> bool:
-    """Tell whether a character only joins or modifies others: joiners, skin tones, tags."""
+    """Return whether a character only joins or modifies others: joiners, skin tones, tags."""
     return (
         letter in UNSEEN or "\U0001f3fb" <= letter <= "\U0001f3ff" or letter >= "\U000e0000"
     ) and letter < "\U000f0000"

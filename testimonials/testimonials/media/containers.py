@@ -23,12 +23,12 @@ from testimonials.testimonials.media.recordings import (
 
 
 class Unreadable(ValueError):
-    """The file is damaged, or not of the type that its first bytes promise."""
+    """The file is damaged, or isn't what its first bytes say."""
 
 
 @dataclass
 class Contents:
-    """A file's container (`webm`, `mp4` or `ogg`), codecs, real length, and SHA-256 as `digest`."""
+    """A file's container (`webm`, `mp4` or `ogg`), codecs, real length, and SHA-256 (`digest`)."""
 
     container: str
     video: list[str] = field(default_factory=list)
@@ -48,20 +48,20 @@ class Contents:
 
     @property
     def codecs(self) -> str:
-        """The codecs as in RFC 6381, if they are known."""
+        """The codecs, in the format of RFC 6381 if they are known."""
         return ", ".join([*self.video, *self.audio])
 
 
-# MP4 and QuickTime, whole or in fragments as browsers write it.
+# MP4 and QuickTime, whole or in fragments, as browsers write them.
 
 ENTERED = {b"moov", b"trak", b"mdia", b"minf", b"stbl", b"mvex", b"moof", b"traf"}
 READ = {b"tkhd", b"mdhd", b"hdlr", b"stsd", b"stts", b"trex", b"tfhd", b"tfdt", b"trun"}
-# The tables of several minutes take far less; phones write up to five tracks.
+# The tables for several minutes take far less, and phones write at most five tracks.
 MOST_TABLE_BYTES = 4 * 1024 * 1024
 MOST_TRACKS = 16
-# Offsets in a sample description: of its size in pixels, and of the boxes that follow.
+# Offsets in a sample description: of the size in pixels, and of the boxes that follow.
 PIXELS, AFTER_VIDEO = 32, 86
-# Flags of a table of samples: each adds four bytes.
+# Flags of a table of samples, each of which adds four bytes.
 FIRST_SAMPLE_FLAGS, HAS_DURATION = 0x4, 0x100
 OF_EACH_SAMPLE = (0x100, 0x200, 0x400, 0x800)
 
@@ -164,7 +164,7 @@ def _note(track: Track, name: bytes, data: bytes) -> None:
     if name == b"tkhd":
         track.number = _number(data, 20 if is_long else 12)
         matrix = 52 if is_long else 40
-        # Phones held upright record sideways, and say that the picture is to be rotated.
+        # Phones held upright record sideways, and note that the picture has to be rotated.
         track.is_turned = _number(data, matrix) == 0 != _number(data, matrix + 4)
     elif name == b"mdhd":
         track.scale = _number(data, 20 if is_long else 12)
@@ -209,7 +209,7 @@ def _add_up(data: bytes, default: int) -> int:
     return sum(duration for (duration,) in each)
 
 
-# WebM, and the duration that browsers leave out when they record.
+# WebM, with the duration, which browsers leave out when they record.
 
 DOCTYPE, SEGMENT, INFO, SCALE, DURATION = 0x4282, 0x18538067, 0x1549A966, 0x2AD7B1, 0x4489
 TRACKS, TRACK, TRACK_TYPE, CODEC_ID = 0x1654AE6B, 0xAE, 0x83, 0x86
@@ -221,13 +221,13 @@ ENTERED_ELEMENTS = {HEADER, SEGMENT, INFO, TRACKS, TRACK, VIDEO, CLUSTER, GROUP}
 VALUES = {DOCTYPE, SCALE, DURATION, TRACK_TYPE, CODEC_ID, WIDTH, HEIGHT, CLUSTER_TIME}
 LONGEST_VALUE = 64
 CODECS = {"V_VP8": "vp8", "V_VP9": "vp9", "V_AV1": "av01", "A_OPUS": "opus", "A_VORBIS": "vorbis"}
-# The id and length of a Duration, before a float of eight bytes.
+# The id and length of a Duration that is a float of eight bytes.
 NEW_DURATION = b"\x44\x89\x88"
 
 
 @dataclass
 class Element:
-    """An element: the offsets of itself and of its data, and the data's length if it is known."""
+    """An element: its own offset, that of its data, and the length of its data if it is known."""
 
     id: int
     start: int
@@ -242,7 +242,7 @@ class Element:
 
 @dataclass
 class WebM(Contents):
-    """A WebM file, and the places where its duration is or could be."""
+    """A WebM file, and the places where its duration is, or could be inserted."""
 
     scale: int = 1_000_000
     tracks: list[int] = field(default_factory=list)
@@ -292,7 +292,7 @@ def _note_element(contents: WebM, each: Element) -> None:
 
 
 def _elements(file: BinaryIO, size: int, most: int) -> Iterator[Element]:
-    """Yield elements and their children in order, without one that is cut off at the end."""
+    """Yield elements and their children in order, except one that is cut off at the end."""
     position = 0
     for _rest in range(most):
         if position >= size:
@@ -319,7 +319,7 @@ def _elements(file: BinaryIO, size: int, most: int) -> Iterator[Element]:
 
 
 def _read_number(head: bytes, at: int, *, keeps_length: bool = False) -> tuple[int | None, int]:
-    """Return a number of variable length, None for "unknown", and the bytes that it takes."""
+    """Return a number of variable length (None: unknown), and how many bytes it takes."""
     if at >= len(head) or head[at] == 0:
         raise Unreadable
     length = 9 - head[at].bit_length()
@@ -335,8 +335,8 @@ def _read_number(head: bytes, at: int, *, keeps_length: bool = False) -> tuple[i
 def write_duration(path: Path, contents: WebM) -> None:
     """Write the duration into the header if the browser left it out.
 
-    Without it players show no length and can't seek. Such recordings have neither an index nor a
-    size, so bytes may be inserted; files that have them are complete.
+    Without it players show no length and can't seek. Such recordings have no index and no size, so
+    bytes may be inserted; files with these are complete.
     """
     value = contents.seconds * 1e9 / contents.scale
     at = contents.duration
@@ -372,7 +372,7 @@ def _insert(path: Path, info: Element, added: bytes) -> None:
         new.unlink(missing_ok=True)
 
 
-# Ogg, in which Firefox records voices.
+# Ogg, in which Firefox records voice.
 
 OPUS_RATE = 48_000
 HEAD = 27
@@ -413,16 +413,16 @@ def _read_codec(packet: bytes) -> tuple[str, int, int]:
 
 # Checking a recording by its content, never by its name or declared type.
 
-# The most blocks, boxes or pages per second, and in a header.
+# The most blocks, boxes or pages per second, and besides in a header.
 MOST_A_SECOND, MOST_BESIDE = 250, 5000
 CODEC = re.compile(r"[A-Za-z0-9./_-]+")
-# Browsers may go on recording for this long after the limit.
+# For how long browsers may go on recording after the limit.
 GRACE_SECONDS = 2.0
-# In pixels, a side that a screen could show.
+# The lengths of a side, in pixels, that a screen could show.
 SIDES = range(16, 8193)
 
 
-# Damage can make a reader raise anything.
+# A damaged file can make a reader raise anything.
 @refusing(lambda _fault: RecordingRefused(_(DAMAGED)))
 def check_recording(path: Path, kind: str) -> Contents:
     """Return a file's contents, after completing the header that a browser wrote.
@@ -431,7 +431,7 @@ def check_recording(path: Path, kind: str) -> Contents:
     """
     longest = current_settings().recording_seconds
     contents = _read(path, longest)
-    # The names of codecs are shown and stored.
+    # Names of codecs are stored and shown, so they must be harmless.
     if contents and not all(map(CODEC.fullmatch, contents.video + contents.audio)):
         raise RecordingRefused(_(DAMAGED))
     if contents is None or not (contents.video or contents.audio):
@@ -464,12 +464,12 @@ def _read(path: Path, longest: int) -> Contents | None:
     return None
 
 
-# Which browsers can't play a recording, for its owner to know before approving it. From the
+# Which browsers can't play a recording, so that its owner knows before approving it. From the
 # browsers' release notes and caniuse.com, as of 2026.
 
 OLD_SAFARI = "Safari before 17.4"
 UNSUPPORTED = (
-    # A part of the media type or the codecs, and who can't play it.
+    # A part of the media type or codecs, and who can't play it.
     ("ogg", "Safari before 18.4"),
     ("hvc1", "Firefox on Linux, and Chrome on computers without a decoder for HEVC"),
     ("hev1", "Firefox on Linux, and Chrome on computers without a decoder for HEVC"),
@@ -482,7 +482,7 @@ PLAYED = ("vp8", "vp9", "vp09", "av01", "avc1", "avc3", "hvc1", "hev1", "opus", 
 
 
 def describe_support(media_type: str, codecs: str) -> str:
-    """Return a sentence about who can't play it, empty if every common browser can."""
+    """Return a sentence about who can't play it, or "" if every common browser can."""
     unknown = [each for each in codecs.split(", ") if not each.startswith(PLAYED)]
     if unknown:
         return f"Most browsers can’t play this: it is in {unknown[0]}."

@@ -30,14 +30,14 @@ from testimonials.projects.projects import is_shown
 from testimonials.testimonials.media import recordings
 from testimonials.testimonials.models import Recording, Testimonial
 
-# Captions: WebVTT that is checked and rewritten, or made from a transcript.
+# Captions: WebVTT from the owner, checked and rewritten, or made from a transcript.
 
 CAPTIONS_LENGTH = 40_000
-# The length of a cue that is made from a transcript.
+# The length of a cue made from a transcript.
 GLANCE = 80
 TIME = r"(?:(\d{1,3}):)?([0-5]\d):([0-5]\d)\.(\d{3})"
 TIMING = re.compile(rf"{TIME}[ \t]+-->[ \t]+{TIME}(?:[ \t]+([^\n]*))?")
-# Blocks that are dropped.
+# Blocks to drop.
 BESIDE = re.compile(r"(NOTE|STYLE|REGION)\b")
 
 Cue = tuple[float, float, str]
@@ -48,7 +48,7 @@ class CaptionsRefused(Exception):
 
 
 def clean_captions(text: str) -> str:
-    """Return the WebVTT with only its cues; raise `CaptionsRefused`."""
+    """Return the WebVTT with only its cues. Raises `CaptionsRefused`."""
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").strip()
     if not re.match(r"WEBVTT([ \t\n]|$)", text):
         raise CaptionsRefused(
@@ -85,7 +85,7 @@ def _seconds(timing: re.Match[str], first: int) -> float:
 
 
 def caption(transcript: str, seconds: float) -> str:
-    """Return WebVTT of a transcript: cues of about a line, each timed by its share of the text."""
+    """Return WebVTT for a transcript: cues of about a line, timed by their share of the text."""
     lines: list[str] = []
     for word in transcript.split():
         if lines and len(lines[-1]) + 1 + len(word) <= GLANCE:
@@ -114,15 +114,12 @@ def _time(seconds: float) -> str:
     return f"{hours:02}:{minutes:02}:{rest // 1000:02}.{rest % 1000:03}"
 
 
-# URLs of recordings, with a key for those that aren't public.
-
-# A key works for one to two periods. It changes only once a period, and with it the answers that
-# contain it.
+# URLs of recordings that aren't public have a key, which works for one to two periods. It changes
+# only once in a period, since answers that contain it change too.
 KEY_SECONDS = 7 * 24 * 60 * 60
 
 
 def make_key(recording_id: str, age: int = 0) -> str:
-    """Return the key for a recording that isn't public."""
     period = int(clock.now().timestamp()) // KEY_SECONDS
     message = f"testimonials:recording:{recording_id}:{period - age}".encode()
     digest = hmac.digest(require_key().encode(), message, hashlib.sha256)
@@ -130,7 +127,7 @@ def make_key(recording_id: str, age: int = 0) -> str:
 
 
 def opens(recording_id: str, key: str) -> bool:
-    """Tell whether a key is valid for a recording now."""
+    """Return whether a key is now valid for a recording."""
     sent = key.encode("utf-8", "surrogatepass")
     return any(hmac.compare_digest(sent, make_key(recording_id, age).encode()) for age in (0, 1))
 
@@ -143,7 +140,7 @@ def find_captions(recording: Recording) -> str | None:
 
 
 def describe_recording(recording: Recording, key: str = "") -> dict[str, Any]:
-    """Return a recording as the API and pages show it, with the `key` if it isn't public."""
+    """Return a recording as the API and pages show it, with a `key` if it isn't public."""
     has_captions = bool(recording.captions or recording.transcript)
     return {
         "kind": recording.kind,
@@ -178,10 +175,10 @@ def load_recordings(rows: Iterable[Testimonial]) -> None:
         set_committed_value(row, "recording", loaded.get(testimonial_id))
 
 
-# Serving recordings, without blocking a thread for a slow client.
+# Serving recordings without blocking a thread for a slow client.
 
 NONE = gettext_noop("There is no recording at this address.")
-# Opened directly, the file is shown in the browser's own page, and nothing in it may run.
+# If the file is opened directly, nothing in the browser's page for it may run.
 POLICY = (
     "default-src 'none'; media-src 'self'; style-src 'unsafe-inline'; object-src 'none'; "
     "base-uri 'none'; frame-ancestors 'none'; sandbox"
@@ -190,9 +187,9 @@ CHUNK = 64 * 1024
 
 
 def find_playable(recording_id: str, key: str) -> tuple[Recording, bool]:
-    """Return a recording, and whether it is public; raise `NotFound`.
+    """Return a recording, and whether it is public. Raises `NotFound`.
 
-    The key opens pending and rejected ones, too, but none that is withdrawn or deleted.
+    The key also opens pending and rejected ones, but none that was withdrawn or deleted.
     """
     row = None
     if is_identifier(recording_id):
@@ -232,7 +229,7 @@ def send_recording(recording: Recording, *, is_public: bool) -> Response:
 
 
 def open_to_others(response: Response, *, is_public: bool) -> Response:
-    """Let widgets on other sites play it, and make caches check that it is still public."""
+    """Let widgets on other sites play a file, and make caches check that it is still public."""
     response.headers["Cache-Control"] = f"{'public' if is_public else 'private'}, no-cache"
     response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
     response.headers["Access-Control-Allow-Origin"] = "*"
@@ -246,7 +243,7 @@ def _send_part(recording: Recording, etag: str) -> Response:
         raise NotFound(NONE) from None
     size = file.seek(0, 2)
     ranges = request.range if request.headers.get("If-Range", etag) == etag else None
-    # Players don't ask for several ranges at once; the whole file is a valid answer.
+    # For several ranges, which players don't request, the whole file is a valid response.
     is_part = ranges is not None and ranges.units == "bytes" and len(ranges.ranges) == 1
     part = ranges.range_for_length(size) if ranges and is_part else (0, size)
     if part is None:
@@ -268,9 +265,9 @@ def _send_part(recording: Recording, etag: str) -> Response:
 
 
 def _read(file: BinaryIO, begin: int, length: int) -> Iterable[bytes]:
-    """Return a file wrapper, which the server sends whenever the client has read the last part.
+    """Return a file wrapper, which the server sends as the client reads it.
 
-    An iterator would be read by the thread, into memory or until the slowest client is done.
+    An iterator would occupy the thread until the slowest client is done, or fill the memory.
     """
     file.seek(begin)
     if request.method == "HEAD":
@@ -288,12 +285,8 @@ def _chunks(file: BinaryIO, length: int) -> Iterator[bytes]:
             yield chunk
 
 
-# The public addresses of recordings and their captions.
-
-
 @media.get("/media/recordings/<recording_id>")
 def get_recording(recording_id: str) -> Response:
-    """Serve a recording, or a range of it."""
     recording, is_public = find_playable(recording_id, request.args.get("key", ""))
     return send_recording(recording, is_public=is_public)
 
@@ -310,7 +303,7 @@ def get_captions(recording_id: str) -> Response:
 
 @media.get("/media/<image_id>.webp")
 def get_image(image_id: str) -> Response:
-    """Serve a picture, which never changes."""
+    """Serve a picture; it never changes."""
     row = find_row(Image, image_id, ~Image.is_held)
     image = require_found(row, gettext_noop("There is no picture at this address."))
     response = Response(image.content, content_type=CONTENT_TYPE)

@@ -1,4 +1,4 @@
-"""Recordings: their files, the space that they may take, and why one is refused."""
+"""Recordings: their files, the space that they may take, and why one may be refused."""
 
 import contextlib
 import errno
@@ -21,7 +21,7 @@ from testimonials.core.settings.instance import sync
 from testimonials.projects.models import Project
 from testimonials.testimonials.models import Recording
 
-# Why a recording is refused, in the visitor's language.
+# Why a recording is refused, translated for the visitor.
 
 NOT_PLAYABLE = gettext_noop(
     "This file can’t be played. Choose a video in MP4 or WebM, or a voice recording in M4A, "
@@ -39,8 +39,6 @@ GONE = gettext_noop("This recording is no longer stored. Send it again.")
 
 
 class RecordingRefused(ServiceError):
-    """The file can't be used as a recording."""
-
     status = 422
 
 
@@ -64,7 +62,7 @@ class NoRoom(ServiceError):
 
 
 class OffsetWrong(ServiceError):
-    """A piece doesn't begin where the last one ended, which is at `offset`."""
+    """A piece doesn't begin where the previous one ended, at `offset`."""
 
     status = 409
 
@@ -74,10 +72,10 @@ class OffsetWrong(ServiceError):
         self.offset = offset
 
 
-# Files, named by the ids of recordings, in the folder `media` of the instance.
+# Files are in the instance's folder `media`, named by the ids of recordings.
 
 FOLDER = "media"
-# Left free for the database and everything else.
+# The space left free for the database and everything else.
 SPARED_BYTES = 256 * 1024 * 1024
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
@@ -93,7 +91,7 @@ def path_of(recording_id: str) -> Path:
 
 
 def size_of(recording_id: str) -> int:
-    """Return the size of a recording's file, 0 if there is none."""
+    """Return the size of a recording's file, or 0 if there is none."""
     try:
         return path_of(recording_id).stat().st_size
     except FileNotFoundError:
@@ -110,8 +108,8 @@ def require_room(size: int) -> None:
 def append_piece(recording_id: str, offset: int, piece: bytes) -> int:
     """Append a piece that begins at `offset`; return where it ends.
 
-    How much has arrived is the size of the file, so a process killed in the middle of a piece loses
-    nothing. Raises `OffsetWrong`, and `NoRoom` with the file as it was.
+    The size of the file is how much has arrived, so a process killed in the middle of a piece loses
+    nothing. Raises `OffsetWrong`, and `NoRoom` leaving the file as it was.
     """
     media_folder().mkdir(mode=0o700, exist_ok=True)
     descriptor = os.open(path_of(recording_id), os.O_RDWR | os.O_CREAT, 0o600)
@@ -135,7 +133,7 @@ def append_piece(recording_id: str, offset: int, piece: bytes) -> int:
 
 
 def keep_file(recording_id: str, source: IO[bytes]) -> None:
-    """Store a file and flush it to the disk. Raises `NoRoom` and leaves nothing."""
+    """Store a file and flush it to the disk. Raises `NoRoom`, leaving nothing behind."""
     media_folder().mkdir(mode=0o700, exist_ok=True)
     path = path_of(recording_id)
     try:
@@ -151,7 +149,7 @@ def keep_file(recording_id: str, source: IO[bytes]) -> None:
 
 @contextlib.contextmanager
 def hold(recording_id: str) -> Iterator[Path]:
-    """Lock a file against others that hold or append to it. Raises `RecordingGone` and `NoRoom`."""
+    """Lock a file, so that others don't hold or append to it. Raises `RecordingGone`, `NoRoom`."""
     path = path_of(recording_id)
     try:
         with path.open("rb") as file:
@@ -177,24 +175,24 @@ def remove_files(names: Iterable[str]) -> None:
 
 
 def list_files() -> dict[str, os.stat_result]:
-    """Return the `stat` of each file by its recording's id."""
+    """Return the `stat` of each file, by the recording's id."""
     files = {}
     with contextlib.suppress(FileNotFoundError), os.scandir(media_folder()) as entries:
         for entry in entries:
-            # It may have been removed in the meantime.
+            # The file may have been removed in the meantime.
             with contextlib.suppress(FileNotFoundError):
                 files[entry.name] = entry.stat()
     return files
 
 
-# The space that recordings take and may take.
+# The space that recordings take, and may take.
 
 MEGABYTE = 1024 * 1024
 
 
 @dataclass(frozen=True)
 class Share:
-    """How many recordings there are, the bytes that they take, and the limit."""
+    """How many recordings there are, how many bytes they take, and the limit."""
 
     count: int
     bytes: int
@@ -206,7 +204,7 @@ class Share:
 
 
 def find_account_share(account_id: str) -> Share:
-    """Return what an account's recordings take; unfinished uploads count with their full size."""
+    """Return the share of an account's recordings; unfinished uploads count in full."""
     query = _TAKEN.join(Project).where(Project.account_id == account_id)
     count, size = db.session.execute(query).one()
     return Share(count, size, current_settings().account_recordings_megabytes * MEGABYTE)
@@ -218,7 +216,7 @@ def find_whole_share() -> Share:
 
 
 def require_share(project: Project, size: int) -> None:
-    """Raise `NoRoom` if `size` more bytes exceed the limit of the account, or that of all."""
+    """Raise `NoRoom` if `size` more bytes would exceed the account's limit or that of all."""
     for share in (find_account_share(project.account_id), find_whole_share()):
         if share.bytes + size > share.limit:
             raise NoRoom

@@ -18,24 +18,21 @@ from testimonials.testimonials.media.uploads import KEPT
 from testimonials.testimonials.models import Recording, Testimonial
 from testimonials.testimonials.moderation import ActionRefused
 
-# A file is older than its row while it is uploaded with a form, or imported.
+# A file uploaded with a form, or imported, exists for a while before its row.
 SPARED_SECONDS = 60 * 60
-# Slower uploads are deleted when there is no room for others.
+# Uploads that are slower are deleted when there is no room for others.
 PATIENCE_SECONDS, LEAST_BYTES_A_SECOND, UNSENT_SECONDS = 60, 16 * 1024, 60 * 60
-# The action and the change of a testimonial whose recording is removed.
+# The action, and the change to the testimonial, when its recording is removed.
 REMOVE, WRITTEN = "remove_recording", {"kind": "written"}
 
 
 def remove_after_commit(ids: Iterable[str]) -> None:
-    """Remove files once the deletion of their rows is committed."""
+    """Remove files once the deletion of their rows has been committed."""
     do_after_commit(partial(recordings.remove_files, [*ids]))
 
 
 def take_off_recording(row: Testimonial) -> None:
-    """Remove the recording of a testimonial with its poster; the text stays.
-
-    The caller changes `kind` to `written`, and records it.
-    """
+    """Remove a testimonial's recording and poster; the caller sets and records `kind` `written`."""
     recording = row.recording
     row.recording = None
     db.session.flush()
@@ -48,7 +45,7 @@ def take_off_recording(row: Testimonial) -> None:
 
 
 def remove_recording(project: Project, row: Testimonial, actor: str) -> None:
-    """Remove the recording of a testimonial of the locked project for good; the text stays.
+    """Permanently remove a testimonial's recording; the text stays. The project is locked.
 
     Raises `ActionRefused` if nothing would be left.
     """
@@ -66,7 +63,7 @@ def remove_recording(project: Project, row: Testimonial, actor: str) -> None:
 
 
 def delete_unsent_recordings(limit: int) -> int:
-    """Delete recordings whose form wasn't sent within a day, at most `limit`; return how many."""
+    """Delete at most `limit` recordings whose form wasn't sent within a day; return how many."""
     unsent = select(Recording.id).where(
         Recording.testimonial_id.is_(None), Recording.created_at <= clock.now() - KEPT
     )
@@ -78,7 +75,7 @@ def delete_unsent_recordings(limit: int) -> int:
 
 
 def delete_slow_uploads() -> int:
-    """Delete slow uploads, and recordings whose form wasn't sent for an hour; return how many.
+    """Delete slow uploads, and recordings whose form wasn't sent within an hour; return how many.
 
     Otherwise a few requests that announce large files and send nothing could use up all space for
     a day.
@@ -99,7 +96,6 @@ def delete_slow_uploads() -> int:
 
 
 def remove_orphans() -> None:
-    """Remove the files that belong to no recording."""
     latest = clock.now().timestamp() - SPARED_SECONDS
     orphans = {name for name, stat in recordings.list_files().items() if stat.st_mtime < latest}
     for names in in_chunks(list(orphans)):

@@ -1,6 +1,6 @@
 """Uploads of recordings by a page's script, piece by piece, before the form is sent.
 
-Only the browser that began an upload knows its id until the form is sent.
+Until then, only the browser that began an upload knows its id.
 """
 
 import io
@@ -31,7 +31,7 @@ _UPLOAD = UploadSchema()
 
 @media.post("/<slug>/recordings")
 def begin_upload(slug: str) -> ResponseReturnValue:
-    """Begin an upload; return its id and the size of a piece."""
+    """Begin an upload; return its id and the size of its pieces."""
     project = find_public_project(slug=slug)
     limiter.count(uploads.RECORDINGS_PER_ADDRESS, f"{project.id} {client_key()}")
     values: dict[str, Any] = load(_UPLOAD, read_json_object())
@@ -47,7 +47,7 @@ def begin_upload(slug: str) -> ResponseReturnValue:
 
 @media.get("/<slug>/recordings/<recording_id>")
 def find_offset(slug: str, recording_id: str) -> Response:
-    """Return, in headers, how much of an upload has arrived."""
+    """Say in headers how much of an upload has arrived."""
     project = find_public_project(slug=slug)
     recording = uploads.find_upload(project, recording_id)
     offset = uploads.find_offset(recording)
@@ -59,7 +59,7 @@ def find_offset(slug: str, recording_id: str) -> Response:
 
 @media.patch("/<slug>/recordings/<recording_id>")
 def append_piece(slug: str, recording_id: str) -> Response:
-    """Store the next piece of an upload; check the recording after the last one."""
+    """Store the next piece of an upload; after the last, check the recording."""
     project = find_public_project(slug=slug)
     recording = uploads.find_upload(project, recording_id)
     uploads.require_open(project)
@@ -75,13 +75,13 @@ def append_piece(slug: str, recording_id: str) -> Response:
 
 @media.put("/<slug>/recordings/<recording_id>/poster")
 def set_poster(slug: str, recording_id: str) -> ResponseReturnValue:
-    """Store the picture to show before the video plays."""
+    """Store the picture that is shown before the video plays."""
     project = find_public_project(slug=slug)
     uploads.find_upload(project, recording_id)
     uploads.require_open(project)
     limiter.count(uploads.POSTERS_PER_ADDRESS, f"{project.id} {client_key()}")
     request.max_content_length = uploads.POSTER.max_bytes
-    # Decoded before taking the lock, so that no submission waits for it.
+    # Decoded before the lock is taken, so that no submission waits for it.
     picture = read_image(io.BytesIO(request.get_data(cache=False)), uploads.POSTER)
     with _writing(project, recording_id) as recording:
         uploads.set_poster(recording, picture)
@@ -96,7 +96,7 @@ def discard_upload(slug: str, recording_id: str) -> ResponseReturnValue:
 
 @media.errorhandler(ServiceError)
 def answer_error(error: ServiceError) -> ResponseReturnValue:
-    """Return an error to the script as JSON."""
+    """Answer the script with an error as JSON."""
     if "slug" not in (request.view_args or {}):
         return answer_service_error(error)
     body = error_body(translate(error.message), error.code, error.errors)
@@ -104,7 +104,7 @@ def answer_error(error: ServiceError) -> ResponseReturnValue:
 
 
 def _finish_if_whole(project: Project, recording: Recording, offset: int) -> None:
-    """Check a complete recording, unless the process that stored its last piece has done so."""
+    """Check a complete recording, unless the process that stored the last piece did."""
     if recording.state == "ready" or offset < recording.size:
         return
     try:

@@ -1,4 +1,4 @@
-"""Uploading a recording in pieces."""
+"""Uploading a recording, in pieces or with a form."""
 
 import os
 from datetime import timedelta
@@ -22,7 +22,7 @@ from testimonials.testimonials.media.containers import Contents, check_recording
 from testimonials.testimonials.models import Recording
 
 PIECE_BYTES = 512 * 1024
-# Enough for whole recordings, even on a tablet that many visitors use.
+# Enough even for a tablet that many visitors use.
 RECORDINGS_PER_ADDRESS = Limit("recording-ip", 30, "from one IP address", for_load=True)
 POSTERS_PER_ADDRESS = Limit("recording-poster-ip", 60, "from one IP address", for_load=True)
 # How long an upload waits for its next piece, or for its form.
@@ -31,7 +31,7 @@ POSTER = Use(720, 720, 2 * MEGABYTE)
 
 
 def require_taken(project: Project, kind: str) -> None:
-    """Raise `RecordingRefused` unless the project's page accepts recordings of this kind."""
+    """Raise `RecordingRefused` unless the project's page accepts this kind of recording."""
     require_open(project)
     if not project.whole_page_design[kind]:
         raise recordings.RecordingRefused(_(recordings.NOT_TAKEN))
@@ -65,13 +65,13 @@ def _require_room(project: Project, kind: str, size: int) -> None:
 
 
 def find_upload(project: Project, recording_id: str, *, for_update: bool = False) -> Recording:
-    """Return a recording without a testimonial; raise `RecordingGone`."""
+    """Return a recording that has no testimonial yet. Raises `RecordingGone`."""
     is_unsent = Recording.testimonial_id.is_(None)
     return _find(project, recording_id, is_unsent, for_update=for_update)
 
 
 def find_ready(project: Project, recording_id: str) -> Recording:
-    """Return a recording that is complete and checked; raise `RecordingGone`."""
+    """Return a recording that is complete and checked. Raises `RecordingGone`."""
     return _find(project, recording_id, Recording.state == "ready")
 
 
@@ -93,10 +93,7 @@ def find_offset(recording: Recording) -> int:
 
 
 def receive_piece(recording: Recording, offset: int, piece: bytes) -> int:
-    """Store a piece that begins at `offset`; return where it ends.
-
-    Raises `OffsetWrong`, `NoRoom`, and `RecordingTooLarge` past the announced size.
-    """
+    """Do what `append_piece` does; also raise `RecordingTooLarge` past the announced size."""
     if offset + len(piece) > recording.size:
         raise recordings.RecordingTooLarge("There is more than was announced.")
     return recordings.append_piece(recording.id, offset, piece)
@@ -115,7 +112,7 @@ def check_upload(project: Project, recording: Recording) -> Contents:
 
 
 def set_contents(recording: Recording, contents: Contents) -> None:
-    """Store what a check found, which makes a locked recording ready to be sent."""
+    """Store what a check found; the locked recording is then ready to be sent."""
     recording.kind, recording.state = contents.kind, "ready"
     recording.received = recording.size
     # The check may have added the duration.
@@ -128,7 +125,7 @@ def set_contents(recording: Recording, contents: Contents) -> None:
 
 
 def take_file(project: Project, kind: str, file: IO[bytes]) -> tuple[str, Contents]:
-    """Store and check a file that was sent with a form; return its id and contents for `add_taken`.
+    """Store and check a file sent with a form; return its id and contents for `add_taken`.
 
     Raises `RecordingRefused`, `RecordingTooLarge` and `NoRoom`.
     """
@@ -158,7 +155,7 @@ def add_taken(project: Project, recording_id: str, contents: Contents) -> Record
 
 
 def set_poster(recording: Recording, picture: Image) -> None:
-    """Store a poster and delete the earlier one, which nothing else uses yet."""
+    """Store a poster, and delete the previous one, which nothing else uses yet."""
     before = recording.poster_id
     db.session.add(picture)
     db.session.flush()
@@ -169,7 +166,7 @@ def set_poster(recording: Recording, picture: Image) -> None:
 
 
 class UploadSchema(StrictSchema):
-    """An upload to begin; `mediaType` is ignored, since the type is read from the file."""
+    """An upload to begin; `mediaType` is ignored, since the file itself shows the type."""
 
     kind = Choice("video", "voice", required=True)
     size = Count(1, 2**40, required=True)
