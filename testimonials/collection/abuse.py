@@ -28,15 +28,13 @@ from testimonials.testimonials.models import Testimonial
 
 
 def delete_old_reports(limit: int) -> int:
-    """Delete up to `limit` reports that were settled REPORT_DAYS ago; return how many."""
+    """Delete up to `limit` reports settled more than REPORT_DAYS ago; return how many."""
     until = clock.expired_until(current_settings().report_days)
     old = select(AbuseReport.id).where(AbuseReport.settled_at <= until).limit(limit)
     return delete_rows(AbuseReport, AbuseReport.id.in_(old))
 
 
-# Storing, listing and settling reports, and reading the reported testimonial.
-
-# The choices of visitors, in their language.
+# The reasons that visitors can choose, translated for them.
 REASONS = {
     "fraud": gettext_noop("It is spam or fraud"),
     "hurtful": gettext_noop("It insults or threatens someone"),
@@ -50,7 +48,7 @@ MOST_WORDS = 1000
 def add_report(
     project: Project, reason: str, words: str = "", page: str = PAGES[0], testimonial: str = ""
 ) -> None:
-    """Store a visitor's report; the owner of the project isn't notified."""
+    """Store a visitor's report; the project's owner isn't notified."""
     is_one = is_identifier(testimonial) and page == "testimonial"
     report = AbuseReport(
         project_id=project.id,
@@ -76,7 +74,7 @@ def list_reports(*, is_settled: bool = False) -> Sequence[tuple[AbuseReport, Pro
 
 
 def settle_report(report_id: str) -> AbuseReport:
-    """Mark a report as settled; raise `NotFound`."""
+    """Mark a report as settled. Raises `NotFound`."""
     report, _ = _find_report(report_id)
     report.settled_at = report.settled_at or clock.now()
     record(REPORT_SETTLED, None, report=report.id)
@@ -84,7 +82,7 @@ def settle_report(report_id: str) -> AbuseReport:
 
 
 def read_reported(report_id: str, reason: str) -> Testimonial:
-    """Return the reported testimonial, and record for its owner who read it and why.
+    """Return the reported testimonial; record for its owner who read it and why.
 
     Raises `NotFound`, and `ValidationFailed` without a reason.
     """
@@ -105,14 +103,14 @@ def _find_report(report_id: str) -> tuple[AbuseReport, Project]:
     return report, db.session.get_one(Project, report.project_id)
 
 
-# “Report this page”: a form for visitors, which asks for no address and sends no mail.
+# “Report this page” is a form for visitors that asks for no address and sends no mail.
 
 PER_ADDRESS = Limit("report-ip", 5, "from one IP address")
 PER_PROJECT = Limit("report-project", 50, "about one page", hours=24)
 
 
 class ReportForm(FormSchema):
-    """A report about a page, or a testimonial on it."""
+    """A report about a page or a testimonial on it."""
 
     reason = Choice(*REASONS, required=True)
     words = Text(64 * 1024, load_default="")

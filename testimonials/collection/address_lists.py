@@ -19,12 +19,12 @@ from testimonials.core.text import make_printable
 from testimonials.testimonials.fields import AuthorLine
 
 MAX_PEOPLE = 500
-# An unclosed quote swallows everything after it.
+# A limit, since an unclosed quote swallows everything after it.
 LONGEST_CELL = 10_000
 MAX_FILE_BYTES = 1024 * 1024
 REFERENCE_LENGTH = 120
 
-# The columns' names in spreadsheets and address books, in lower case.
+# What columns are called in spreadsheets and address books, in lower case.
 HEADINGS = {
     "email": {"email", "e-mail", "mail", "email address", "e-mail address", "e-mail-adresse"},
     "name": {"name", "full name", "display name", "customer", "customer name"},
@@ -64,13 +64,13 @@ class Person:
     email: str
     name: str = ""
     company: str = ""
-    # The shop's own reference of a purchase.
+    # The shop's own reference for a purchase.
     order: str = ""
 
 
 @dataclass(frozen=True)
 class WrongLine:
-    """A line that can't be used, shortened, with the reason."""
+    """A line that can't be used (shortened), and the reason."""
 
     line: int
     text: str
@@ -83,7 +83,7 @@ class AddressList:
 
     people: list[Person] = field(default_factory=list)
     wrong: list[WrongLine] = field(default_factory=list)
-    # The first line of a table, and the places of its columns.
+    # The first line of a table, and the positions of its columns.
     head: Sequence[str] = ()
     columns: Mapping[str, int] = field(default_factory=dict)
 
@@ -92,7 +92,7 @@ class AddressList:
         return not self.people and not self.wrong
 
     def add(self, line: int, email: str, name: str = "", *, whole: str = "", **more: str) -> None:
-        """Add a person with `more` columns, or a wrong line; `whole` is the text on the list."""
+        """Add a person with `more` columns, or a wrong line; `whole` is the text of the line."""
         self._require_room()
         sent = _PERSON.read({"email": email, "name": name, **more})
         if not sent.errors:
@@ -108,7 +108,7 @@ class AddressList:
         self.wrong.append(WrongLine(line, make_printable(whole, 80), reason))
 
     def _require_room(self) -> None:
-        # At once, since checking tens of thousands of addresses takes seconds.
+        # Checked early, since checking tens of thousands of addresses takes seconds.
         if len(self.people) + len(self.wrong) >= MAX_PEOPLE:
             raise TableUnreadable(TOO_MANY)
 
@@ -145,7 +145,7 @@ def read_pasted(text: str) -> AddressList:
 def read_csv(content: bytes, columns: Mapping[str, int] | None = None) -> AddressList:
     """Read a CSV file with a column of addresses and, optionally, names and companies.
 
-    `columns` are the places of columns that somebody chose. Raises `TableUnreadable`.
+    `columns` are positions chosen by somebody. Raises `TableUnreadable`.
     """
     if len(content) > MAX_FILE_BYTES:
         raise TableUnreadable(gettext_noop("The file is too large: the limit is 1 MB."))
@@ -161,7 +161,7 @@ def read_csv(content: bytes, columns: Mapping[str, int] | None = None) -> Addres
 
 
 def _read_line(line: str) -> list[tuple[str, str]]:
-    # Strict versions of the library return nothing for a line with an empty part.
+    # Stricter versions of the library return nothing for a line with an empty part.
     line = _EMPTY_PLACES.sub(", ", line.replace(";", ",")).strip(" \t,")
     with suppress(*FAULTS):
         return getaddresses([line])
@@ -210,7 +210,7 @@ def _read_rows(text: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _find_columns(head: Sequence[str]) -> dict[str, int] | None:
-    """Return the places of columns by their headings, or None without a column of addresses."""
+    """Return the positions of columns by their headings, or None if none has addresses."""
     columns: dict[str, int] = {}
     for place, cell in enumerate(head):
         for name, headings in HEADINGS.items():
@@ -220,7 +220,7 @@ def _find_columns(head: Sequence[str]) -> dict[str, int] | None:
 
 
 def _guess_columns(row: Sequence[str]) -> dict[str, int] | None:
-    """Return the places of address, name and company in a table without headings."""
+    """Return the positions of address, name and company in a table without headings."""
     places = [place for place, cell in enumerate(row) if "@" in cell]
     if not places:
         return None

@@ -27,8 +27,6 @@ from testimonials.testimonials.schemas import DeletedCountSchema
 # Enough for five long questions in twelve languages.
 MAX_BYTES = 256 * 1024
 
-# The page's design and its pictures.
-
 
 @collection.resource(
     "GET /v1/projects/<project_id>/page-design",
@@ -39,8 +37,8 @@ MAX_BYTES = 256 * 1024
 def get_page_design(project: Project) -> Values:
     """Read what the collection page asks, and how it looks.
 
-    Besides ``page-config``, this is its language, prompts, the owner’s own questions, the steps
-    after sending, recordings, the cover and the face beside the signature.
+    In addition to ``page-config``: its language, prompts, the owner’s own questions, the steps
+    after sending, recordings, the cover and the face next to the signature.
     """
     return services.describe_page_design(project)
 
@@ -99,7 +97,7 @@ def remove_cover() -> Values:
     "PUT /v1/projects/<project_id>/portrait", change="portrait", upload=PORTRAIT, **_DESIGN
 )
 def set_portrait(caller: Caller, project: Project, image: Image) -> Values:
-    """Upload the face beside the signature.
+    """Upload the face next to the signature.
 
     The body is the picture itself: PNG, JPEG or WebP of at most 10 MB. It is cropped to a square
     and scaled down to 256 pixels.
@@ -109,11 +107,9 @@ def set_portrait(caller: Caller, project: Project, image: Image) -> Values:
 
 @collection.resource("DELETE /v1/projects/<project_id>/portrait", change="portrait", **_DESIGN)
 def remove_portrait() -> Values:
-    """Remove the face beside the signature."""
+    """Remove the face next to the signature."""
     return {"image_id": None}
 
-
-# Forms.
 
 collection.find(row=lambda project, form: services.find_form(project, form))
 
@@ -128,7 +124,7 @@ collection.find(row=lambda project, form: services.find_form(project, form))
 def list_forms(project: Project) -> list[Values]:
     """List the forms.
 
-    The further forms of the project, by title, at most 20.
+    The project’s additional forms, by title, at most 20.
     """
     return [services.describe_form(project, each) for each in services.list_forms(project)]
 
@@ -151,7 +147,7 @@ def list_forms(project: Project) -> list[Values]:
 def create_form(project: Project, body: Values) -> Values:
     """Add a form.
 
-    It has its own URL, texts, questions and tag; all else is that of the collection page. A project
+    It has its own URL, texts, questions and tag; all else comes from the collection page. A project
     has at most 20 (409 FORM_LIMIT_REACHED).
     """
     name = services.choose_name(project, body.get("name") or body["title"])
@@ -201,8 +197,6 @@ def delete_form(form: str) -> Values:
     """
     return {"name": form}
 
-
-# Requests by mail.
 
 collection.find(person=lambda project, asked_id: find_asked(project, asked_id))
 
@@ -267,14 +261,11 @@ def get_request(person: AskedPerson) -> AskedPerson:
 def delete_request(project: Project, asked_id: str) -> Values:
     """Delete a request.
 
-    A mail that wasn’t sent yet is deleted, too; the link in one that was opens the plain form. The
-    person can be asked again.
+    A mail that hasn’t been sent yet is deleted too; the link in one that was sent opens the plain
+    form. The person can be asked again.
     """
     remove_asked(project, asked_id)
     return {"deletedCount": 1}
-
-
-# Links that prove a purchase.
 
 
 @collection.resource(
@@ -301,9 +292,6 @@ def create_purchase_link(project: Project, body: Values) -> Values:
         "isUsed": is_used(project, body["order"]),
         "expiresAt": clock.now() + timedelta(days=days),
     }
-
-
-# Pictures of testimonials.
 
 
 @collection.resource(

@@ -1,4 +1,4 @@
-"""Erasing what an author wrote or what is stored about an address, and exporting it."""
+"""Erasing and exporting what an author wrote, or what is stored about an address."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -43,9 +43,9 @@ from testimonials.testimonials.word_index import MERGE_WORDS
 
 
 def erase(own: OwnTestimonial) -> None:
-    """Permanently delete the testimonial, history, files and mails; then call `record_erased`.
+    """Permanently delete the testimonial with its history, files and mails; the project is locked.
 
-    The project is locked.
+    Call `record_erased` afterwards.
     """
     row = own.row
     mark_changed(own.project)
@@ -57,7 +57,7 @@ def erase(own: OwnTestimonial) -> None:
     _remove_author_mails(row)
     _blank_submission_mails(own.project, row)
     note_erased(db.session(), TESTIMONIAL, [row.id])
-    # Unlike a deletion by others, this withdraws the rating, too.
+    # Unlike a deletion by others, this withdraws the rating too.
     row.set_aside = row.set_aside or "withdrawn"
     db.session.flush()
     db.session.delete(row)
@@ -75,7 +75,7 @@ def erase(own: OwnTestimonial) -> None:
 
 
 def record_erased(own: OwnTestimonial) -> None:
-    """Record that a testimonial is gone; what was held as spam only in the public record."""
+    """Record that a testimonial is gone; if it was held as spam, only in the public record."""
     if is_held(own.row) and own.row.status == "spam":
         note(own.project, own.row, "erased", BY_AUTHOR)
     elif own.row.status != "demo":
@@ -116,7 +116,7 @@ def forget_email(condition: ColumnElement[bool]) -> None:
 
 
 def _remove_author_mails(row: Testimonial) -> None:
-    """Remove mails with links of the author from the outbox, except one that is being sent."""
+    """Remove mails with the author's links from the outbox, except one that is being sent."""
     db.session.execute(
         delete(OutboxMail).where(
             OutboxMail.purpose == AUTHOR_MAIL,
@@ -134,7 +134,7 @@ def _blank_submission_mails(project: Project, row: Testimonial) -> None:
         update(OutboxMail)
         .where(
             OutboxMail.purpose == "submissions",
-            # By path: a command may have another origin than the server.
+            # By the path, since a command may have another origin than the server.
             OutboxMail.text.contains(f"/{row.id}", autoescape=True),
         )
         .values(subject="News in your inbox", text=note, html=f"<p>{note}</p>")
@@ -142,19 +142,16 @@ def _blank_submission_mails(project: Project, row: Testimonial) -> None:
     )
 
 
-# What is stored about an author's email address, in all projects.
-
-
 @dataclass(frozen=True)
 class AboutAddress:
-    """What is stored about an address."""
+    """What is stored about an email address, in all projects."""
 
     testimonials: Sequence[Testimonial]
     # The number of testimonials by slug.
     projects: dict[str, int]
     requests: int
     mails: int
-    # Changes of other testimonials that contain the address.
+    # Changes to other testimonials that contain the address.
     changes: int
     has_account: bool
 
@@ -170,7 +167,7 @@ class AboutAddress:
 def find_about(email: str) -> AboutAddress:
     """Return what is stored about an address.
 
-    A testimonial belongs to the address if its author entered it, or answered a request sent to it.
+    A testimonial belongs to it if the author entered the address, or answered a request sent to it.
     """
     rows = db.session.execute(
         select(Testimonial, Project.slug)
@@ -222,7 +219,7 @@ def is_written_by(email: str) -> ColumnElement[bool]:
 
 
 def is_mailed_to(email: str) -> ColumnElement[bool]:
-    """Return the condition for mails to an author at an address that aren't being sent."""
+    """Return the condition for mails to an author's address, except those being sent."""
     return and_(
         OutboxMail.recipient == email,
         OutboxMail.purpose.in_((AUTHOR_MAIL, *PURPOSES)),
@@ -239,7 +236,7 @@ def _count(column: InstrumentedAttribute[str], condition: ColumnElement[bool]) -
     return int(db.session.scalar(select(func.count(column)).where(condition)) or 0)
 
 
-# What is stored about an author, as JSON for themselves. It doesn't reveal that spam was detected.
+# What is stored about authors, as JSON for them. It doesn't reveal that spam was detected.
 
 FORMAT, VERSION = "testimonials-person", 1
 HIDDEN = ("held_for", "text_fingerprint", "submission_key", "is_visible", "rank")

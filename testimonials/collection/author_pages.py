@@ -46,14 +46,12 @@ from testimonials.testimonials.history import (
 )
 from testimonials.testimonials.media.playback import describe_recording_of
 
-# Correcting answers to the owner's questions.
-
 
 def list_questions(own: OwnTestimonial) -> list[Question]:
-    """Return the current questions of the testimonial's form; none if the form is deleted.
+    """Return the current questions of the testimonial's form, or none if the form was deleted.
 
-    A chosen answer stays on offer, what is or was private stays private, and what wasn't answered
-    isn't required.
+    An answer that was chosen is still offered, what is or was private stays private, and what
+    wasn't answered isn't required.
     """
     name, answers = own.row.form_name, _answers_by_id(own)
     form = find_named(own.project, name) if name else None
@@ -64,7 +62,7 @@ def list_questions(own: OwnTestimonial) -> list[Question]:
 
 
 def show_questions(own: OwnTestimonial) -> list[Question]:
-    """Return the questions for the form; a consent has the text that was agreed to."""
+    """Return the questions for the page; a consent has the text that the author agreed to."""
     answers, questions = _answers_by_id(own), []
     for each in map(show_question, list_questions(own)):
         was = answers.get(each["id"])
@@ -93,7 +91,7 @@ def fill_in(own: OwnTestimonial) -> submission.Submission:
 def read_correction(own: OwnTestimonial, form: MultiDict[str, str]) -> submission.Submission:
     """Read the author's correction.
 
-    An answer that is no longer asked for, or didn't change, stays as it was, with its question.
+    Answers that are no longer asked for, or didn't change, stay as they were, with their questions.
     """
     schema = submission.WordsForm if own.row.kind == "written" else submission.SentenceForm
     words, questions = submission.read_words(form, own.correctable, schema), list_questions(own)
@@ -127,7 +125,7 @@ def _adapt(question: Question, was: Answer | None) -> Question:
     }
 
 
-# The pages. A GET never changes anything, since mail scanners open links.
+# A GET never changes anything, since mail scanners open links.
 
 # What the previous request did.
 DONE = ("corrected", "withdrawn", "consented", "verified", "unrecorded", CONFIRM, OBJECT, "saved")
@@ -173,7 +171,7 @@ def sign(token: str, action: str) -> ResponseReturnValue:
 @authors.post("/yours/<token>/earlier")
 @limit_changes
 def show_earlier(token: str) -> ResponseReturnValue:
-    """Choose whether the public record shows the earlier words."""
+    """Choose whether the public record shows earlier words."""
     sent = submission.EarlierForm().read()
     with write(partial(_lock, token)) as own:
         own.row.shows_earlier = sent.values["shows_earlier"]
@@ -189,7 +187,7 @@ def show_correction(token: str) -> ResponseReturnValue:
 @authors.post("/yours/<token>/correct")
 @limit_changes
 def correct(token: str) -> ResponseReturnValue:
-    """Change the words; the owner decides again."""
+    """Change the words; the owner then decides again."""
     own = find_own(token)
     sent = read_correction(own, request.form)
     if sent.errors:
@@ -211,7 +209,7 @@ def withdraw(token: str) -> ResponseReturnValue:
 @authors.post("/yours/<token>/recording")
 @limit_changes
 def remove_recording(token: str) -> ResponseReturnValue:
-    """Remove the recording for good; the text stays."""
+    """Permanently remove the recording; the text stays."""
     with write(partial(_lock, token)) as own:
         author_rights.remove_recording(own)
     return _go(token, "unrecorded")
@@ -228,7 +226,7 @@ def delete(token: str) -> ResponseReturnValue:
 
 @authors.get("/yours/<token>/<any(withdraw, recording, delete, 'not-mine'):action>")
 def show_confirmation(token: str, action: str) -> ResponseReturnValue:
-    """Ask for confirmation of a withdrawal, a deletion, or a removal."""
+    """Ask for confirmation before one of these."""
     own = find_own(token)
     is_allowed = {"not-mine": own.is_mailed, "recording": own.row.is_recorded}
     if not is_allowed.get(action, True):
@@ -275,7 +273,7 @@ def show_refusal(_: AuthorRefused) -> ResponseReturnValue:
 
 
 def _lock(token: str) -> OwnTestimonial:
-    """Return the locked testimonial; following a mailed link also verifies the address."""
+    """Return the locked testimonial; a mailed link also verifies the address."""
     own = find_own(token, for_update=True)
     author_rights.verify_email(own)
     return own
@@ -318,7 +316,7 @@ def _edit(
 
 
 def _frame(own: OwnTestimonial, token: str) -> dict[str, Any]:
-    """Return the common context of the author's pages."""
+    """Return the context common to the author's pages."""
     page = describe_with_owner(own.project) | {"own": own, "row": own.row, "token": token}
     # A withdrawn recording is never played.
     page["recording"] = None if own.row.status == "withdrawn" else describe_recording_of(own.row)
@@ -329,7 +327,7 @@ def _frame(own: OwnTestimonial, token: str) -> dict[str, Any]:
 
 
 def _find_state(own: OwnTestimonial) -> str:
-    """Return the state that the author sees, where spam is `waiting`."""
+    """Return the state as the author sees it, where spam is `waiting`."""
     row, project = own.row, own.project
     if row.status == "withdrawn":
         return "withdrawn"

@@ -1,4 +1,4 @@
-"""What authors may do with their personal link, and mail to them."""
+"""What authors may do with their personal link, and mail to authors."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -36,8 +36,8 @@ from testimonials.testimonials.notifications import (
     lock_for_job,
 )
 
-# The thank-you page shows the link. A mailed link also identifies the address, so using it proves
-# that the address is the author's.
+# The thank-you page shows the link. A mailed link also names the address, so using it proves that
+# the address is the author's.
 
 LINK_SECONDS = 5 * 365 * 24 * 60 * 60
 
@@ -62,7 +62,7 @@ class NothingLeft(AuthorLinkInvalid):
 
 
 class AuthorRefused(ServiceError):
-    """The state of the testimonial doesn't allow this."""
+    """The testimonial's state doesn't allow this."""
 
     status = 409
 
@@ -73,24 +73,24 @@ class OwnTestimonial:
 
     row: Testimonial
     project: Project
-    # Whether the link was mailed to the address that the testimonial still has.
+    # Whether the link was mailed to the testimonial's current address.
     is_mailed: bool
 
     @property
     def can_correct(self) -> bool:
-        """Whether it may be corrected; once a day, if it was rejected."""
+        """Whether it may be corrected; if it was rejected, only once a day."""
         returned_at, yesterday = self.row.returned_at, clock.now() - timedelta(days=1)
         is_fresh = returned_at is not None and returned_at > yesterday
         return self.can_sign and not (self.row.status == "rejected" and is_fresh)
 
     @property
     def correctable(self) -> dict[str, bool]:
-        """Which optional fields the author may correct: those asked for, or with a value.
+        """Which optional fields the author may correct: those asked for or with a value.
 
-        Not the address, which would have to be verified again.
+        The address isn't one, since it would have to be verified again.
         """
         row, asked = self.row, self.project.page_config["collectFields"]
-        # The form's five buttons would lose the half stars that an owner entered.
+        # The form's five buttons would lose half stars that an owner entered.
         is_whole = row.rating is None or row.rating.is_integer()
         return {
             "role": bool(asked["role"] or row.author_role),
@@ -113,7 +113,7 @@ class OwnTestimonial:
 
 
 def make_author_token(row: Testimonial, *, is_mailed: bool = False) -> str:
-    """Return the token of the author's link; a mailed one identifies the address."""
+    """Return the token of the author's link; a mailed one names the address."""
     return author_purpose.sign([row.id, _fingerprint(row) if is_mailed else ""])
 
 
@@ -122,7 +122,7 @@ def make_author_url(project: Project, token: str, language: str, page: str = "")
 
 
 def find_in_project(project: Project, token: str) -> OwnTestimonial | None:
-    """Return the testimonial of a link if it is the project's."""
+    """Return a link's testimonial if it is the project's."""
     try:
         own = find_own(token)
     except AuthorLinkInvalid:
@@ -131,10 +131,10 @@ def find_in_project(project: Project, token: str) -> OwnTestimonial | None:
 
 
 def find_own(token: str, *, for_update: bool = False) -> OwnTestimonial:
-    """Return the testimonial of a link; `for_update` locks its project.
+    """Return a link's testimonial; `for_update` locks its project.
 
-    Works in paused and deleted projects, too: authors can delete their words as long as they are
-    stored. Raises `AuthorLinkInvalid` and `NothingLeft`.
+    This works in paused and deleted projects too: authors can delete their words as long as these
+    are stored. Raises `AuthorLinkInvalid` and `NothingLeft`.
     """
     named = author_purpose.find(token, 2, LINK_SECONDS)
     if named is None:
@@ -151,7 +151,7 @@ def find_own(token: str, *, for_update: bool = False) -> OwnTestimonial:
     row = db.session.get(Testimonial, testimonial_id)
     if project is None or row is None:
         raise NothingLeft
-    # In a restored backup from before it was disowned, only the list of erasures says so.
+    # If a backup from before was restored, only the list of erasures says that it was disowned.
     if fingerprint and (
         history.list_history(row.id, "disown") or is_erased(db.session(), ADDRESS, row.id)
     ):
@@ -167,11 +167,11 @@ def send_author_mail(
     *,
     is_changed: bool = False,
 ) -> bool:
-    """Mail the author's own link, in the language of their form; return whether it was sent.
+    """Mail authors their own link, in the language of their form; return whether it was sent.
 
     It goes to the author's address, or to `email`, which isn't stored. The mail quotes nothing, so
-    that nobody can use the form to write to strangers; only with `thanks`, the owner's words to a
-    verified address, and with `is_changed` it shows the card. Nothing is sent for spam, to an
+    that nobody can use the form to write to strangers; it shows the card only with `thanks` (the
+    owner's words to a verified address) or `is_changed`. Nothing is sent for spam, to an
     unsubscribed address, or to one that the owner entered.
     """
     is_theirs = email in (None, row.author_email)
@@ -220,7 +220,7 @@ def _was_replaced(row: Testimonial) -> bool:
 def _choose_words(
     project: Project, row: Testimonial, has_thanks: bool, is_changed: bool
 ) -> tuple[str, dict[str, Any]]:
-    """Return the subject of a mail, and the context of its card, if it shows one."""
+    """Return the subject of a mail, and the context of its card if it shows one."""
     if is_changed:
         card = _describe_words(row) if row.email_verified_at else {}
         return gettext("Are these still your words?"), card
@@ -231,7 +231,7 @@ def _choose_words(
 
 
 def _describe_shown(project: Project, row: Testimonial) -> dict[str, Any]:
-    """Return the card of an approved testimonial, and the URL where it is shown."""
+    """Return an approved testimonial's card, and where it is shown."""
     url = project.page_config["website"] or wall_url(project.slug, project.own_host)
     label = url.partition("://")[2].removeprefix("www.").rstrip("/")
     return _describe_words(row) | {"site_url": url, "site_label": label}
@@ -243,7 +243,7 @@ def _describe_words(row: Testimonial) -> dict[str, Any]:
 
 @job(MAIL_LINK, "mail")
 def mail_link(testimonial_id: str) -> None:
-    """Send the author of a new testimonial their link, unless it is deleted or withdrawn."""
+    """Mail the author of a new testimonial their link, unless it was deleted or withdrawn."""
     with write(partial(lock_for_job, testimonial_id)) as locked:
         if locked is not None and not (locked[1].deleted_at or locked[1].status == "withdrawn"):
             send_author_mail(*locked)
@@ -252,7 +252,7 @@ def mail_link(testimonial_id: str) -> None:
 def verify_email(own: OwnTestimonial) -> None:
     """Verify the author's address, if the link was mailed to it.
 
-    It isn't part of the history, where it would prevent the owner from undoing earlier changes.
+    The history doesn't show this, or the owner couldn't undo earlier changes.
     """
     if own.can_verify:
         own.row.email_verified_at = clock.now()
@@ -260,7 +260,7 @@ def verify_email(own: OwnTestimonial) -> None:
 
 
 def correct(own: OwnTestimonial, values: dict[str, Any]) -> bool:
-    """Correct columns of the testimonial; return whether anything changed. The project is locked.
+    """Correct columns of the testimonial; return whether any changed. The project is locked.
 
     A decided testimonial returns to the queue. A new text loses the highlights and the reply.
     Raises `AuthorRefused`.
@@ -283,14 +283,14 @@ def correct(own: OwnTestimonial, values: dict[str, Any]) -> bool:
 
 
 def withdraw(own: OwnTestimonial) -> None:
-    """Withdraw the consent, which hides the testimonial. The project is locked."""
+    """Withdraw consent, which hides the testimonial. The project is locked."""
     if own.row.status != "withdrawn":
         changes = {"status": "withdrawn", "consent_withdrawn_at": clock.now()}
         _change(own, changes, "withdraw")
 
 
 def remove_recording(own: OwnTestimonial) -> None:
-    """Remove the recording for good, and keep the text. The project is locked.
+    """Permanently remove the recording, and keep the text. The project is locked.
 
     Raises `AuthorRefused` unless there are both.
     """
@@ -301,9 +301,9 @@ def remove_recording(own: OwnTestimonial) -> None:
 
 
 def consent_again(own: OwnTestimonial) -> None:
-    """Consent to the sentence on the page again; the owner decides again. The project is locked.
+    """Consent again to the sentence on the page; the owner decides again. The project is locked.
 
-    What was rejected or held as spam before is so again. Raises `AuthorRefused`.
+    What was rejected or held as spam before returns to that state. Raises `AuthorRefused`.
     """
     if not own.can_consent:
         raise AuthorRefused
@@ -325,7 +325,7 @@ def consent_again(own: OwnTestimonial) -> None:
 def _change(
     own: OwnTestimonial, changes: dict[str, Any], action: str, *, returns: bool = False
 ) -> None:
-    """Change columns and record it; with `returns`, notify people of it like of a new one."""
+    """Change columns and record it; with `returns`, notify people as of a new testimonial."""
     row, project = own.row, own.project
     if returns:
         row.returned_at = project.next_time()
@@ -334,11 +334,8 @@ def _change(
         enqueue_notification(row)
 
 
-# Signing: authors confirm their current words, or object to them.
-
-
 def sign(own: OwnTestimonial, action: str, words: str) -> bool:
-    """Confirm the words, or object to them; return whether anything changed.
+    """Confirm the current words, or object to them, and return whether anything changed.
 
     The project is locked. `words` is the digest of those that the page showed. Raises
     `AuthorRefused`.
@@ -365,7 +362,7 @@ def hash_words(row: Testimonial) -> str:
 
 @job(history.MAIL_CHANGED, "mail")
 def mail_changed() -> None:
-    """Notify an author once that somebody else changed their words."""
+    """Notify an author, only once, that somebody else changed their words."""
     with write(partial(lock_for_job, current_job().id)) as locked:
         if locked is None or locked[1].deleted_at or locked[1].status == "withdrawn":
             return
@@ -384,7 +381,7 @@ def _fingerprint(row: Testimonial) -> str:
     return hash_secret(row.author_email)[:16] if row.author_email else ""
 
 
-# Thanking an author by mail, once, at their verified address.
+# Authors can be thanked by mail once, at a verified address.
 
 THANK = "thank"
 WHY_NOT = gettext_noop(
@@ -403,7 +400,7 @@ def can_thank(project: Project, row: Testimonial) -> bool:
 
 
 def thank_author(project: Project, row: Testimonial, words: str, actor: str) -> None:
-    """Mail the words to the author, and record it; `project` is locked. Raises `ActionRefused`."""
+    """Mail the words to the author and record it; the project is locked. Raises `ActionRefused`."""
     if not can_thank(project, row):
         raise ActionRefused(WHY_NOT)
     send_author_mail(project, row, thanks=words)

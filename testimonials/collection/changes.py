@@ -1,4 +1,4 @@
-"""Changes that may be proposed: of the page, its pictures and forms, and requests by mail."""
+"""Changes that may be proposed: to the page, its pictures and forms, and requests by mail."""
 
 from collections.abc import Sequence
 
@@ -79,7 +79,7 @@ class PagePictureSchema(StrictSchema):
 
 
 def _declare_picture(name: str, title: str) -> None:
-    """Declare the change of the `logo`, the `cover` or the `portrait`."""
+    """Declare the change of `logo`, `cover` or `portrait`."""
 
     @change(
         name,
@@ -122,7 +122,7 @@ class FormChangeSchema(FormUpdateSchema):
 
 
 def _read_form(project: Project, _target: str | None, values: Values) -> Values:
-    """Return the form as it is, or nothing if there is none with this name."""
+    """Return the form as it is now, or nothing if there is none with this name."""
     form = forms.find_named(project, make_slug(values["name"]))
     if form is None:
         return {}
@@ -230,7 +230,7 @@ class RequestSchema(StrictSchema):
     done="Requests accepted",
 )
 def ask(project: Project, _target: str | None, values: Values, actor: str) -> Outcome:
-    """Ask people by mail; the account and then the project are locked."""
+    """Ask people by mail; first the account and then the project are locked."""
     subject, message = suggest_texts(project, values["language"])
     listed = AddressList(_list_people(values))
     _, left_out = requests.choose_people(project, [listed])
@@ -247,7 +247,7 @@ def ask(project: Project, _target: str | None, values: Values, actor: str) -> Ou
 
 
 def describe_if_nobody_left(project: Project, values: Values) -> Values | None:
-    """Return the answer if all people were asked before or have unsubscribed, otherwise None."""
+    """Return the answer if all people were asked before or have unsubscribed, else None."""
     fresh, left_out = requests.sort_people(project, _list_people(values))
     return None if fresh else _describe_asked(0, left_out)
 

@@ -18,7 +18,7 @@ from testimonials.projects.models import Project
 from testimonials.projects.page_design import Question
 from testimonials.projects.projects import find_public_project, lock_project
 
-# The fields of a form, and of a URL, with the token of a mailed request or of a purchase.
+# The fields of a form or URL with the token of a mailed request or of a purchase.
 INVITATION, PURCHASE = LINKS = ("invitation", "purchase")
 
 
@@ -31,14 +31,14 @@ class Context:
     form: CollectionForm | None
     is_open: bool
     questions: Sequence[Question]
-    # The tag of what is sent from the form.
+    # The tag of testimonials sent from the form.
     tag: str
     # Whether everybody who writes now gets a code.
     is_rewarded: bool
     takes_photo: bool
-    # The kinds of recordings that the page takes.
+    # The kinds of recordings that the page accepts.
     kinds: Sequence[str]
-    # The request of a mailed link, and the purchase of another link.
+    # From the links: the mailed request, and the purchase.
     asked: MailedRequest | None
     purchase: Purchase | None
     # The request that a submission would answer, and the order that the link proves.
@@ -46,11 +46,11 @@ class Context:
     order: str
     # The links' tokens, which the form passes on.
     links: Mapping[str, str]
-    # Whether the form exceeds the limit even for files, so that it wasn't read.
+    # Whether the form exceeds even the limit with files, so that it wasn't read.
     is_too_large: bool = False
 
     def lock(self) -> "Context":
-        """Return the context with what a submission changes locked and read again."""
+        """Return the context after locking, and reading again, what a submission changes."""
         project = lock_project(self.project.id)
         asked = lock_request(self.asked) if self.asked else None
         return replace(self, project=project, **_follow(asked, self.purchase))
@@ -88,7 +88,7 @@ def _follow(asked: MailedRequest | None, purchase: Purchase | None) -> dict[str,
 
 
 def resolve(slug: str, form_name: str = "") -> Context:
-    """Return the context of this request; raise `NotFound`.
+    """Return the context of this request. Raises `NotFound`.
 
     A mailed link to a deleted form opens the project's own page.
     """

@@ -26,7 +26,7 @@ from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.tags import TagRefused, read_tags
 
 MAX_FORMS = 20
-# Names of pages next to those of forms.
+# Names of pages whose URLs would otherwise be those of forms.
 RESERVED = ("new", "preview", "thanks")
 # A form's own design, with the defaults.
 DESIGN: dict[str, Any] = {
@@ -54,7 +54,7 @@ def find_form(project: Project, name: str) -> CollectionForm:
 
 
 def find_shown_form(project: Project, name: str) -> CollectionForm | None:
-    """Return the form at a URL, or None for the page itself; raise `NotFound`."""
+    """Return the form at a URL, or None for the page itself. Raises `NotFound`."""
     form = find_named(project, name) if name else None
     if name and form is None:
         raise NotFound(gettext_noop("There is no page at this address."))
@@ -62,7 +62,6 @@ def find_shown_form(project: Project, name: str) -> CollectionForm | None:
 
 
 def list_forms(project: Project) -> Sequence[CollectionForm]:
-    """Return the project's forms, by title."""
     return db.session.scalars(
         select(CollectionForm)
         .where(CollectionForm.project_id == project.id)
@@ -164,7 +163,7 @@ def find_named(project: Project, name: str) -> CollectionForm | None:
 
 
 def choose_name(project: Project, text: str, form: CollectionForm | None = None) -> str:
-    """Return the name for a form's URL; raise `ValidationFailed`."""
+    """Return the name for a form's URL. Raises `ValidationFailed`."""
     name = make_slug(text)
     if not name:
         problem = "Must contain letters or digits; nothing is left of this one."
@@ -178,7 +177,7 @@ def choose_name(project: Project, text: str, form: CollectionForm | None = None)
 
 
 def _rename(project: Project, form: CollectionForm, name: str) -> None:
-    """Rename a form, also in testimonials and requests."""
+    """Rename a form, including in testimonials and requests."""
     for model in (Testimonial, RequestBatch):
         db.session.execute(
             update(model)
@@ -232,7 +231,7 @@ ANSWER_LENGTH = 500
 
 
 class AnswerRefused(Exception):
-    """The answer is invalid; the messages are in the visitor's language."""
+    """The answer is invalid; its messages are in the visitor's language."""
 
     def __init__(self, *messages: str) -> None:
         self.messages = list(messages)
@@ -254,8 +253,8 @@ def field_name(question: Question) -> str:
 def show_question(question: Question) -> Question:
     """Return a question in the visitor's language.
 
-    `choices` have a `value` in the owner's language and a `label`, `field` is the name of the form
-    field, and `asked` the question as a testimonial keeps it.
+    `choices` have a `value`, in the owner's language, and a `label`; `field` is the name of the
+    form field, `asked` the question as a testimonial keeps it.
     """
     words = question["translations"].get(current_language().code, {})
     labels = speak_lines(question["choices"], words.get("choices"))
@@ -295,7 +294,7 @@ def read_answers(
 
 
 def read_typed(form: MultiDict[str, str], questions: Sequence[Question]) -> dict[str, list[str]]:
-    """Return what was typed or chosen, by field, for showing it again."""
+    """Return what was typed or chosen, by field, to show it again."""
     return {name: form.getlist(name) for name in map(field_name, questions) if name in form}
 
 

@@ -1,4 +1,4 @@
-"""Forms, requests, unsubscribed addresses, share pictures and reports of abuse."""
+"""Forms, requests, unsubscribed addresses, share pictures and abuse reports."""
 
 import hashlib
 from datetime import datetime
@@ -26,7 +26,7 @@ from testimonials.testimonials.models import Testimonial
 
 
 class CollectionForm(Base):
-    """A further form of a project, with its own URL, texts, questions and tag."""
+    """An additional form of a project, with its own URL, texts, questions and tag."""
 
     __table_args__ = (
         Index("uq_collection_form_project_id_name", "project_id", "name", unique=True),
@@ -34,9 +34,9 @@ class CollectionForm(Base):
 
     id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
     project_id: Mapped[str] = child_of(Project.id)
-    # In its URL, ``/<slug>/f/<name>``.
+    # Part of its URL, ``/<slug>/f/<name>``.
     name: Mapped[str] = mapped_column(String(60))
-    # What the owner calls it.
+    # The owner's name for it.
     title: Mapped[str] = mapped_column(String(80))
     # Only what differs from the project's page: headline, description, prompts, questions, tag.
     design: Mapped[dict[str, Any]] = mapped_column(JSON, default=dict)
@@ -59,10 +59,10 @@ class RequestBatch(Base):
     subject: Mapped[str] = mapped_column(String(160))
     message: Mapped[str] = mapped_column(Text)
     language: Mapped[str] = mapped_column(String(35))
-    # The form that the link opens; None for the project's own page.
+    # The form that the link opens. None: the project's own page.
     form_name: Mapped[str | None] = mapped_column(String(60))
     remind_after_days: Mapped[int | None]
-    # How many people were asked; counts towards the daily limit even after they are deleted.
+    # How many people were asked; they count towards the daily limit even after they are deleted.
     size: Mapped[int]
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
 
@@ -74,7 +74,7 @@ REQUEST_STATES = (
 
 
 class MailedRequest(Base):
-    """A request for a testimonial that was mailed to one person, and its progress."""
+    """A request for a testimonial, mailed to one person, and its progress."""
 
     __tablename__ = "invitation"
     __table_args__ = (
@@ -89,14 +89,14 @@ class MailedRequest(Base):
     email_hash: Mapped[str] = mapped_column(index=True)
     name: Mapped[str] = mapped_column(String(120), default="")
     company: Mapped[str | None] = mapped_column(String(120))
-    # The shop's own reference of a purchase, which the link in the mail proves.
+    # The shop's own reference for a purchase, which the link in the mail proves.
     purchase_reference: Mapped[str | None] = mapped_column(String(120))
-    # When the first mail or the reminder is due, if either is.
+    # When the first mail or the reminder is due, if any.
     next_mail_at: Mapped[datetime | None] = mapped_column(Timestamp, index=True)
-    # Indexed for counting recent mails, which limits the rate of sending.
+    # Indexed for counting recent mails, since their rate is limited.
     sent_at: Mapped[datetime | None] = mapped_column(Timestamp, index=True)
     reminded_at: Mapped[datetime | None] = mapped_column(Timestamp, index=True)
-    # The newest mail in the outbox. No foreign key: the outbox deletes old mails itself.
+    # The newest mail in the outbox. Not a foreign key: the outbox deletes old mails itself.
     mail_id: Mapped[str | None]
     opened_at: Mapped[datetime | None] = mapped_column(Timestamp)
     started_at: Mapped[datetime | None] = mapped_column(Timestamp)
@@ -122,13 +122,13 @@ class UnsubscribedAddress(Base):
 
 
 def is_unsubscribed(account_id: Any) -> ColumnElement[bool]:
-    """Return the condition that joins requests of an account with their unsubscribed addresses."""
+    """Return the condition for joining an account's requests with unsubscribed addresses."""
     of = UnsubscribedAddress
     return and_(of.account_id == account_id, of.email_hash == MailedRequest.email_hash)
 
 
 class TestimonialPicture(Base):
-    """A drawn picture of a testimonial, in one look and size."""
+    """A picture drawn of a testimonial, in one look and size."""
 
     __table_args__ = (
         Index("ix_testimonial_picture_project_id_created_at", "project_id", "created_at"),
@@ -159,7 +159,7 @@ class AbuseReport(Base):
 
     id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
     project_id: Mapped[str] = child_of(Project.id, index=True)
-    # No foreign key: the report outlives the testimonial.
+    # Not a foreign key: the report outlives the testimonial.
     testimonial_id: Mapped[str | None]
     # `collection`, `wall` or `testimonial`.
     page: Mapped[str] = mapped_column(String(20))

@@ -1,4 +1,4 @@
-"""Template contexts of the collection page, also for the page editor's preview."""
+"""Template contexts of the collection page, for the page editor's preview too."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -51,7 +51,7 @@ Step = dict[str, Any]
 
 
 def describe_form(context: Context, sent: Submission) -> dict[str, Any]:
-    """Return the context of `collection/page.html`; the photo is stored already."""
+    """Return the context for `collection/page.html`; the photo has been stored."""
     project, links = context.project, dict(context.links)
     name = context.form.name if context.form else None
     page = describe_with_owner(project, context.form)
@@ -72,7 +72,7 @@ def describe_form(context: Context, sent: Submission) -> dict[str, Any]:
         "errors": sent.errors,
         "targets": find_targets(shown["questions"]),
         "form_token": sent.token,
-        # What a link has filled in is visible at once.
+        # What a link filled in is visible at once.
         "is_open": bool(sent.errors or any(sent.typed.values()) or not collect.get("rating")),
         "is_multipart": bool(collect.get("avatar") or record),
         "draft_name": draft_name(project, name),
@@ -96,7 +96,7 @@ def describe_form(context: Context, sent: Submission) -> dict[str, Any]:
 def _describe_recorder(
     context: Context, prompts: list[str], kept: SentRecording | None
 ) -> dict[str, Any] | None:
-    """Return the context of `collection/_record.html`, or None if the page takes no recordings."""
+    """Return the context for `collection/_record.html`; None if the page takes no recordings."""
     if not context.kinds:
         return None
     slug, settings = context.project.slug, current_settings()
@@ -115,9 +115,9 @@ def _describe_recorder(
 def describe_thanks(
     project: Project, row: Testimonial | None = None, *, has_steps: bool = False
 ) -> dict[str, Any]:
-    """Return the context of `collection/thanks.html`, with `row` for its author.
+    """Return the context for `collection/thanks.html`, for the author of `row` if there is one.
 
-    Without `row` it has no steps, unless `has_steps`.
+    Without a `row` it has no steps, unless `has_steps`.
     """
     config = project.page_config
     page = describe_with_owner(project)
@@ -174,7 +174,7 @@ def describe_with_owner(project: Project, form: CollectionForm | None = None) ->
 
 
 def draft_name(project: Project, form_name: str | None) -> str:
-    """Return the key under which a browser stores the draft of a form."""
+    """Return the key under which a browser stores a form's draft."""
     return f"{project.slug}/f/{form_name}" if form_name else project.slug
 
 
@@ -212,13 +212,13 @@ def _name_details(collect: dict[str, bool]) -> str:
     names = {"avatar": _("Photo"), "role": _("Role"), "company": _("Company"), "email": _("Email")}
     asked = [name for field, name in names.items() if collect.get(field)]
     code = current_language().code
-    # German writes every noun with a capital.
+    # In German every noun is capitalized.
     others = asked[1:] if code == "de" else [name.lower() for name in asked[1:]]
     return SEPARATORS.get(code, ", ").join([*asked[:1], *others])
 
 
 def find_targets(questions: list[dict[str, Any]]) -> dict[str, str]:
-    """Return by field the id of the control to which the summary of errors links."""
+    """Return the ids of the controls to which the summary of errors links, by field."""
     firsts = {"scale": "-0", "choice": "-1"}
     own = {f"q_{each['id']}": f"q_{each['id']}{firsts.get(each['kind'], '')}" for each in questions}
     fields = ("text", "name", "email", "role", "company", "photo", "consent")
@@ -226,7 +226,7 @@ def find_targets(questions: list[dict[str, Any]]) -> dict[str, str]:
     return others | {name: name for name in fields} | own
 
 
-# The finished card on the form and on the thank-you page, as the widget is configured.
+# The finished card on the form and the thank-you page looks like in the project's widget.
 
 
 def show_card(project: Project, row: Testimonial) -> Still:
@@ -240,7 +240,7 @@ def preview_card(
     answers: Sequence[Answer] | None,
     gift: Step | None,
 ) -> Still:
-    """Return the card of what was typed, with all parts that the page's script may fill in."""
+    """Return the card for what was typed, with all parts that the page's script may fill in."""
     rating = typed.get("rating") or "5"
     item: dict[str, Any] = {
         "id": "",
@@ -264,13 +264,10 @@ def _make(project: Project, item: dict[str, Any]) -> Still:
     return make_still(project, settings, [item], kind="single", is_player=True)
 
 
-# The owner's texts, in the visitor's language.
-
-
 def shown_design(project: Project, form: CollectionForm | None = None) -> dict[str, Any]:
-    """Return `headline`, `description`, `signature`, `prompts`, `questions` and `steps`.
+    """Return what the page shows of its design, and of a form's, translated.
 
-    `questions` come from `show_question`; `steps` are those that are still offered.
+    `steps` are those still offered.
     """
     page = project.whole_page_design
     own = read_form_design(form) if form else page
@@ -292,7 +289,7 @@ def shown_design(project: Project, form: CollectionForm | None = None) -> dict[s
 
 
 def speak(text: str, standard: str) -> str:
-    """Return the owner's text, translated if it is the standard one."""
+    """Return the owner's text, translated if it is the standard text."""
     return translate(standard) if text == standard else text
 
 
@@ -311,7 +308,7 @@ def _speak_headline(project: Project) -> str:
 
 
 def describe_steps(steps: Sequence[Step]) -> list[Step]:
-    """Return steps with the host name of their URL, and the last day in the visitor's language."""
+    """Add the host name of the URL, and the last day in the visitor's language, to each step."""
     return [
         step
         | {

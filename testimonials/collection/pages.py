@@ -57,11 +57,12 @@ from testimonials.widget.settings import find_settings, list_saved, read_setting
 from testimonials.widget.wall import redirect_renamed
 from testimonials.widget.words import write_dates
 
-# Style sheets, since these pages allow no inline styles.
-
 
 def write_theme(project: Project) -> str:
-    """Return the page's colors and font, or the brand's, and the focus of the cover."""
+    """Return a style sheet with the page's colors, font and cover focus.
+
+    These pages allow no inline styles.
+    """
     focus, button = project.whole_page_design["coverFocus"], find_button(project)
     colors = derive_colors(page_color(project))
     names = {
@@ -75,11 +76,11 @@ def write_theme(project: Project) -> str:
         f"--{own}:light-dark({colors.light[name]},{colors.dark[name]})"
         for own, name in names.items()
     ]
-    # At the root, where the editor's preview overrides them.
+    # These are at the root, where the editor's preview overrides them.
     color, text = map(_write_pair, button.light, button.dark)
     chosen = f"--tm-button:{color};--tm-button-text:{text};--tm-focus:{focus['x']}% {focus['y']}%"
     if font := FONTS.get(find_brand(project).typeface):
-        # Not at the root: the owner's page of requests shows only the mail in this font.
+        # Not at the root, since the owner's page of requests shows only the mail in this font.
         derived.append(f"--font:{font}")
     return f":root{{{chosen}}}.page-collection{{{';'.join(derived)}}}"
 
@@ -96,25 +97,25 @@ collection.register_error_handler(NotFound, redirect_renamed)
 @collection.get("/<slug>")
 @collection.get("/<slug>/f/<form_name>")
 def show_collection_page(slug: str, form_name: str = "") -> ResponseReturnValue:
-    """Show a form, or that the project is paused."""
+    """Show a form, or say that the project is paused."""
     context = resolve(slug, form_name)
     if not context.is_open:
         return _paused(context.project)
     page = _form(context, fill_in(context, request))
-    # It may show the name and address of a customer.
+    # It may show a customer's name and address.
     return answer_privately(page) if context.asked or context.purchase else page
 
 
 @collection.post("/<slug>")
 @collection.post("/<slug>/f/<form_name>")
 def submit_testimonial(slug: str, form_name: str = "") -> ResponseReturnValue:
-    """Store a submission once and redirect to the thank-you page, also for spam."""
+    """Store a submission once and redirect to the thank-you page, even for spam."""
     context = resolve(slug, form_name)
     if not context.is_open:
         return _paused(context.project), 409
     sent = parse(context, request)
     if sent.errors:
-        # Kept, so that they needn't be uploaded again.
+        # The files are kept, so that they needn't be uploaded again.
         if sent.photo is not None or sent.recording is not None:
             with write():
                 keep_files(context, sent)
@@ -160,7 +161,7 @@ def mail_own_link(slug: str) -> ResponseReturnValue:
 
 @collection.get("/<slug>/recorder")
 def get_recorder(slug: str) -> str:
-    """Return the part of the page that its script loads when somebody wants to record."""
+    """Return the part of the page that the script loads when somebody wants to record."""
     find_public_project(slug=slug)
     return render_template("collection/_recorder.html")
 
@@ -263,7 +264,8 @@ def describe_collecting(project: Project) -> dict[str, Any]:
 def _count_shown(project: Project) -> dict[str, int]:
     """Count public testimonials, without samples, by their marks.
 
-    `asked` is whether anybody was asked by mail, `reasons` whether anything was ever set aside.
+    Also return whether anybody was `asked` by mail, and whether anything was ever set aside
+    (`reasons`).
     """
     row = Testimonial
     conditions = {
@@ -293,7 +295,7 @@ def _count_shown(project: Project) -> dict[str, int]:
 def _count_received(project: Project, *, has_gone: bool) -> dict[str, str]:
     """Count genuine testimonials by source, and the others by standing.
 
-    Those that were set aside count even after they are deleted, by their entries in the record.
+    Those that were set aside count even after they were deleted, by their entries in the record.
     """
     row, counts = TestimonialCount, Counter[str]()
     key = (row.standing, row.source)

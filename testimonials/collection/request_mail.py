@@ -1,4 +1,4 @@
-"""The mails of requests, how fast they are sent, and their links."""
+"""Mailing requests: the mails, how fast they are sent, and their links."""
 
 import re
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ from testimonials.projects.projects import is_shown, names_service
 # A request and its mail are written in one transaction, under one lock, so each mail is sent once,
 # and the rate limit holds for all processes together.
 
-# The number of the advisory lock, unique in this service.
+# The number of an advisory lock, unique in this service.
 LOCK = 0x7465_7374_0003
 SEND_NOW = "requests.send"
 REQUEST, REMINDER = PURPOSES = ("invitation", "invitation-reminder")
@@ -45,7 +45,7 @@ DEFAULT_MESSAGE = gettext_noop(
     "about how it was? They help us, and everyone who is still deciding."
 )
 
-# For projects without the name of a business.
+# For projects without a business name.
 NAMELESS_SUBJECT = gettext_noop("Would you write a few words?")
 NAMELESS_MESSAGE = gettext_noop(
     "Hi {first_name},\n\nthank you for choosing us. Would you write two honest sentences about "
@@ -53,13 +53,13 @@ NAMELESS_MESSAGE = gettext_noop(
 )
 
 FIELDS = ("first_name", "name", "company", "business")
-# A field with the space before it.
+# A field and the space before it.
 _FIELD = re.compile(rf"(?<![^\S\n])[^\S\n]*+\{{({'|'.join(FIELDS)})\}}")
-# A name with a title is used whole: "Dr. Haddad".
+# A name with one of these titles is used whole: "Dr. Haddad".
 _TITLES = {"dr", "mr", "mrs", "ms", "miss", "mx", "prof", "sir", "herr", "frau", "mme", "sr", "sra"}
 
 
-# Also a job, for sending right after the time in which a sending can be cancelled.
+# It is also a job, to send right after the time during which a sending can be cancelled.
 @job(SEND_NOW, "mail")
 @every("requests")
 def send_due_requests() -> int:
@@ -93,7 +93,7 @@ def write_due_mails() -> int:
         is_reminder = request.sent_at is not None
         request.next_mail_at = None
         if failed:
-            # The reminder wouldn't arrive either.
+            # The first mail failed, so the reminder wouldn't arrive either.
             continue
         request.mail_id = _write_mail(row, is_reminder=is_reminder)
         count += 1
@@ -112,7 +112,7 @@ def has_due_mails() -> bool:
 
 
 def describe_mail(project: Project, batch: RequestBatch, request: MailedRequest) -> dict[str, Any]:
-    """Return the context of the mail's templates; the caller is `speaking` its language."""
+    """Return the context for the mail's templates; the caller is `speaking` its language."""
     website: str = project.page_config["website"]
     page = form_url(project.slug, batch.form_name, project.own_host)
     link = f"{page}?{PARAMETER}={batch.language}&invitation={link_purpose.sign(request.id)}"
@@ -124,7 +124,7 @@ def describe_mail(project: Project, batch: RequestBatch, request: MailedRequest)
         "message": fill_fields(batch.message, project, request),
         "email": request.email,
         "link": link,
-        # They open the page with a star chosen, and store nothing.
+        # These open the page with a star chosen, and store nothing.
         "stars": [(number, f"{link}&rating={number}") for number in range(1, 6)]
         if has_stars(project)
         else [],
@@ -138,12 +138,12 @@ def describe_mail(project: Project, batch: RequestBatch, request: MailedRequest)
 
 
 def has_stars(project: Project) -> bool:
-    """Return whether the mail offers stars, since the page asks for them."""
+    """Return whether the mail offers stars: only if the page asks for a rating."""
     return bool(project.page_config["collectFields"].get("rating"))
 
 
 def fill_fields(message: str, project: Project, request: MailedRequest) -> str:
-    """Replace the fields of a message; remove an unknown one with the space before it."""
+    """Replace the fields in a message; remove an unknown one and the space before it."""
     values = {
         "name": request.name,
         "first_name": first_name(request.name),
@@ -159,7 +159,7 @@ def fill_fields(message: str, project: Project, request: MailedRequest) -> str:
 
 
 def first_name(name: str) -> str:
-    """Return the name for a greeting, such as "Noor" for "Noor Haddad" or "Haddad, Noor"."""
+    """Return a name for a greeting, such as "Noor" for "Noor Haddad" or "Haddad, Noor"."""
     family, _comma, first = name.partition(",")
     words = first.split() or family.split()
     if not words or words[0].rstrip(".").casefold() in _TITLES:
@@ -168,7 +168,7 @@ def first_name(name: str) -> str:
 
 
 def suggest_texts(project: Project, language: str, person: str = "") -> tuple[str, str]:
-    """Return the suggested subject and message in a language, signed by a person."""
+    """Return a suggested subject and message in a language, signed by a person."""
     signature = f"\n\n{first_name(person)}" if person else ""
     name = project.business_name
     subject, message = NAMELESS_SUBJECT, NAMELESS_MESSAGE
@@ -209,7 +209,7 @@ def _name_sender(person: str | None, project: Project) -> str:
 
 def _find_due() -> Select[*tuple[Any, ...]]:
     sender = aliased(Account)
-    # An imported archive may contain any address.
+    # Somebody of the team, since an imported archive may contain any address.
     is_member = exists().where(
         Member.account_id == sender.id,
         or_(Member.project_id == Project.id, Member.owner_id == Project.account_id),
@@ -239,7 +239,7 @@ def _find_due() -> Select[*tuple[Any, ...]]:
 
 
 def _count_last_minute() -> int:
-    """Count the mails of the last minute, of all accounts."""
+    """Count the mails of all accounts within the last minute."""
     since = clock.now() - timedelta(minutes=1)
     # Two queries, so that each uses its index.
     return sum(
@@ -247,8 +247,6 @@ def _count_last_minute() -> int:
         for time in (MailedRequest.sent_at, MailedRequest.reminded_at)
     )
 
-
-# The links in the mails.
 
 LINK_SECONDS = 60 * 24 * 60 * 60
 LINK_BROKEN = gettext_noop("Part of the link may be missing. Copy the whole link from your email.")
@@ -259,9 +257,9 @@ answer_purpose = TokenPurpose("request-answer")
 
 @dataclass(frozen=True)
 class Asked:
-    """The person and the account of a mailed link.
+    """The person and account of a mailed link.
 
-    With the hash, the link can unsubscribe even after the request is deleted.
+    The hash lets the link unsubscribe even after the request was deleted.
     """
 
     request_id: str
@@ -290,7 +288,7 @@ def lock_request(request: MailedRequest) -> MailedRequest | None:
 
 
 def read_answer_token(token: str) -> tuple[Asked, Project | None]:
-    """Return the person who was asked, and the project if it still exists; raise `NotFound`."""
+    """Return who was asked, and the project if it still exists. Raises `NotFound`."""
     values = require_found(answer_purpose.find(token, 3), LINK_BROKEN)
     request_id, account_id, email_hash = values
     project = db.session.scalars(

@@ -1,4 +1,4 @@
-"""The pages of a mailed request's links, besides the form itself.
+"""The pages that a mailed request links to, except the form itself.
 
 A GET changes nothing, since mail scanners open links; mail programs send the one-click POST
 themselves (RFC 8058).
@@ -42,12 +42,12 @@ class InvitationForm(FormSchema):
     invitation = Text(LONGEST_TOKEN)
 
 
-# The page's script calls these two.
+# These two are called by the page's script.
 
 
 @collection.post("/<slug>/opened")
 def note_opened(slug: str) -> ResponseReturnValue:
-    """Store that the form was opened by a mailed link."""
+    """Store that a mailed link was opened."""
     return _note(slug, "opened_at")
 
 
@@ -111,7 +111,7 @@ def is_unsubscribed(asked: Asked) -> bool:
 
 
 def unsubscribe(asked: Asked) -> None:
-    """Stop all requests of the account to the address."""
+    """Stop all requests from the account to the address."""
     _lock_account(asked)
     if is_unsubscribed(asked):
         return
@@ -124,7 +124,7 @@ def unsubscribe(asked: Asked) -> None:
 
 
 def subscribe_again(asked: Asked) -> None:
-    """Let the account send requests to the address again, and send those that were held back."""
+    """Let the account send requests to the address again; send those that were held back."""
     _lock_account(asked)
     db.session.execute(
         delete(UnsubscribedAddress).where(

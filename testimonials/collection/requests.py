@@ -35,7 +35,7 @@ MESSAGE_LENGTH = 2_000
 REMINDERS = (3, 5, 7)
 WAITS = (0, 1, 3, 7, 14, 30)
 DAY = timedelta(days=1)
-# The time in which a sending can be cancelled.
+# For how long a sending can be cancelled.
 GRACE = timedelta(seconds=30)
 
 UNSUBSCRIBED = gettext_noop("Unsubscribed from your requests.")
@@ -51,7 +51,7 @@ class AskingRefused(ServiceError):
 
 @dataclass(frozen=True)
 class LeftOut:
-    """Somebody on a list who won't be asked, with the reason and any earlier request."""
+    """Somebody on a list who won't be asked: why, and about an earlier request."""
 
     person: Person
     reason: str
@@ -64,7 +64,7 @@ def choose_people(
 ) -> tuple[list[Person], list[LeftOut]]:
     """Return the people who can be asked, and those who are left out.
 
-    Raises `AskingRefused` if nobody can be, or more than the account may ask now.
+    Raises `AskingRefused` if nobody can be asked, or too many for the account's limit.
     """
     lists = list(lists)
     fresh, left_out = sort_people(project, [person for each in lists for person in each.people])
@@ -80,7 +80,7 @@ def choose_people(
 
 
 def sort_people(project: Project, listed: Sequence[Person]) -> tuple[list[Person], list[LeftOut]]:
-    """Return the people of a list who can be asked, and those who are left out."""
+    """Return the people on a list who can be asked, and those who are left out."""
     hashes = {each.email: hash_email(project.account_id, each.email) for each in listed}
     asked = {
         row.email: row
@@ -151,9 +151,9 @@ def ask_people(
     *,
     grace: timedelta = timedelta(),
 ) -> int:
-    """Store requests to the people of a list, and send mails up to the rate limit; return how many.
+    """Store requests to the people on a list, and send mails up to the rate limit; return how many.
 
-    The mails are sent after `wait_days`, or after `grace`, in which the whole sending can be
+    The mails are sent after `wait_days` and `grace`, during which the whole sending can be
     cancelled. The account and the project are locked; `batch` has the message. Raises
     `AskingRefused`, and `NotFound` for the form.
     """
@@ -192,9 +192,9 @@ def find_batch(project: Project, batch_id: str) -> RequestBatch | None:
 
 
 def cancel_sending(project: Project, batch_id: str) -> tuple[list[Person], list[str]]:
-    """Cancel a sending of the locked project; return its people, and who has already got a mail.
+    """Cancel a sending of the locked project; return its people, and who got a mail already.
 
-    The others were never asked, so they don't count towards the daily limit.
+    The former don't count towards the daily limit, since they were never asked.
     """
     if find_batch(project, batch_id) is None:
         return [], []
@@ -212,9 +212,9 @@ def cancel_sending(project: Project, batch_id: str) -> tuple[list[Person], list[
 
 
 def correct_address(project: Project, request_id: str, email: str) -> None:
-    """Send a request that wasn't delivered to another address; raise `AskingRefused`.
+    """Send an undelivered request to another address. Raises `AskingRefused`.
 
-    It counts today, as a batch of its own. The account and the project are locked.
+    It counts as a batch of its own, sent today. The account and the project are locked.
     """
     row = _lock_asked(project, request_id)
     if row is None or find_asked(project, request_id).state != "failed":
@@ -247,9 +247,7 @@ def _count_less(batch_id: str, count: int) -> None:
         db.session.execute(batch.values(size=RequestBatch.size - count))
 
 
-# Listing, cancelling and deleting requests.
-
-# A query of any columns.
+# A query for any columns.
 Rows = Select[*tuple[Any, ...]]
 
 PAGE_SIZE = 50
@@ -274,9 +272,9 @@ class AskedPerson:
 def list_asked(
     project: Project, state: str | None, page: int, size: int = PAGE_SIZE
 ) -> tuple[list[AskedPerson], int, dict[str, int]]:
-    """Return a page of people who were asked, newest first, its number, and the counts by state.
+    """Return a page of people who were asked, newest first, its number, and counts by state.
 
-    A page past the end gives the last one. `state` None is any state.
+    A page past the end is the last one. A `state` of None means any.
     """
     counts = count_states(project)
     total = counts["all"] if state is None else counts[state]
@@ -329,7 +327,7 @@ def find_asked_emails(testimonial_ids: Iterable[str]) -> dict[str, str]:
 
 
 def cancel_waiting(project: Project) -> int:
-    """Delete the locked project's requests that weren't sent yet; return how many."""
+    """Delete the locked project's requests that haven't been sent yet; return how many."""
     waiting = db.session.scalars(
         _join(select(MailedRequest), project)
         .where(_state() == "waiting")
@@ -344,7 +342,7 @@ def cancel_waiting(project: Project) -> int:
 
 
 def remove_asked(project: Project, request_id: str) -> None:
-    """Delete a request of the locked project, with a mail that wasn't sent yet; raise `NotFound`.
+    """Delete a request of the locked project, and a mail not sent yet. Raises `NotFound`.
 
     A link that was already mailed then opens the plain form.
     """
@@ -378,7 +376,7 @@ def delete_old_requests() -> int:
 
 
 def is_told_from() -> ColumnElement[bool]:
-    """Return the condition for mails in the outbox that a request refers to."""
+    """Return the condition for mails in the outbox to which a request refers."""
     return exists().where(MailedRequest.mail_id == OutboxMail.id)
 
 
@@ -410,7 +408,7 @@ def _join(query: Rows, project: Project) -> Rows:
 
 
 def _state() -> ColumnElement[str]:
-    """Return the state of a request: what the person did takes precedence over the mail."""
+    """Return a request's state: what the person did takes precedence over the mail."""
     is_leaving = OutboxMail.state.in_((MailState.QUEUED, MailState.SENDING))
     return case(
         (MailedRequest.answered_at.is_not(None), "answered"),

@@ -1,4 +1,4 @@
-"""Shapes of forms, requests, purchase links and share pictures in the API."""
+"""Forms, requests, purchase links and share pictures in the API."""
 
 from marshmallow import fields
 
@@ -69,7 +69,7 @@ class WholePageDesignSchema(WholeSchema, page_design.PageDesignSchema):
 
 
 class FormDesignSchema(StrictSchema):
-    """A form's own design; empty texts and prompts are those of the page."""
+    """A form's own design; empty texts and prompts are taken from the page."""
 
     headline = OneLine(defaults.HEADLINE_LENGTH)
     description = Text(defaults.DESCRIPTION_LENGTH)
@@ -113,9 +113,6 @@ class FormSchema(WholeSchema, FormDesignSchema):
     translations = word_translations("WholeForm")
     createdAt = Time(attribute="created_at")
     updatedAt = Time(attribute="updated_at")
-
-
-# Requests by mail.
 
 
 class AskedPersonSchema(SparseSchema):

@@ -1,4 +1,4 @@
-"""Storing a submission or holding it as spam, and notifying people of it."""
+"""Storing a submission, perhaps held as spam, and notifying people of it."""
 
 import hashlib
 import json
@@ -34,7 +34,7 @@ from testimonials.testimonials.notifications import enqueue_notification
 from testimonials.testimonials.record import note, write_entry
 from testimonials.testimonials.tags import find_spellings, spell
 
-# Columns from the form besides the text, with their values if it doesn't ask for them.
+# Columns from the form other than the text, with their values if it doesn't ask for them.
 FORM_COLUMNS: dict[str, Any] = {
     "author_name": "",
     "author_role": "",
@@ -45,7 +45,7 @@ FORM_COLUMNS: dict[str, Any] = {
 
 
 def store(context: Context, sent: submission.Submission) -> tuple[Testimonial, bool]:
-    """Store a submission once, pending or held as spam (spec, "States and transitions").
+    """Store a submission, only once, as pending or spam (spec, "States and transitions").
 
     The context is locked. Returns the testimonial, and whether it is new.
     """
@@ -61,7 +61,7 @@ def store(context: Context, sent: submission.Submission) -> tuple[Testimonial, b
     is_proved = bool(order) and not is_used(project, order)
     # Answers to the owner's or the shop's link are never held.
     is_expected = context.answers or is_proved
-    # The project is written later, with the number of the event.
+    # The project is written later, together with the event's number.
     with db.session.no_autoflush:
         reasons = [] if is_expected else find_reasons(project, values, words, sent.signs, time)
     row = Testimonial(
@@ -91,7 +91,7 @@ def store(context: Context, sent: submission.Submission) -> tuple[Testimonial, b
 
 
 def keep_files(context: Context, sent: submission.Submission) -> None:
-    """Store the files of a form, unless they are stored already."""
+    """Store a form's files, unless they are stored already."""
     if sent.photo is not None and inspect(sent.photo).transient:
         db.session.add(sent.photo)
         db.session.flush()
@@ -100,7 +100,7 @@ def keep_files(context: Context, sent: submission.Submission) -> None:
 
 
 def announce(context: Context, sent: submission.Submission, row: Testimonial) -> None:
-    """Record a new testimonial, and enqueue the mails to owner and author."""
+    """Record a new testimonial, and enqueue the mails to the owner and the author."""
     project, asked = context.project, context.asked
     if row.status == "spam":
         note(project, row, "received", BY_AUTHOR, hashes=_list_digests(sent, row))
@@ -113,7 +113,7 @@ def announce(context: Context, sent: submission.Submission, row: Testimonial) ->
     entry = write_entry(row, "received", *proofs, hashes=hashes)
     details: dict[str, Any] = {"action": "submit", "testimonial": row.id, "entry": entry}
     if row.is_rewarded:
-        # The offer may change later.
+        # The offer is recorded, since it may change later.
         codes = (step for step in project.open_steps if step["kind"] == "code")
         details["promised"] = [write_offer(step) for step in codes]
     record(TESTIMONIAL_SUBMITTED, project, BY_AUTHOR, **details)
@@ -122,27 +122,27 @@ def announce(context: Context, sent: submission.Submission, row: Testimonial) ->
 
 
 def _list_digests(sent: submission.Submission, row: Testimonial) -> dict[str, str]:
-    """Return the digests of the media of a new testimonial, without a query."""
+    """Return the digests of a new testimonial's media, without a query."""
     recording = row.recording if row.is_recorded else None
     media = {"photo": sent.photo and sent.photo.digest, "recording": recording and recording.digest}
     return {name: digest for name, digest in media.items() if digest}
 
 
 def _attach(project: Project, sent: submission.SentRecording, row: Testimonial) -> None:
-    """Attach an upload to a new testimonial; raise `RecordingGone` if another one has it."""
+    """Attach an upload to a new testimonial. Raises `RecordingGone` if another has it."""
     recording = uploads.find_upload(project, sent.id, for_update=True)
     if recording.state != "ready":
         raise RecordingGone
     recording.testimonial_id = row.id
-    # What the author wrote beside it stands in for a transcript.
+    # What the author wrote with it serves as a transcript.
     recording.transcript = row.text
     set_committed_value(row, "recording", recording)
 
 
 def _answer(asked: MailedRequest, row: Testimonial, *, asks_email: bool) -> None:
-    """Link the first submission by a mailed link to its request.
+    """Link the first submission through a mailed link to its request.
 
-    This verifies the author's address, unless they entered another one.
+    This verifies the author's address, unless they entered another.
     """
     now = clock.now()
     asked.opened_at = asked.opened_at or now
@@ -167,11 +167,11 @@ def _find_stored(
     """Return the testimonial of the same form, or of the same author and text within a day.
 
     A double click or a retry sends the same form; another tab has its own. Deleted or withdrawn
-    texts may be sent again with another form.
+    texts may be sent again in another form.
     """
     by_key = select(Testimonial).where(Testimonial.submission_key == key)
     stored = db.session.scalars(by_key).one_or_none()
-    # Recordings are never the same, whatever is written beside them.
+    # Recordings are never the same, even if the texts with them are.
     if stored is not None or not words or "kind" in values:
         return stored
     is_same = [
@@ -196,16 +196,14 @@ def _find_stored(
     return next((row for row in rows if (row.answers, row.form_name) == (answers, form_name)), None)
 
 
-# Holding submissions as spam.
-#
-# Nothing is refused: a held submission is stored and can be released. Each rule looks for something
-# that people don't do, so one is enough; speed counts only together with a link.
+# Suspected spam isn't refused: a held submission is stored and can be released. Each rule looks for
+# something that people don't do, so one is enough; speed counts only together with a link.
 
 # Several people may write the same few words, but not the same sentence.
 OWN_WORDS_LENGTH = 30
 
-# A link has a scheme, www, or a host with a path. A host has at most ten parts, so that the search
-# isn't slow in a text full of dots.
+# A link has a scheme, www, or a host with a path. Only hosts of up to ten parts are searched for,
+# since more would be slow in a text full of dots.
 _LINK = re.compile(
     r"(?:(?:https?://|www\.)|(?<![a-z0-9-])(?:[a-z0-9-]{1,63}+\.){1,9}[a-z]{2,63}+/)"
     r"[^\s<>\"'\[\]]++",
@@ -222,7 +220,7 @@ def find_reasons(
     signs: Sequence[str],
     now: datetime,
 ) -> list[str]:
-    """Return the reasons for which a submission to the locked project is held, if any.
+    """Return the reasons for holding a submission to the locked project, if any.
 
     `values` are its columns, `words` the fingerprint of its text, and `signs` the reasons found in
     the request itself.
@@ -243,7 +241,7 @@ def find_reasons(
 
 
 def is_link_stuffed(text: str, name: str) -> bool:
-    """Return whether a text has three links, more links than words, or markup, or a name a link."""
+    """Return whether there are three links, more link than text, markup, or a link in the name."""
     links = find_links(text)
     if len(links) > 2 or _MARKUP.search(text) or find_links(name):
         return True
@@ -267,7 +265,7 @@ def count_flood(project: Project) -> int:
 
 
 def _has_duplicate(project: Project, values: Mapping[str, Any], words: str, now: datetime) -> bool:
-    # In a flood of the same text the newest are enough.
+    # In a flood of the same text, the newest are enough.
     names = db.session.scalars(
         select(Testimonial.author_name)
         .where(
@@ -287,7 +285,7 @@ def _has_duplicate(project: Project, values: Mapping[str, Any], words: str, now:
 
 
 def _is_flooded(project: Project, now: datetime) -> bool:
-    """Return whether more arrived within the hour than the setting and a tenth of the last month."""
+    """Return whether more arrived in an hour than FLOOD_PER_HOUR and a tenth of last month's."""
     hour, limit = now - timedelta(hours=1), current_settings().flood_per_hour
     if not limit or not _reaches(project, hour, limit):
         return False
@@ -307,7 +305,7 @@ def _is_flooded(project: Project, now: datetime) -> bool:
 
 
 def _reaches(project: Project, since: datetime, count: int) -> bool:
-    # Reading the hundredth newest is cheap, however many there are.
+    # Reading the hundredth newest is cheap, no matter how many there are.
     query = (
         select(Testimonial.id)
         .where(

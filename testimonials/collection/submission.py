@@ -1,4 +1,4 @@
-"""Reading a submitted collection form: its fields, token, photo and recording."""
+"""Reading a submitted form: its fields, token, photo and recording."""
 
 import json
 import re
@@ -41,16 +41,16 @@ from testimonials.testimonials.media.recordings import (
     RecordingRefused,
 )
 
-# The reasons in `Testimonial.held_for`, in this order.
+# The reasons in `Testimonial.held_for`, in order.
 REASONS = BAIT, FAST, LINKS, DUPLICATE, ADDRESS, FLOOD = (
     "bait", "fast", "links", "duplicate", "address", "flood"
 )  # fmt: skip
 
 # Fields that a project may collect.
 OPTIONAL = ("role", "company", "email", "rating")
-# The limit of hidden fields; real tokens have some hundred characters.
+# The length limit of hidden fields; real tokens have a few hundred characters.
 LONGEST_TOKEN = 2_000
-# By kind of testimonial, each without and with the author's photo.
+# By kind of testimonial, without and with the author's photo.
 _FILE = Path(__file__).with_name("consents.json")
 _CONSENTS: dict[str, dict[str, list[str]]] = json.loads(_FILE.read_text(encoding="utf-8"))
 
@@ -90,7 +90,7 @@ class ConsentForm(FormSchema):
 
     @post_load
     def _drop_consent(self, values: dict[str, Any], **_: Any) -> dict[str, Any]:
-        # The sentence is stored instead of the tick.
+        # The sentence is stored instead.
         values.pop("consent", None)
         return values
 
@@ -118,13 +118,13 @@ class SentAlongForm(FormSchema):
     """The hidden fields of the collection form."""
 
     token = Text(LONGEST_TOKEN, load_default="")
-    # A honeypot: people don't see it.
+    # A honeypot, which people don't see.
     subject = Text(LONGEST_TOKEN, load_default="")
-    # The stored photo of an earlier attempt (`make_kept_token`), and what to do with it.
+    # The photo stored by an earlier attempt (`make_kept_token`), and what to do with it.
     kept_photo = Text(LONGEST_TOKEN, load_default="")
     drop_photo = Text(LONGEST_TOKEN, load_default="")
     without_photo = Text(LONGEST_TOKEN, load_default="")
-    # The id of an upload, and whether it was a file of an earlier attempt.
+    # The id of an upload, and whether it was a file sent with an earlier attempt.
     recording = Text(LONGEST_TOKEN, load_default="")
     recording_kept = Text(LONGEST_TOKEN, load_default="")
 
@@ -133,7 +133,7 @@ _ALONG = SentAlongForm()
 
 
 class MailMeForm(FormSchema):
-    """The address to which to mail the author's own link."""
+    """The address to which the author's own link is to be mailed."""
 
     yours = Text(LONGEST_TOKEN, load_default="")
     email = Email(required=True)
@@ -147,9 +147,9 @@ def read_words(
 
 
 def consent_sentence(project: Project, kind: str = "written") -> str:
-    """Return the sentence that a visitor agrees to, which the testimonial keeps.
+    """Return the sentence that visitors agree to, which is stored with the testimonial.
 
-    `kind` is that of the testimonial, or "any" if the form may contain a file.
+    `kind` is the testimonial's, or "any" if the form may contain a file.
     """
     shows_photo = bool(project.page_config["collectFields"].get("avatar"))
     sentence = _CONSENTS[kind]["texts"][shows_photo]
@@ -161,10 +161,10 @@ def _make_schema(schema: type[FormSchema], asked: frozenset[str]) -> FormSchema:
     return schema(only=[n for n in schema().fields if n in asked or n not in OPTIONAL])
 
 
-# The whole form. A bad photo or recording is an error of its own field alone, and files are kept
-# while other fields have errors.
+# A bad photo or recording is an error only of its own field, and files are kept while other fields
+# have errors.
 
-# Visitors may share a tablet on a counter, so further submissions are held, not refused.
+# Visitors may share a tablet on a counter, so submissions above this are held, not refused.
 HELD_ABOVE = 30
 SUBMISSIONS_PER_ADDRESS = Limit("submission-ip", 300, "from one IP address", for_load=True)
 PHOTOS_PER_ADDRESS = Limit("submission-photo-ip", 60, "from one IP address", for_load=True)
@@ -172,7 +172,7 @@ AUTHOR_MAIL_PER_ADDRESS = Limit("author-mail-ip", 10, "from one IP address")
 AUTHOR_MAIL_PER_EMAIL = Limit("author-mail-email", 3, "for one e-mail address", hours=24)
 
 TOKEN_SECONDS = 24 * 60 * 60
-# Shorter than unused pictures are kept (testimonials/testimonials.py).
+# Less than unused pictures are kept (testimonials/testimonials.py).
 KEPT_SECONDS = 40 * 60 * 60
 
 STALE = gettext_noop(
@@ -193,23 +193,23 @@ kept_purpose = TokenPurpose("collection-photo")
 
 @dataclass(frozen=True)
 class SentRecording:
-    """A recording of a submitted form, with the `contents` if it was a file of the form."""
+    """A submitted form's recording, with its `contents` if it was a file in the form."""
 
     id: str
     kind: str
-    # The kind of sentence that was agreed to.
+    # The kind of the sentence that the author agreed to.
     consent: str
     contents: Contents | None = None
 
     @property
     def mark(self) -> str:
-        """Equal for equal recordings, so that sending a form twice stores one testimonial."""
+        """The same for equal recordings, so that sending a form twice stores one testimonial."""
         return f"file {self.contents.seconds} {self.contents.codecs}" if self.contents else self.id
 
 
 @dataclass
 class Submission:
-    """A submitted form: the texts as typed, the columns, and the errors."""
+    """A submitted form: the texts as typed, the columns to store, and the errors."""
 
     token: str = ""
     typed: dict[str, str] = field(default_factory=dict)
@@ -221,14 +221,14 @@ class Submission:
     recording: SentRecording | None = None
     # Identifies the form, so that sending it twice stores one row.
     key: str = ""
-    # Reasons to hold it (`REASONS`).
+    # Reasons for holding it (`REASONS`).
     signs: list[str] = field(default_factory=list)
     # Whether the author may get a mail.
     may_mail: bool = False
 
 
-# A visit is a page opened in a tab, identified by the secret random number of its form and the day
-# on which it was opened.
+# A visit is a page opened in a tab, identified by its form's random number, which is secret, and
+# the day on which it was opened.
 
 _PROGRAM = re.compile(
     r"bot|crawl|spider|slurp|headless|lighthouse|preview|facebookexternalhit|pingdom|monitor"
@@ -244,15 +244,15 @@ class FormToken:
     number: str
     made: datetime
     is_empty: bool
-    # None where the visit isn't counted.
+    # None: the visit isn't counted.
     visit: str | None
 
 
 def make_form_token(context: Context, request: Request, *, is_empty: bool) -> str:
     """Return a token that identifies a form and says when it was opened.
 
-    Unless a link has filled the form in (`is_empty` is false), its time shows whether it was sent
-    faster than a person types.
+    If the form `is_empty`, not filled in by a link, the time shows whether it was sent faster than
+    a person can type.
     """
     flags = _IS_EMPTY * is_empty + _IS_UNCOUNTED * (not is_counted(request))
     return form_purpose.sign([context.project.id, secrets.token_urlsafe(16), flags])
@@ -271,7 +271,7 @@ def read_form_token(token: str, project_id: str) -> FormToken | None:
 
 
 def is_counted(request: Request) -> bool:
-    """Return whether the visit is counted: not of a bot, somebody signed in, or with DNT or GPC."""
+    """Return whether to count the visit: not for bots, signed-in people, or with DNT or GPC."""
     headers, agent = request.headers, request.user_agent.string
     if headers.get("Sec-GPC") == "1" or headers.get("DNT") == "1" or read_session_cookie():
         return False
@@ -279,7 +279,7 @@ def is_counted(request: Request) -> bool:
 
 
 def fill_in(context: Context, request: Request) -> Submission:
-    """Return a form with the values of a link such as ``?name=Aiko&rating=5``, if it asks for them.
+    """Return a form with values from a link such as ``?name=Aiko&rating=5``, if it asks for them.
 
     Invalid values are ignored, since the visitor didn't type them.
     """
@@ -311,7 +311,7 @@ def parse(context: Context, request: Request) -> Submission:
         return Submission(make_form_token(context, request, is_empty=False), errors=errors)
     collect = context.project.page_config["collectFields"]
     hidden = dict.fromkeys(_ALONG.fields, "") | _ALONG.read(request.form).values
-    # The name that the page has without its script.
+    # This field is only sent if the page's script doesn't run.
     recording = _find_file(request, "recording_file") if context.kinds else None
     is_recorded = recording is not None or bool(context.kinds and hidden["recording"])
     answers, problems = read_answers(request.form, context.questions)
@@ -340,7 +340,7 @@ def parse(context: Context, request: Request) -> Submission:
 
 
 def _is_insider(context: Context, values: Mapping[str, Any]) -> bool:
-    """Return whether the author works here or is related, as they say or their address shows."""
+    """Return whether the author works here or is related: they say so, or their address does."""
     is_declared = context.project.whole_page_design["asksInsider"] and values.get("is_insider")
     asked = context.answers.email if context.answers else None
     emails = filter(None, (values.get("author_email"), asked))
@@ -350,7 +350,7 @@ def _is_insider(context: Context, values: Mapping[str, Any]) -> bool:
 
 
 def may_mail(email: str | None) -> bool:
-    """Return whether a typed address, which may be anybody's, may get a mail; count the mail."""
+    """Count a mail to a typed address, which may be anybody's; return whether it may be sent."""
     return (
         bool(email)
         and limiter.allows(AUTHOR_MAIL_PER_ADDRESS, client_key(ipv6_bits=48))
@@ -369,7 +369,7 @@ def _read_token(context: Context, sent: Submission, request: Request) -> None:
         sent.errors["form"] = [translate(STALE)]
         sent.token = make_form_token(context, request, is_empty=False)
         return
-    # Tokens have whole seconds, so a form may seem up to a second older.
+    # Tokens contain whole seconds, so a form may seem up to a second older.
     age = (clock.now() - token.made).total_seconds()
     sent.key = token.number
     sent.signs += [FAST] if token.is_empty and age < current_settings().min_form_seconds else []
@@ -402,7 +402,7 @@ def _read_photo(
 def _read_recording(
     context: Context, sent: Submission, hidden: Mapping[str, str], file: IO[bytes] | None
 ) -> None:
-    """Store a recording that was sent as a file, or find the upload that the form refers to."""
+    """Store a recording sent as a file, or find the upload that the form refers to."""
     project = context.project
     try:
         if file is not None:
@@ -415,7 +415,7 @@ def _read_recording(
             sent.recording = SentRecording(upload.id, upload.kind, consent)
         sent.values["kind"] = sent.recording.kind
     except (RecordingRefused, RecordingGone, NoRoom, RateLimited) as error:
-        # The page's script sends an incomplete form before it has uploaded the recording.
+        # The page's script sends an incomplete form before the recording is uploaded.
         if file is not None or not sent.errors:
             sent.errors["recording"] = [translate(error.message)]
             answer_as(error)

@@ -1,7 +1,7 @@
 """Links that prove a purchase, for verified customers.
 
 A link contains a JSON Web Token (RFC 7519, HS256), which a shop can sign with any library. Its
-claims are `order` and `exp`, and optionally `name`, `email` and `company`. One order marks one
+claims are `order` and `exp`, and optionally `name`, `email` and `company`. An order marks only one
 testimonial.
 """
 
@@ -31,9 +31,9 @@ from testimonials.testimonials.models import Testimonial
 
 ALGORITHM = "HS256"
 LONGEST_TOKEN = 2_000
-# The old secret works for this long after a transfer, until the new owner's shop has the new one.
+# How long the old secret works after a transfer, so that the new owner's shop can get the new one.
 OLD_SECRET_WORKS = timedelta(days=7)
-# Enough for a course of two years.
+# Enough for a course that takes two years.
 LONGEST_LIFE = timedelta(days=800)
 
 
@@ -49,7 +49,7 @@ _CLAIMS = _ClaimsSchema()
 
 @dataclass(frozen=True)
 class Purchase:
-    """What a link proves: the shop's reference of the order, and optionally its customer."""
+    """What a link proves: the shop's reference for the order, and perhaps the customer."""
 
     order: str
     name: str = ""
@@ -58,13 +58,13 @@ class Purchase:
 
 
 def make_secret(project: Project) -> str:
-    """Set and return a new secret; links that were signed with the old one stop working."""
+    """Set and return a new secret; links signed with the old one stop working."""
     project.purchase_secret = new_credential(SIGNING_PREFIX)
     return project.purchase_secret
 
 
 def renew_secret(project: Project) -> datetime | None:
-    """Set a new secret for a transferred project; return until when the old one works, if any."""
+    """Set a new secret for a transferred project; return until when the old one works."""
     if not project.purchase_secret:
         return None
     project.old_purchase_secret = project.purchase_secret
@@ -87,7 +87,7 @@ def end_old_secret(project: Project) -> None:
 def make_purchase_url(
     project: Project, claims: Mapping[str, str], days: int, form: str | None, language: str | None
 ) -> str:
-    """Return a link for a purchase that works for `days`; the project is locked."""
+    """Return a link for a purchase, which works for `days`; the project is locked."""
     from jwt import encode
 
     until = clock.now() + timedelta(days=days)
@@ -102,7 +102,7 @@ def make_purchase_url(
 
 
 def read_purchase(project: Project, token: str) -> Purchase | None:
-    """Return what a link's token proves, or None: a bad one doesn't keep anybody from writing."""
+    """Return what a link's token proves; None if invalid, which keeps nobody from writing."""
     secrets = filter(None, (project.purchase_secret, find_old_secret(project)))
     results = (_read_claims(secret, token) for secret in secrets if token)
     claims = next(filter(None, results), None)
@@ -110,7 +110,7 @@ def read_purchase(project: Project, token: str) -> Purchase | None:
         return None
     order = claims.get("order")
     texts = {name: claims.get(name) for name in ("name", "email", "company")}
-    # Many shops number their orders.
+    # Many shops number their orders, so this may be an integer.
     is_number = isinstance(order, int) and not isinstance(order, bool)
     texts["order"] = str(order) if is_number else order
     sent = _CLAIMS.read({name: each for name, each in texts.items() if isinstance(each, str)})
@@ -129,7 +129,7 @@ def is_used(project: Project, order: str) -> bool:
 
 
 def count_verified(project: Project) -> int:
-    """Return how many testimonials of verified customers there are."""
+    """Return how many testimonials are from verified customers."""
     query = select(func.count()).where(
         Testimonial.project_id == project.id, Testimonial.purchase_reference.is_not(None)
     )
@@ -139,7 +139,7 @@ def count_verified(project: Project) -> int:
 def _read_claims(secret: str, token: str) -> dict[str, Any] | None:
     from jwt import PyJWS, PyJWTError
 
-    # Not `jwt.decode`, which compares `exp` with its own clock.
+    # Not `jwt.decode`, which compares `exp` with the real clock.
     with suppress(*FAULTS, PyJWTError):
         if len(token) <= LONGEST_TOKEN:
             claims = json.loads(PyJWS().decode(token, secret, algorithms=[ALGORITHM]))

@@ -47,7 +47,6 @@ from testimonials.testimonials.models import (
     TestimonialTag,
 )
 
-
 # Sums of ratings are in billionths of a star.
 BILLION = 1_000_000_000
 # In milliseconds.

@@ -31,7 +31,7 @@ SHRINK = 0.94
 
 
 def draw_card(data: bytes) -> tuple[dict[str, str], bytes]:
-    """Return the PNG of a description in JSON, or the letters that no font has."""
+    """Return the PNG for a description in JSON, or the letters that no font has."""
     shown = json.loads(data)
     try:
         size = SIZES[shown["size"]] if shown["name"] else PAGE
@@ -64,12 +64,11 @@ class _Drawing:
         room = self.inner - photo - beside
         self.name = self._line(shown["name"], self.size.name, room)
         self.role = self._line(shown["role"], self.size.role, room)
-        # They must be legible, so they may take three lines.
+        # Marks must be legible, so they may take three lines.
         self.marks = self._line(shown["marks"], round(self.size.role * 0.85), room, lines=3)
 
     @property
     def inner(self) -> int:
-        """The width of the words."""
         card = 2 * self.padding if self.paint.is_card else 0
         return self.size.width - 2 * self.size.margin - card
 
@@ -88,7 +87,7 @@ class _Drawing:
 
     @property
     def brand_reach(self) -> int:
-        """The width of the logo with the name."""
+        """The width of the logo and the name."""
         reach = self.logo_width
         if self.brand:
             reach += self.brand.width + (round(self.size.logo * 0.32) if reach else 0)
@@ -110,7 +109,7 @@ class _Drawing:
             self._draw_wide()
 
     def _draw_wide(self) -> None:
-        """Draw the words above a footer with author and brand."""
+        """Draw the words above a footer with the author and the brand."""
         size = self.size
         foot = size.height - size.bottom - size.photo
         block = self._fit(foot - size.top - self.stars_height - 36)
@@ -122,7 +121,7 @@ class _Drawing:
         middle, end = foot + size.photo // 2, size.width - size.margin - self.brand_reach
         if self.shown["name"]:
             self._draw_author(foot)
-        # A page has no author, and its brand is at the start.
+        # A page has no author, so its brand is at the start edge.
         is_left = self.is_mirrored == bool(self.shown["name"])
         self._draw_brand(size.margin if is_left else end, middle)
 
@@ -160,7 +159,7 @@ class _Drawing:
         self._draw_brand(left, size.height - bottom - size.logo // 2)
 
     def _fit(self, most: float) -> Block:
-        """Set the words in a size for their length, or smaller if they don't fit."""
+        """Set the words in a size that suits their length, or smaller if they don't fit."""
         weight = self.words.weight
         letters: float = self.size.words[0 if weight <= 64 else 1 if weight <= 140 else 2]
         if self.paint.is_card:
@@ -208,10 +207,10 @@ class _Drawing:
             y += block.height
 
     def _draw_brand(self, left: int, middle: int) -> None:
-        """Draw the logo or the letter, and the name, centered at a height."""
+        """Draw the logo or the letter, and the name, centered vertically at `middle`."""
         size, paint, logo = self.size, self.paint, self.shown["logo"]
         step = self.logo_width
-        # The name follows the logo in reading direction.
+        # The name follows the logo in the reading direction.
         x = left + self.brand_reach - step if self.is_mirrored else left
         box = (x, middle - size.logo // 2, x + step, middle + size.logo // 2)
         if logo:
@@ -257,7 +256,7 @@ class _Drawing:
         draw_block(self.picture, block, (start, top), color)
 
     def _draw_line(self, block: Block, x: int, top: int, color: str) -> None:
-        """Draw a line at the card's start edge, whatever its own direction."""
+        """Draw a line at the card's start edge, regardless of its own direction."""
         if block.is_right_to_left != self.is_mirrored:
             x += block.width if block.is_right_to_left else -block.width
         draw_block(self.picture, block, (x, top), color)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from PIL import ImageDraw
 
 
-# Shapes. Pillow doesn't smooth edges, so each is drawn as a larger mask and then reduced.
+# Pillow doesn't smooth edges, so each shape is drawn as a larger mask and then reduced.
 
 FINER_SHAPES = 4
 # A star in a cell of 20, with a round stroke of the same color.
@@ -47,7 +47,7 @@ def draw_stars(
     picture: "Pictures.Image", rating: float, at: tuple[int, int], size: int, full: str, empty: str,
     *, is_mirrored: bool,
 ) -> None:  # fmt: skip
-    """Draw five stars from the start edge, filled up to the rating."""
+    """Draw five stars from the start edge, filled as far as the rating."""
     width = round(size * (5 * _CELL + 4 * _STAR_GAP) / _CELL)
 
     def row(canvas: "ImageDraw.ImageDraw", scale: float) -> None:
@@ -88,7 +88,7 @@ def draw_box(picture: "Pictures.Image", box: Box, radius: int, color: str) -> No
 
 
 def draw_shadow(picture: "Pictures.Image", box: Box, radius: int, color: str, size: int) -> None:
-    """Draw the shadow below a box, blurred by `size`."""
+    """Draw the shadow of a box, blurred by `size`."""
     from PIL import Image as Pictures
     from PIL import ImageFilter
 
@@ -114,7 +114,7 @@ def draw_photo(picture: "Pictures.Image", content: bytes, at: tuple[int, int], s
 
 
 def make_mask(size: tuple[int, int], scale: float, draw: Draw) -> "Pictures.Image":
-    """Return a mask drawn by `draw`, whose units have `scale` pixels."""
+    """Return a mask drawn by `draw` in units of `scale` pixels."""
     from PIL import Image as Pictures
     from PIL import ImageDraw
 
@@ -137,7 +137,7 @@ def _rounded(width: int, height: int, radius: int) -> "Pictures.Image":
 
 
 def _bend(*points: tuple[float, float]) -> list[tuple[float, float]]:
-    """Return points on a cubic Bézier curve, or the two of a line."""
+    """Return points on a cubic Bézier curve, or the two points of a line."""
     if len(points) == 2:
         return list(points)
     curve = []
@@ -149,8 +149,6 @@ def _bend(*points: tuple[float, float]) -> list[tuple[float, float]]:
     return curve
 
 
-# The looks and sizes of a testimonial's picture.
-
 Colors = Mapping[str, str]
 
 
@@ -161,7 +159,7 @@ class Size:
     width: int
     height: int
     margin: int
-    # Kept free, since apps show buttons at the top and bottom of a story.
+    # Left free, since apps show buttons at the top and bottom of a story.
     top: int
     bottom: int
     # Font sizes for short, medium and long texts, and the smallest.
@@ -195,7 +193,7 @@ SIZES = {
         quote=5.2, is_tall=True,
     ),
 }  # fmt: skip
-# That of a collection page, which has no author.
+# The size for a collection page, which has no author.
 PAGE = replace(SIZES["landscape"], role=36, logo=72)
 LOOKS = ("paper", "solid", "night", "card")
 
@@ -214,7 +212,7 @@ class Paint:
     quote: str
     tile: str
     on_tile: str
-    # Initials of authors without a photo.
+    # Initials of an author without a photo.
     back: str
     fore: str
     # Whether a logo needs a light background.
@@ -223,7 +221,7 @@ class Paint:
 
 
 def paint_look(look: str, light: Colors, dark: Colors, person: int) -> Paint:
-    """Return a look in the brand's colors; `person` chooses the color of initials."""
+    """Return a look in the brand's colors; `person` selects the color of initials."""
     on = dark if look == "night" else light
     people = (on[f"back{person}"], on[f"fore{person}"])
     if look == "solid":
@@ -254,7 +252,7 @@ def make_ground(
     area = (size.width, size.height)
     picture = Pictures.new("RGB", area, light["tint"] if paint.is_card else paint.ground)
     if look == "night":
-        # The tint fades out from the top right corner; Pillow's gradient is 180 at its edges.
+        # The tint fades from the top right corner; Pillow's gradient is 180 at its edges.
         reach = (round(size.width * 1.35), round(size.height * 1.35))
         glow = Pictures.radial_gradient("L").point(lambda value: max(0, 255 - value * 255 / 180))
         glow = glow.resize(reach, Pictures.Resampling.BICUBIC)

@@ -41,7 +41,7 @@ class PictureRefused(ServiceError):
 
 
 def run_drawing(shown: Mapping[str, Any]) -> bytes:
-    """Return the PNG of a description; raise `PictureRefused` and `ImageBusy`."""
+    """Return the PNG for a description. Raises `PictureRefused` and `ImageBusy`."""
     # Don't hold a database connection while waiting.
     db.session.close()
     try:
@@ -64,18 +64,16 @@ def run_drawing(shown: Mapping[str, Any]) -> bytes:
     return content
 
 
-# Pictures of testimonials.
-
-# A project's newest are stored, some 20 MB.
+# How many of a project's newest pictures are stored: some 20 MB.
 MOST_KEPT = 200
-# Each takes a tenth of a second. The first is for strangers.
+# Drawing one takes a tenth of a second. The first limit is for strangers.
 DRAWINGS = Limit("testimonial-picture", 300, "for pictures of one project", for_load=True)
 OWN_DRAWINGS = Limit("own-picture", 600, "for pictures of one project", for_load=True)
 
 
 @dataclass(frozen=True)
 class Picture:
-    """The description of a picture, with the ids of photo and logo in place of their bytes.
+    """The description of a picture, with the ids of photo and logo instead of their bytes.
 
     A page has no `testimonial_id`.
     """
@@ -95,7 +93,7 @@ class Picture:
 def describe_picture(
     project: Project, row: Testimonial, look: str = LOOKS[0], size: str = "landscape"
 ) -> Picture:
-    """Describe the picture of a testimonial; raise `NotFound` unless it is public."""
+    """Describe a testimonial's picture. Raises `NotFound` unless the testimonial is public."""
     if not row.is_visible:
         raise NotFound("There are pictures of approved testimonials only.")
     settings = find_settings(project)
@@ -159,14 +157,14 @@ def _draw(picture: Picture) -> bytes:
     if logo:
         content = base64.b64encode(logo.content).decode()
         shown["logo"] = {"content": content, "width": logo.width, "height": logo.height}
-        # A wide logo contains the name.
+        # A wide logo contains the name already.
         if logo.width > 2 * logo.height and not shown["picked"]:
             shown["business"] = ""
     return run_drawing(shown)
 
 
 def _store(picture: Picture, content: bytes) -> None:
-    """Store a picture if its testimonial still exists, and delete all but the project's newest."""
+    """Store a picture if its testimonial still exists; delete all but the project's newest."""
     if db.session.get(Testimonial, picture.testimonial_id) is None:
         return
     db.session.merge(
@@ -188,7 +186,7 @@ def _store(picture: Picture, content: bytes) -> None:
 
 
 def send_picture(fingerprint: str, content: bytes, max_age: int = 0) -> Response:
-    """Return a picture that caches may keep for `max_age` seconds, or only browsers without it."""
+    """Return a picture that caches may keep for `max_age` seconds; if 0, only browsers may."""
     response = Response(content, mimetype="image/png")
     response.set_etag(fingerprint)
     shared = f"public, max-age={max_age}"
@@ -232,9 +230,9 @@ def versioned_picture_url(project: Project) -> str:
 
 
 def fetch_share_picture(picture: Picture) -> bytes:
-    """Return the stored picture of a page, redrawn if it is out of date; raise `ImageBusy`.
+    """Return a page's stored picture, redrawn if it is out of date. Raises `ImageBusy`.
 
-    Words with letters that no font has are left out.
+    All words are left out if no font has some of their letters.
     """
     row = db.session.get(SharePicture, picture.project_id)
     if row is not None and row.fingerprint == picture.fingerprint:

@@ -15,8 +15,6 @@ from testimonials.core.text import is_right_to_left, normalize
 if TYPE_CHECKING:
     from PIL import Image as Pictures
 
-# Fonts: those in `font_files`, then those of the system.
-
 FILES = Path(__file__).with_name("font_files")
 SANS, SERIF = "inter", "fraunces"
 EMOJI = str(FILES / "twemoji.woff2")
@@ -24,7 +22,7 @@ ARABIC, HEBREW, JAPANESE, KOREAN, SIMPLIFIED, TRADITIONAL = (
     str(FILES / f"noto-sans-{script}.woff2")
     for script in ("arabic", "hebrew", "jp", "kr", "sc", "tc")
 )
-# Sans-serif fonts of common systems, for other scripts.
+# Sans-serif fonts of common systems, for scripts that our own files lack.
 SYSTEM_FONTS = (
     "/usr/share/fonts/truetype/noto/NotoSans-Bold.ttf",
     "/usr/share/fonts/noto/NotoSans-Bold.ttf",
@@ -41,12 +39,12 @@ SYSTEM_FONTS = (
     "/usr/share/fonts/TTF/DejaVuSans-Bold.ttf",
     "/System/Library/Fonts/Supplemental/Arial Unicode.ttf",
 )
-# Line heights in em; these fonts need more than Latin ones.
+# Line heights in em; fonts of these scripts need more than Latin ones.
 LINE_HEIGHT = 1.2
 LINE_HEIGHTS = {
     ARABIC: 1.6, HEBREW: 1.3, JAPANESE: 1.4, KOREAN: 1.4, SIMPLIFIED: 1.4, TRADITIONAL: 1.4,
 }  # fmt: skip
-# Not a character: a font draws it like any character that it doesn't have.
+# Not a character, so fonts draw it like any character that they lack.
 NO_LETTER = "\U0010fffe"
 # From Hebrew to Khmer: right to left, or with letters whose shape depends on their neighbors.
 SHAPED = range(0x0590, 0x1800)
@@ -67,8 +65,8 @@ class Undrawable(Exception):
 def choose_faces(text: str, family: str, use: str) -> tuple[str, ...]:
     """Return the paths of the fonts for a text; `use` is `display` for large letters or `text`.
 
-    The first one that has a letter draws it. A serif that lacks some of the letters isn't used at
-    all. The same characters look different in Chinese and Japanese; a text with kana is Japanese.
+    The first font that has a letter draws it. A serif font that lacks any of the letters isn't used
+    at all. Characters look different in Chinese and Japanese; a text with kana is Japanese.
     """
     own = [str(FILES / f"{each}-{use}.woff2") for each in (family, SANS)]
     composed = normalize("NFC", text)
@@ -110,7 +108,7 @@ def has_letters(path: str, letters: Iterable[str]) -> bool:
 
 @cache
 def fribidi() -> ctypes.CDLL | None:
-    """Load FriBiDi, without which Pillow can't shape letters, before `ImageFont` looks for it."""
+    """Load FriBiDi, which Pillow needs to shape letters, before `ImageFont` looks for it."""
     for name in (str(FILES / f"libfribidi-{platform.machine()}.so.0"), "libfribidi.so.0"):
         try:
             return ctypes.CDLL(name)
@@ -155,10 +153,10 @@ def _has_letter(path: str, letter: str) -> bool:
     return bool(bytes(font.getmask(letter)) != bytes(font.getmask(NO_LETTER)))
 
 
-# Clusters: letters with their marks, which are never broken.
+# Clusters, which are letters with their marks, are never split.
 
 WIDE = ("CJK", "HIRAGANA", "KATAKANA", "IDEOGRAPHIC", "FULLWIDTH")
-# More are a prank, and would overlap with other lines.
+# More would be a prank, and overlap other lines.
 MOST_MARKS, LONGEST_EMOJI = 4, 12
 FLAG_LETTERS = range(0x1F1E6, 0x1F200)
 
@@ -184,7 +182,7 @@ Line = tuple[Cluster, ...]
 
 
 def split_clusters(text: str) -> Iterable[tuple[int, str]]:
-    """Yield each cluster of a text with its start."""
+    """Yield each cluster of a text, after its start."""
     start = 0
     for at in range(1, len(text) + 1):
         if at == len(text) or not _belongs(text, start, at):
@@ -239,7 +237,7 @@ def add_space(clusters: list[Cluster], space: str) -> None:
 
 
 def give_spaces_fonts(clusters: list[Cluster]) -> Iterable[Cluster]:
-    """Give each space the font of the word before it, and a highlight between highlighted words."""
+    """Give each space the font of the word before, and a highlight if it is between highlights."""
     for at, each in enumerate(clusters):
         if not each.is_space:
             yield each
@@ -249,9 +247,7 @@ def give_spaces_fonts(clusters: list[Cluster]) -> Iterable[Cluster]:
         yield Cluster(" ", face, before.is_marked and after.is_marked)
 
 
-# Breaking a text into lines.
-
-# Chinese and Japanese break between any two characters except these.
+# In Chinese and Japanese, lines may break between any two characters except before or after these.
 NOT_FIRST = set(
     "、。，．・：；？！）］｝」』】〉》〕”’ーぁぃぅぇぉっゃゅょァィゥェォッャュョ々…‥,.!?:;)]}%"
 )
@@ -259,7 +255,7 @@ NOT_LAST = set("（［｛「『【〈《〔“‘([{$¥")
 
 
 def wrap(clusters: Iterable[Cluster], size: int, width: float) -> list[Line]:
-    """Break into lines of a width: at spaces, between wide letters, or anywhere in long words."""
+    """Break into lines of a width: at spaces, between wide letters, and anywhere in long words."""
     lines: list[list[Cluster]] = [[]]
     length = 0.0
     for word in _words(clusters):
@@ -280,7 +276,7 @@ def wrap(clusters: Iterable[Cluster], size: int, width: float) -> list[Line]:
 
 
 def _words(clusters: Iterable[Cluster]) -> Iterable[Line]:
-    """Yield words with the space after them, single wide letters, and line breaks."""
+    """Yield words with the space that follows, single wide letters, and line breaks."""
     word: list[Cluster] = []
     for each in clusters:
         if word and (each.is_break or word[-1].is_break or _may_break(word[-1], each)):
@@ -302,7 +298,7 @@ def _may_break(before: Cluster, after: Cluster) -> bool:
 
 
 def balance(clusters: Line, lines: list[Line], size: int, width: float) -> list[Line]:
-    """Return the same number of lines with the least width."""
+    """Return the same number of lines, as narrow as possible."""
     low, best = width / 2, lines
     while width - low > size / 8:
         middle = (low + width) / 2
@@ -318,17 +314,15 @@ def _trim(line: Line) -> Line:
     return line[:-1] if line and line[-1].is_space else line
 
 
-# Blocks of lines: directions and highlights.
-
-# Removed before an ellipsis.
+# What is removed before an ellipsis.
 ENDS = " .,;:…。、،"
-# FriBiDi's names of directions.
+# FriBiDi's constants for directions.
 LEFT_TO_RIGHT, RIGHT_TO_LEFT = 0x110, 0x111
 
 
 @dataclass(frozen=True)
 class Block:
-    """Lines of one font size."""
+    """Lines in one font size."""
 
     lines: tuple[Line, ...]
     size: int
@@ -373,7 +367,7 @@ class Text:
 
     @property
     def weight(self) -> int:
-        """The length in letters; wide ones count twice."""
+        """The length in letters, of which wide ones count twice."""
         return sum(2 if is_wide(each) else 1 for each in self.clusters)
 
     @property
@@ -411,7 +405,7 @@ class Text:
 def draw_block(
     picture: "Pictures.Image", block: Block, at: tuple[int, int], color: str, mark: str = ""
 ) -> None:
-    """Draw lines from a point at the top of their start edge, to the left if right-to-left."""
+    """Draw lines from the top of their start edge: to the left if they are right-to-left."""
     from PIL import ImageDraw
 
     canvas, size = ImageDraw.Draw(picture), block.size
@@ -456,11 +450,11 @@ def _measure_run(run: Line, level: int, size: int) -> tuple[float, list[tuple[fl
 
 
 def _runs(line: Line, is_mirrored: bool) -> list[tuple[Line, int]]:
-    """Return a line's runs of one font and level, from left to right."""
+    """Return a line's runs, each of one font and level, from left to right."""
     levels = _levels(line, is_mirrored)
     alike = groupby(zip(line, levels, strict=True), key=lambda each: (each[0].face, each[1]))
     runs = [(tuple(cluster for cluster, _ in part), level) for (_face, level), part in alike]
-    # From the highest level down, reverse all runs of at least that level (UAX #9, rule L2).
+    # From the highest level down, reverse all runs of that level or higher (UAX #9, rule L2).
     for least in range(max(levels, default=0), 0, -1):
         reordered: list[tuple[Line, int]] = []
         for is_deep, group in groupby(runs, key=lambda run: run[1] >= least):
