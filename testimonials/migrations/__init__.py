@@ -1,1 +1,1 @@
-"""The schema's history, and how it is carried out; shipped inside the package."""
+"""The history of the database's schema, as Alembic revisions."""

@@ -1,4 +1,4 @@
-"""Alembic's entry: runs the migrations on the connection that `core.db.migrate` opened."""
+"""Run the migrations on the connection that `core.db.migrate` opened, as Alembic asks."""
 
 from alembic import context
 from sqlalchemy import Connection
@@ -8,7 +8,7 @@ from testimonials.core.late import load_all
 
 
 def run() -> None:
-    """Migrate inside the transaction of the caller, whole or not at all."""
+    """Migrate inside the caller's transaction, all or nothing."""
     load_all()
     connection: Connection = context.config.attributes["connection"]
     context.configure(

@@ -8,5 +8,4 @@ down_revision: str | None = ${repr(down_revision)}
 
 
 def upgrade() -> None:
-    """Change the schema."""
     ${upgrades if upgrades else "pass"}

@@ -1,6 +1,6 @@
-"""The first schema, in SQL of each database.
+"""Create the first schema, from a file of SQL for each database.
 
-Before it there were 21 revisions, which ended in the same one (`core.db.migrate.FORMER_HEAD`).
+It is where 21 earlier revisions ended (`core.db.migrate.FORMER_HEAD`).
 """
 
 from pathlib import Path
@@ -14,7 +14,6 @@ down_revision: str | None = None
 
 
 def upgrade() -> None:
-    """Change the schema."""
     connection = op.get_bind()
     file = Path(__file__).with_name(f"rev_0001_{connection.dialect.name}.sql")
     run_statements(connection, file.read_text(encoding="utf-8"))

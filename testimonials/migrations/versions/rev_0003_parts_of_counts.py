@@ -1,7 +1,7 @@
-"""Number the parts of each count by a sequence of its own, on PostgreSQL.
+"""Number the parts of each count from a sequence of its own, on PostgreSQL.
 
-A project's parts are put together at each 64th number. Tables that shared a sequence could miss it
-for long, while another table had it.
+A project's parts are merged at every 64th number. With a shared sequence, a table could go without
+one for a long time, because other tables had drawn those numbers.
 """
 
 from alembic import op
@@ -17,13 +17,13 @@ FUNCTIONS = {
 
 
 def upgrade() -> None:
-    """Change the functions; the tags' keep the sequence that was everybody's."""
+    """Change the functions, except those that count tags: they keep the shared sequence."""
     connection = op.get_bind()
     if connection.dialect.name == "sqlite":
         return
     for sequence, functions in FUNCTIONS.items():
         op.execute(f"CREATE SEQUENCE {sequence}")
-        # Above every number in use.
+        # Start above every number in use.
         op.execute(f"SELECT setval('{sequence}', nextval('count_part'))")
         for name in functions:
             source = connection.scalar(text(f"SELECT pg_get_functiondef('{name}'::regproc)"))

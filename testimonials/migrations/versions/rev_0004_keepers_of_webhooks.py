@@ -1,4 +1,4 @@
-"""Note whose role lets a webhook endpoint hear, and a former owner's purchase secret."""
+"""Store whose role a webhook endpoint depends on, and a former owner's purchase secret."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -6,7 +6,7 @@ from alembic import op
 revision: str = "0004"
 down_revision: str | None = "0003"
 
-# Who added it, where an account still has the address; else the owner, as whose token it was made.
+# The account that added it, if one still has that address; otherwise the owner.
 KEEPER = """
 UPDATE webhook_endpoint SET keeper_id = COALESCE(
     (SELECT account.id FROM account WHERE account.email = webhook_endpoint.created_by),
@@ -16,7 +16,6 @@ UPDATE webhook_endpoint SET keeper_id = COALESCE(
 
 
 def upgrade() -> None:
-    """Change the schema."""
     keeper = sa.Column("keeper_id", sa.String(), nullable=False, server_default="")
     op.add_column("webhook_endpoint", keeper)
     op.execute(KEEPER)

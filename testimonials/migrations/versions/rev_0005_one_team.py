@@ -1,4 +1,4 @@
-"""Keep the members of a project and of all of an owner's in one table, and so invitations."""
+"""Merge the tables of members, and of invitations, of one project and of all an owner's."""
 
 import json
 
@@ -25,7 +25,6 @@ FROM workspace_invitation it JOIN account ON account.id = it.owner_id
 
 
 def upgrade() -> None:
-    """Change the schema."""
     member = _create("member", "account_id", sa.Column("source", sa.String(20), nullable=False))
     _fill(member, MEMBERS)
     invitation = _create(
@@ -49,7 +48,7 @@ def upgrade() -> None:
 
 
 def _create(name: str, who: str, *more: sa.Column[object]) -> sa.Table:
-    """Create a table of roles or invitations, each in a project or in all of an owner's."""
+    """Create a table whose rows are about one project or all of an owner's projects."""
     account = sa.ForeignKey("account.id", ondelete="CASCADE")
     table = op.create_table(
         name,

@@ -1,8 +1,8 @@
-"""Put the history of testimonials into the record of what happened.
+"""Move the history of testimonials into the events.
 
-A change was a row of `testimonial_change` and an event; now the event has what was there before.
-The old rows come as events of which nobody is told, since their own events are there. Those that
-were changed together get the type of their event, which webhooks may still have to read.
+A change was a row of `testimonial_change` and an event; now the event stores the earlier values.
+The old rows become events that nobody is notified of, since they already have their own. Rows that
+were changed together get the type of that event, because webhooks may still have to read it.
 """
 
 import json
@@ -49,8 +49,8 @@ NUMBERS = (
     "UPDATE project SET event_number = coalesce((SELECT max(event.number) FROM event "
     "WHERE event.project_id = project.id), 0)",
 )
-# What was before goes with its testimonial. The history of a project that was handed over stays,
-# though the account goes that it belonged to.
+# Earlier values go when their testimonial does. The history of a transferred project stays when its
+# former owner's account is deleted.
 FORGET = 'UPDATE event SET "before" = NULL, actor = NULL {} AND "before" IS NOT NULL'
 KEEP = (
     "UPDATE event SET account_id = NULL, type = '' WHERE account_id = OLD.id AND \"before\" IS NOT "
@@ -75,7 +75,6 @@ ID_LENGTH = 24
 
 
 def upgrade() -> None:
-    """Change the schema."""
     for column in COLUMNS:
         op.add_column("event", column._copy())
     number = sa.Column("event_number", sa.BigInteger(), nullable=False, server_default="0")
@@ -94,7 +93,7 @@ def _is_sqlite() -> bool:
 
 
 def _name_columns(connection: sa.Connection) -> None:
-    """Put what the details of events about testimonials have into columns."""
+    """Move the details of events about testimonials into columns."""
     event = sa.table(
         "event",
         *(sa.column(name) for name in ("id", "type", "testimonial_id", "action", "batch_id")),
@@ -125,7 +124,7 @@ def _name_columns(connection: sa.Connection) -> None:
 
 
 def _name_type(connection: sa.Connection, event: Any, type: str, batch: str, *, some: bool) -> None:
-    """Give the changes of a batch the type of their event."""
+    """Give the changes in a batch the type of their event."""
     is_one = (event.c.batch_id == batch, event.c.type == "")
     put = event.update().values(type=type).where(*is_one)
     if not some:
@@ -136,7 +135,7 @@ def _name_type(connection: sa.Connection, event: Any, type: str, batch: str, *, 
 
 
 def _find_named(connection: sa.Connection, batch: str, type: str) -> Iterator[str]:
-    """Yield the changes of a batch that are of a type, where it has others too."""
+    """Yield the ids of the changes of a type in a batch that has other types too."""
     query = sa.text(
         'SELECT event.id, event."before", testimonial.status, testimonial.held_for, '
         "testimonial.deleted_at FROM event JOIN testimonial ON testimonial.id = "

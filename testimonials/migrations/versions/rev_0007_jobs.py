@@ -1,4 +1,4 @@
-"""Put all background jobs into one table: repeated ones, mail that waits, and links asked for."""
+"""Put all background jobs into one table: repeated ones, waiting mail and requested links."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -15,13 +15,12 @@ ROWS = (
     "started_at, finished_at, failed_at, error FROM background_job",
     "INSERT INTO job (id, kind, payload, attempts, run_at) SELECT id, 'mail.send', '{}', attempts, "
     "next_attempt_at FROM outbox_mail WHERE state IN ('queued', 'sending')",
-    # The lease of an attempt ended three minutes after it had begun.
+    # An attempt's lease ended three minutes after the attempt began.
     "UPDATE outbox_mail SET tried_at = next_attempt_at - 180000 WHERE state <> 'queued'",
 )
 
 
 def upgrade() -> None:
-    """Change the schema."""
     op.create_table(
         "job",
         sa.Column("id", sa.String(), nullable=False),

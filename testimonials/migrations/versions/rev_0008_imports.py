@@ -1,4 +1,4 @@
-"""Let jobs do imports, whose rows had leases of their own."""
+"""Run imports as jobs, in place of leases of their own."""
 
 from alembic import op
 
@@ -12,6 +12,5 @@ RUNNING = (
 
 
 def upgrade() -> None:
-    """Change the schema."""
     op.execute(RUNNING)
     op.drop_column("table_import", "leased_until")

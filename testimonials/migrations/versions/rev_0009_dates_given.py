@@ -1,4 +1,4 @@
-"""Show the newest by the date that a card shows, which an import brings along."""
+"""Order what is shown by the date on the card, which an import brings along."""
 
 from alembic import op
 
@@ -12,7 +12,6 @@ INDEXES = {
 
 
 def upgrade() -> None:
-    """Change the indexes of what is shown."""
     for name, order in INDEXES.items():
         op.drop_index(name, "testimonial")
         columns = ["project_id", "is_visible", *order, "submitted_at", "id"]

@@ -1,7 +1,6 @@
-"""Give each project a brand, from the colors that were chosen for its widget or its page.
+"""Give each project a brand, with the color chosen for its widget or its page.
 
-Nothing else changes, so visitors see what they saw: what was set for the widget or the page is
-their own.
+Visitors see no change, since the widget and the page keep their own settings.
 """
 
 from typing import Any
@@ -23,7 +22,6 @@ PALETTES = {
 
 
 def upgrade() -> None:
-    """Change the schema."""
     op.add_column("project", sa.Column("brand", sa.JSON(), nullable=False, server_default="{}"))
     op.add_column("project", sa.Column("brand_logo_id", sa.String()))
     op.create_index("ix_project_brand_logo_id", "project", ["brand_logo_id"])
@@ -43,7 +41,7 @@ def upgrade() -> None:
 def _choose_color(
     design: dict[str, Any], page: dict[str, Any], widget: dict[str, Any]
 ) -> str | None:
-    """Return the color that a project has chosen; None if it has none."""
+    """Return the color that a project has chosen, if any."""
     button = page.get("buttonColor", FORMER_BUTTON).upper()
     return (
         design.get("brandColor")

@@ -1,7 +1,7 @@
-"""Count visits to the collection pages by how far they came, each once.
+"""Count each visit to the collection pages once, by how far it got.
 
-Openings and beginnings were counted apart from what was sent, so a step could be larger than the
-one before; they say nothing about visits, and go.
+The earlier counts of opened and begun forms go: they were separate from those of submissions, so a
+later step could have a higher count than an earlier one.
 """
 
 import sqlalchemy as sa
@@ -15,7 +15,7 @@ ADD = (
     "coalesce(NEW.form_name, ''), 3) ON CONFLICT (project_id, visit) DO UPDATE SET step = 3;"
 )
 IS_SENT = "NEW.visit IS NOT NULL AND NEW.status <> 'spam'"
-# What is spam until somebody says that it isn't counts from then on.
+# Spam counts from the moment somebody says that it isn't spam.
 TRIGGERS = {
     "count_visit_sent": ("INSERT", IS_SENT),
     "count_visit_released": ("UPDATE OF status", f"{IS_SENT} AND OLD.status = 'spam'"),
@@ -28,7 +28,6 @@ IF current_setting('testimonials.counting', true) = 'off' THEN RETURN NULL; END 
 
 
 def upgrade() -> None:
-    """Change the schema."""
     op.drop_table("insight_funnel_day")
     _add_tables()
     op.add_column("testimonial", sa.Column("visit", sa.String(40)))

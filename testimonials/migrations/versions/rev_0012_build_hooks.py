@@ -1,4 +1,4 @@
-"""Let a webhook endpoint be a hook that only starts the build of a website."""
+"""Let a webhook endpoint be a build hook, which only starts the build of a website."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -8,6 +8,5 @@ down_revision: str | None = "0011"
 
 
 def upgrade() -> None:
-    """Change the schema."""
     template = sa.Column("template", sa.String(10), nullable=False, server_default="event")
     op.add_column("webhook_endpoint", template)

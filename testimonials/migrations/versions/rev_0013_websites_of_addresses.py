@@ -1,4 +1,4 @@
-"""Keep what the website of an unclaimed address's domain says, for who claims it."""
+"""Store what the website of an unclaimed address's domain says, for whoever claims it."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -8,5 +8,4 @@ down_revision: str | None = "0012"
 
 
 def upgrade() -> None:
-    """Change the schema."""
     op.add_column("account", sa.Column("website_read", sa.JSON()))

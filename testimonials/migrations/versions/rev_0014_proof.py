@@ -1,7 +1,7 @@
 """Count every genuine rating that was received, and keep why one was set aside.
 
-What counted were the approved ones. Where that changes a project's numbers, the former ones are
-kept and stand until its people have seen what changes, for 60 days at most.
+Only approved ones counted before. Where that changes a project's numbers, the former ones stay
+until its people have seen the change, for 60 days at most.
 """
 
 import json
@@ -23,7 +23,7 @@ STANDING = (
     "ELSE 'genuine' END"
 )
 COUNTED = "{0}.status = 'approved' AND {0}.deleted_at IS NULL AND {0}.source <> 'demo'"
-# Halves are rounded up, as people do.
+# Halves are rounded up.
 STARS = (
     "rating < 1.5",
     *(f"rating >= {star - 0.5} AND rating < {star + 0.5}" for star in (2, 3, 4)),
@@ -43,7 +43,6 @@ WAIT_MS = 60 * 24 * 60 * 60 * 1000
 
 
 def upgrade() -> None:
-    """Change the schema, and count again."""
     connection = op.get_bind()
     is_sqlite = connection.dialect.name == "sqlite"
     old = _sum_up(connection)
@@ -158,7 +157,7 @@ def _change_triggers(connection: sa.Connection, is_sqlite: bool) -> None:
     )
 
 
-# Dropped with its table.
+# It was dropped along with its table.
 PUT_TOGETHER = (
     "CREATE TRIGGER put_together AFTER INSERT ON testimonial_count FOR EACH ROW WHEN "
     "(NEW.part > 0 AND NEW.part % 64 = 0) EXECUTE FUNCTION put_together_testimonial_count()"
@@ -166,7 +165,7 @@ PUT_TOGETHER = (
 
 
 def _change(source: str) -> str:
-    """Return what counts with the standing among what it counts by, and with genuine ratings."""
+    """Return SQL that also counts by standing, and counts genuine ratings rather than approved."""
     for row in ("NEW", "OLD", "it"):
         source = source.replace(COUNTED.format(row), f"{row}.standing = 'genuine'")
         source = re.sub(

@@ -1,7 +1,7 @@
-"""Leave out of indexes the rows that have nothing there, and lists of beginnings of words.
+"""Leave rows without a value out of indexes, and drop the longer prefix indexes of words.
 
-A testimonial that a call adds is in half as many indexes. Beginnings of three letters and more are
-found as quickly without lists of their own.
+A testimonial added over the API is then in half as many indexes. Prefixes of three letters and more
+are found as quickly without indexes of their own.
 """
 
 import sqlalchemy as sa
@@ -10,7 +10,7 @@ from alembic import op
 revision: str = "0015"
 down_revision: str | None = "0014"
 
-# Unique ones begin with uq. A row without the first column after the project is not in it.
+# Unique ones begin with uq. Rows in which the first column after the project is null are left out.
 INDEXES = {
     "ix_testimonial_avatar_id": ["avatar_id"],
     "ix_testimonial_import_id": ["import_id"],
@@ -22,7 +22,6 @@ INDEXES = {
 
 
 def upgrade() -> None:
-    """Make the indexes again."""
     for name, columns in INDEXES.items():
         where = sa.text(f"{columns[name.startswith('uq')]} IS NOT NULL")
         op.drop_index(name, "testimonial")
@@ -54,7 +53,7 @@ def _make_words_again(connection: sa.Connection) -> None:
     )
     connection.exec_driver_sql("DROP TABLE testimonial_search")
     connection.exec_driver_sql(made.replace("prefix='2 3 4'", "prefix='2'"))
-    # What the trigger writes of a new row, of all rows.
+    # Write for all rows what the trigger writes for a new one.
     words = added[added.index("(SELECT CASE") : added.rindex(" FROM testimonial_search_row")]
     rows = "testimonial_search_row JOIN testimonial it ON it.id = testimonial_id"
     filled = f"SELECT number, it.project_id, {words.replace('NEW.', 'it.')} FROM {rows}"  # noqa: S608 - our own names

@@ -1,7 +1,7 @@
 """Keep a public record of each project's testimonials, and sign its head.
 
-An entry of it is a column of the event that it tells of. It stays as long as the project, without
-the salt of its hash once the testimonial is gone.
+An entry is stored in a column of its event, and stays as long as the project. The salt of its hash
+goes with the testimonial.
 """
 
 import sqlalchemy as sa
@@ -17,7 +17,7 @@ KEEP = (
     '("before" IS NOT NULL OR entry IS NOT NULL) AND project_id IN '
     "(SELECT project.id FROM project WHERE project.account_id <> OLD.id)"
 )
-# They are events like others then, and go when these do.
+# From then on they are ordinary events and expire like them.
 END = "UPDATE event SET entry = NULL, salt = NULL WHERE project_id = OLD.id AND entry IS NOT NULL"
 ON_SQLITE = (
     "DROP TRIGGER forget_history",
@@ -40,7 +40,6 @@ ON_POSTGRESQL = (
 
 
 def upgrade() -> None:
-    """Change the schema."""
     op.create_table(
         "signing_key",
         sa.Column("id", sa.String(16), nullable=False),

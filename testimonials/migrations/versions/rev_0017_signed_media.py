@@ -1,6 +1,6 @@
-"""Keep digests of pictures and recordings, and whether authors agree that earlier words are shown.
+"""Store digests of pictures and recordings, and whether authors let earlier words be shown.
 
-A job fills in the digests of what is there, so that an upgrade reads no files.
+A job computes the missing digests, so that the upgrade reads no files.
 """
 
 import sqlalchemy as sa
@@ -11,7 +11,6 @@ down_revision: str | None = "0016"
 
 
 def upgrade() -> None:
-    """Change the schema."""
     op.add_column("image", sa.Column("digest", sa.String(64)))
     op.add_column("recording", sa.Column("digest", sa.String(64)))
     agreed: sa.Column[bool] = sa.Column(

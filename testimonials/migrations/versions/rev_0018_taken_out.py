@@ -1,4 +1,4 @@
-"""Find what was taken out of the numbers, and what was given a reason, without reading all else."""
+"""Index what was taken out of the numbers, and changes with a reason."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -18,7 +18,6 @@ INDEXES = (
 
 
 def upgrade() -> None:
-    """Make the indexes."""
     for name, table, columns, condition in INDEXES:
         where = sa.text(condition)
         op.create_index(name, table, columns, sqlite_where=where, postgresql_where=where)

@@ -1,7 +1,8 @@
-"""Let SQLite's index of words take new testimonials later, many at once, and drop an index.
+"""Add new testimonials to SQLite's word index later, many at once, and drop an index.
 
-What a new one changes there is most of what adding it writes. Spaces around letters take time in
-proportion to the text, which took its square. What was changed lately is found by ids as well.
+Updating the word index was most of what adding a testimonial wrote. Putting spaces around letters
+now takes linear rather than quadratic time. Recent changes are found by their ids as well, without
+the index that is dropped.
 """
 
 import re
@@ -25,7 +26,6 @@ IS_INDEXED = " AND number <= (SELECT max(id) FROM testimonial_search_docsize);"
 
 
 def upgrade() -> None:
-    """Add a row to the list alone, and change in the index only what it has."""
     op.drop_index("ix_event_history", "event")
     connection = op.get_bind()
     if connection.dialect.name != "sqlite":

@@ -1,7 +1,4 @@
-"""Drop what nothing reads any more.
-
-Archives are imported at once, and the list of erasures goes with each backup.
-"""
+"""Drop what nothing uses since archives are imported at once and backups list the erasures."""
 
 from alembic import op
 
@@ -10,6 +7,5 @@ down_revision: str | None = "0019"
 
 
 def upgrade() -> None:
-    """Change the schema."""
     op.drop_table("waiting_archive")
     op.execute("DELETE FROM job WHERE kind = 'backup-erased-list'")
