@@ -163,9 +163,7 @@ def ask(
         stream = ssl.create_default_context().wrap_socket(
             stream, server_hostname=host, do_handshake_on_connect=False
         )
-    remaining = max(0.001, end - time.monotonic())
-    stream.settimeout(remaining)
-    timer = _cut_after(remaining, stream)
+    timer = _limit_time(stream, end)
     connection = http.client.HTTPConnection(host, port)
     connection.default_port = PORTS["https" if is_secure else "http"]
     connection.sock = stream
@@ -214,8 +212,11 @@ def _read(response: http.client.HTTPResponse, max_bytes: int) -> Answer:
     return Answer(response.status, response.headers, content[:max_bytes], is_complete)
 
 
-def _cut_after(seconds: float, connection: socket.socket) -> threading.Timer:
+def _limit_time(connection: socket.socket, end: float) -> threading.Timer:
     # A server that sends a byte now and then never exceeds the timeout of a single read.
+    seconds = max(0.001, end - time.monotonic())
+    connection.settimeout(seconds)
+
     def cut() -> None:
         # It may be closed already.
         with suppress(OSError):
