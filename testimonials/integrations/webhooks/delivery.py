@@ -10,14 +10,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from http import HTTPStatus
-from itertools import groupby
 from typing import Any
 
 from sqlalchemy import Select, exists, func, insert, or_, select, update
 from sqlalchemy.orm import aliased
 
 from testimonials.core import clock
-from testimonials.core.audit import IS_SINGLE, Event, EventType, record
+from testimonials.core.audit import IS_SINGLE, Event, EventType
 from testimonials.core.clock import iso
 from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.db.outages import log_fault
@@ -26,10 +25,9 @@ from testimonials.core.event_lists import read_after
 from testimonials.core.extensions import db, kept
 from testimonials.core.http_client import Check, may_connect
 from testimonials.core.jobs import every_process, is_ending
-from testimonials.integrations.events import WEBHOOK_STOPPED
 from testimonials.integrations.webhooks.endpoints import (
+    gets_events,
     is_any_left,
-    is_kept,
     name_host,
     pause_left,
     send_left_mail,
@@ -39,11 +37,12 @@ from testimonials.integrations.webhooks.endpoints import (
 from testimonials.integrations.webhooks.models import (
     BUILD,
     IS_DUE,
+    Due,
     WebhookDelivery,
     WebhookEndpoint,
     is_due,
 )
-from testimonials.integrations.webhooks.payloads import TEST, Message, Outcome, send, write_bodies
+from testimonials.integrations.webhooks.payloads import TEST, Message, Outcome, send, write_messages
 from testimonials.projects.models import Project
 
 # A process leases what it sends. If it dies, the lease expires and another sends the delivery
@@ -66,10 +65,12 @@ MAX_TO_FAILING = 2
 # Concurrent deliveries of one account, so that its slow receivers leave places for others.
 MAX_OF_ACCOUNT = 15
 MAX_ATTEMPTS = 20
-# A delivery, its endpoint, and the account that both belong to.
-Due = tuple[WebhookDelivery, WebhookEndpoint, str]
 Row = dict[str, object]
-GONE = "Its server answered 410 Gone."
+ROWS = (
+    select(WebhookDelivery, WebhookEndpoint, Project)
+    .join(WebhookEndpoint, WebhookEndpoint.id == WebhookDelivery.endpoint_id)
+    .join(Project, Project.id == WebhookEndpoint.project_id)
+)
 
 
 @dataclass(frozen=True)
@@ -89,13 +90,14 @@ class Busy:
         self.endpoints = Counter(leased.endpoint_id for leased in under_way)
         self.accounts = Counter(leased.account_id for leased in under_way)
 
-    def has_room(self, endpoint: WebhookEndpoint, account_id: str) -> bool:
-        is_full = self.endpoints[endpoint.id] >= MAX_TO_FAILING
-        is_held = endpoint.failing_since is not None and is_full
-        return self.accounts[account_id] < MAX_OF_ACCOUNT and not is_held
-
-    def list_full(self) -> list[str]:
-        return [account for account, count in self.accounts.items() if count >= MAX_OF_ACCOUNT]
+    def take(self, endpoint: WebhookEndpoint, account_id: str) -> bool:
+        """Count one more delivery, unless there is no room for it."""
+        is_full = endpoint.failing_since and self.endpoints[endpoint.id] >= MAX_TO_FAILING
+        if is_full or self.accounts[account_id] >= MAX_OF_ACCOUNT:
+            return False
+        self.endpoints[endpoint.id] += 1
+        self.accounts[account_id] += 1
+        return True
 
 
 def has_due(busy: Busy) -> bool:
@@ -114,49 +116,41 @@ def lease(count: int, busy: Busy) -> list[Leased]:
         query = query.order_by(WebhookDelivery.next_try_at, WebhookDelivery.id)
         locked = query.with_for_update(of=WebhookDelivery, skip_locked=True)
         rows = db.session.execute(locked).all()
-        new = [(row, to, of) for row, to, of in rows if _take(row, to, of, busy)]
+        new = [(row, to, of) for row, to, of in rows if busy.take(to, of.account_id)]
+        for row, _, _ in new:
+            row.leased_until = clock.now() + LEASE
+            row.tries += 1
         db.session.flush()
         taken += new
         if not new or len(rows) < room:
             break
-    return _write_messages(taken)
-
-
-def _take(row: WebhookDelivery, endpoint: WebhookEndpoint, account_id: str, busy: Busy) -> bool:
-    if not busy.has_room(endpoint, account_id):
-        return False
-    busy.endpoints[endpoint.id] += 1
-    busy.accounts[account_id] += 1
-    row.leased_until = clock.now() + LEASE
-    row.tries += 1
-    return True
+    return [
+        Leased(row.id, endpoint.id, project.account_id, message)
+        for (row, endpoint, project), message in zip(taken, write_messages(taken), strict=True)
+    ]
 
 
 def settle(outcomes: Sequence[tuple[Leased, Outcome]]) -> None:
-    """Write the outcomes of attempts."""
+    """Write the outcomes of attempts; switch hopeless endpoints off, and mail their owners."""
     by_id = {leased.delivery_id: outcome for leased, outcome in outcomes}
-    endpoint_ids = {leased.endpoint_id for leased, _ in outcomes}
-    # In this order, so that two processes can't deadlock.
-    query = select(WebhookEndpoint).where(WebhookEndpoint.id.in_(endpoint_ids))
-    query = query.order_by(WebhookEndpoint.id)
-    rows = db.session.scalars(query).all()
+    query = ROWS.where(WebhookDelivery.id.in_(by_id), IS_DUE)
+    # Accounts' records are locked in this order everywhere.
+    query = query.order_by(Project.account_id, Project.id)
+    rows = db.session.execute(query).all()
     is_fine = all(outcome.is_accepted for outcome in by_id.values())
-    if not is_fine or any(endpoint.failing_since for endpoint in rows):
-        # Endpoints are locked only if they will change.
-        locked = query.with_for_update().execution_options(populate_existing=True)
-        rows = db.session.scalars(locked).all()
-    endpoints = {endpoint.id: endpoint for endpoint in rows}
-    deliveries = select(WebhookDelivery).where(WebhookDelivery.id.in_(by_id), IS_DUE)
-    hopeless: dict[WebhookEndpoint, str] = {}
-    for row in db.session.scalars(deliveries).all():
-        endpoint, outcome = endpoints[row.endpoint_id], by_id[row.id]
-        _note(row, endpoint, outcome)
-        if reason := _find_hopeless(row, endpoint, outcome):
-            hopeless[endpoint] = reason
-    _stop(hopeless)
+    if not is_fine or any(endpoint.failing_since for _, endpoint, _ in rows):
+        # Locked only if they will change, in this order, so that two processes can't deadlock.
+        ids = {leased.endpoint_id for leased, _ in outcomes}
+        locked = select(WebhookEndpoint.id).where(WebhookEndpoint.id.in_(ids))
+        db.session.execute(locked.order_by(WebhookEndpoint.id).with_for_update())
+        rows = db.session.execute(query.execution_options(populate_existing=True)).all()
+    for row, endpoint, project in rows:
+        if reason := _note(row, endpoint, by_id[row.id]):
+            stop_endpoint(project, endpoint, reason)
+            send_stopped_mail(project, name_host(endpoint), reason)
 
 
-def _select_due(busy: Busy) -> Select[WebhookDelivery, WebhookEndpoint, str]:
+def _select_due(busy: Busy) -> Select[WebhookDelivery, WebhookEndpoint, Project]:
     """Select due deliveries, except of accounts with as many under way as they may have."""
     now = clock.now()
     earlier = aliased(WebhookDelivery)
@@ -169,49 +163,21 @@ def _select_due(busy: Busy) -> Select[WebhookDelivery, WebhookEndpoint, str]:
     )
     full = [endpoint for endpoint, count in busy.endpoints.items() if count >= MAX_TO_FAILING]
     is_full = WebhookEndpoint.id.in_(full) & WebhookEndpoint.failing_since.is_not(None)
-    return (
-        select(WebhookDelivery, WebhookEndpoint, Project.account_id)
-        .join(WebhookEndpoint, WebhookEndpoint.id == WebhookDelivery.endpoint_id)
-        .join(Project, Project.id == WebhookEndpoint.project_id)
-        .where(
-            IS_DUE,
-            WebhookDelivery.next_try_at <= now,
-            or_(WebhookDelivery.leased_until.is_(None), WebhookDelivery.leased_until <= now),
-            or_(WebhookEndpoint.is_active, WebhookDelivery.event_type == TEST),
-            Project.deleted_at.is_(None),
-            ~Project.is_suspended,
-            is_kept(),
-            ~is_behind,
-            ~is_full,
-            Project.account_id.not_in(busy.list_full()),
-        )
+    held = [account for account, count in busy.accounts.items() if count >= MAX_OF_ACCOUNT]
+    return ROWS.where(
+        IS_DUE,
+        WebhookDelivery.next_try_at <= now,
+        or_(WebhookDelivery.leased_until.is_(None), WebhookDelivery.leased_until <= now),
+        or_(WebhookEndpoint.is_active, WebhookDelivery.event_type == TEST),
+        gets_events(),
+        ~is_behind,
+        ~is_full,
+        Project.account_id.not_in(held),
     )
 
 
-def _write_messages(taken: Sequence[Due]) -> list[Leased]:
-    messages = []
-    ordered = sorted(taken, key=lambda due: (due[1].project_id, due[0].id))
-    for project_id, group in groupby(ordered, key=lambda due: due[1].project_id):
-        of_project = list(group)
-        bodies = write_bodies([row for row, _, _ in of_project], project_id)
-        for row, endpoint, account_id in of_project:
-            body = b"{}" if endpoint.template == BUILD else bodies[row.id]
-            row.body = body.decode()
-            message = Message(endpoint.url, row.message_id, body, _list_secrets(endpoint))
-            messages.append(Leased(row.id, endpoint.id, account_id, message))
-    return messages
-
-
-def _list_secrets(endpoint: WebhookEndpoint) -> list[str]:
-    if endpoint.template == BUILD:
-        return []
-    until = endpoint.old_secret_until
-    if endpoint.old_secret and until and until > clock.now():
-        return [endpoint.secret, endpoint.old_secret]
-    return [endpoint.secret]
-
-
-def _note(row: WebhookDelivery, endpoint: WebhookEndpoint, outcome: Outcome) -> None:
+def _note(row: WebhookDelivery, endpoint: WebhookEndpoint, outcome: Outcome) -> str:
+    """Write an attempt; return why its endpoint should be switched off, or ""."""
     attempt = {"at": iso(outcome.at), "ms": outcome.ms, "status": outcome.status}
     attempt |= {"error": outcome.error, "answer": outcome.answer}
     row.attempts = [*row.attempts, attempt][-MAX_ATTEMPTS:]
@@ -221,11 +187,17 @@ def _note(row: WebhookDelivery, endpoint: WebhookEndpoint, outcome: Outcome) -> 
         if endpoint.failing_since is not None:
             endpoint.failing_since = None
             _reschedule(endpoint, WebhookDelivery.next_try_at > clock.now(), clock.now())
-    elif row.event_type == TEST or outcome.status == HTTPStatus.GONE:
+        return ""
+    if row.event_type == TEST or not endpoint.is_active:
         row.state = "failed"
-    else:
-        endpoint.failing_since = endpoint.failing_since or outcome.at
-        _retry(row, endpoint, outcome)
+        return ""
+    if outcome.status == HTTPStatus.GONE:
+        return "Its server answered 410 Gone."
+    since = endpoint.failing_since = endpoint.failing_since or outcome.at
+    _retry(row, endpoint, outcome)
+    if clock.now() - since < DEADLINE:
+        return ""
+    return f"It has accepted nothing for three days. The last try: {outcome.problem}"
 
 
 def _retry(row: WebhookDelivery, endpoint: WebhookEndpoint, outcome: Outcome) -> None:
@@ -251,31 +223,6 @@ def _reschedule(endpoint: WebhookEndpoint, which: Any, time: datetime) -> None:
         .values(next_try_at=time)
         .execution_options(synchronize_session=False)
     )
-
-
-def _find_hopeless(row: WebhookDelivery, endpoint: WebhookEndpoint, outcome: Outcome) -> str:
-    """Return why an endpoint should be switched off, or ""."""
-    if outcome.is_accepted or row.event_type == TEST or not endpoint.is_active:
-        return ""
-    if outcome.status == HTTPStatus.GONE:
-        return GONE
-    since = endpoint.failing_since
-    if since is None or clock.now() - since < DEADLINE:
-        return ""
-    return f"It has accepted nothing for three days. The last try: {outcome.problem}"
-
-
-def _stop(hopeless: dict[WebhookEndpoint, str]) -> None:
-    """Switch endpoints off, and mail their owners."""
-    stopped = []
-    for endpoint, reason in hopeless.items():
-        project = db.session.get_one(Project, endpoint.project_id)
-        stop_endpoint(endpoint, reason)
-        send_stopped_mail(project, name_host(endpoint), reason)
-        stopped.append((project, endpoint))
-    # Accounts' records are locked in this order everywhere.
-    for project, endpoint in sorted(stopped, key=lambda pair: (pair[0].account_id, pair[0].id)):
-        record(WEBHOOK_STOPPED, project, url=name_host(endpoint))
 
 
 # The background work: it reads the record of events and sends due deliveries.
@@ -384,17 +331,8 @@ def read_events() -> None:
         Event.id > WebhookEndpoint.read_to,
         IS_SINGLE,
     )
-    query = (
-        select(WebhookEndpoint)
-        .join(Project, Project.id == WebhookEndpoint.project_id)
-        .where(
-            WebhookEndpoint.is_active,
-            Project.deleted_at.is_(None),
-            ~Project.is_suspended,
-            is_kept(),
-            unread,
-        )
-    )
+    query = select(WebhookEndpoint).join(Project, Project.id == WebhookEndpoint.project_id)
+    query = query.where(WebhookEndpoint.is_active, gets_events(), unread)
     behind = db.session.scalars(query).all()
     db.session.expunge_all()
     for endpoint in behind:
@@ -431,9 +369,9 @@ def _read(endpoint: WebhookEndpoint) -> None:
 
 def _settle_build(endpoint: WebhookEndpoint, rows: list[Row]) -> list[Row]:
     """Return one delivery to a build hook for all events; none while another waits."""
-    waiting = (IS_DUE, WebhookDelivery.tries == 0, WebhookDelivery.leased_until.is_(None))
-    query = select(WebhookDelivery.id).where(WebhookDelivery.endpoint_id == endpoint.id, *waiting)
-    if not rows or db.session.scalar(query.limit(1)) is not None:
+    of_it = WebhookDelivery.endpoint_id == endpoint.id
+    waiting = select(WebhookDelivery.id).where(of_it, IS_DUE, WebhookDelivery.tries == 0)
+    if not rows or db.session.scalar(waiting.limit(1)) is not None:
         return []
     return [rows[-1] | {"subject": None, "next_try_at": clock.now() + BUILD_AFTER}]
 

@@ -12,7 +12,7 @@ from testimonials.auth.emails import send_plain_mail
 from testimonials.auth.models import Account
 from testimonials.core import clock
 from testimonials.core.audit import Event, EventType, record
-from testimonials.core.db.engine import Timestamp
+from testimonials.core.db.engine import Timestamp, write_value
 from testimonials.core.db.transactions import find_row
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import ServiceError, ValidationFailed, require_found
@@ -163,10 +163,11 @@ def change_endpoint(
         _switch_on(project, endpoint)
     for name, value in changes.items():
         setattr(endpoint, name, value)
-    _mark_changed(endpoint)
-    if is_off := changes.get("is_active") is False:
-        stop_endpoint(endpoint, BY_HAND)
-    _record(WEBHOOK_STOPPED if is_off else WEBHOOK_CHANGED, project, endpoint)
+    if changes.get("is_active") is False:
+        stop_endpoint(project, endpoint, BY_HAND)
+    else:
+        _mark_changed(endpoint)
+        _record(WEBHOOK_CHANGED, project, endpoint)
     return True
 
 
@@ -175,7 +176,7 @@ def _events_of(template: str, events: Sequence[str]) -> list[str]:
     return list(events or (BUILD_EVENTS if template == BUILD else ()))
 
 
-def stop_endpoint(endpoint: WebhookEndpoint, because: str) -> None:
+def stop_endpoint(project: Project, endpoint: WebhookEndpoint, because: str) -> None:
     """Switch an endpoint off, and give up its waiting deliveries."""
     endpoint.is_active, endpoint.failing_since = False, None
     endpoint.switched_off_because = because[:200]
@@ -185,6 +186,7 @@ def stop_endpoint(endpoint: WebhookEndpoint, because: str) -> None:
         .where(WebhookDelivery.endpoint_id == endpoint.id, IS_DUE)
         .values(state="failed", leased_until=None)
     )
+    _record(WEBHOOK_STOPPED, project, endpoint)
 
 
 def rotate_secret(project: Project, endpoint: WebhookEndpoint, account_id: str) -> None:
@@ -219,10 +221,7 @@ def copy_endpoint(endpoint: WebhookEndpoint) -> dict[str, Any]:
             Event.project_id == endpoint.project_id, Event.id < oldest
         )
         values["read_to"] = db.session.scalar(before) or ""
-    return {
-        name: value.isoformat() if isinstance(value, datetime) else value
-        for name, value in values.items()
-    }
+    return {name: write_value(value) for name, value in values.items()}
 
 
 def restore_endpoint(project: Project, values: dict[str, Any]) -> WebhookEndpoint:
@@ -359,12 +358,17 @@ def send_stopped_mail(project: Project, host: str, reason: str) -> None:
 # are for queries that select from `project` and `webhook_endpoint`.
 
 
-def is_kept() -> ColumnElement[bool]:
-    """Return the condition that an endpoint's keeper is an admin who isn't suspended."""
+def gets_events() -> ColumnElement[bool]:
+    """Return the condition that a project is in use, and its endpoint's keeper is an admin."""
     is_suspended = exists().where(
         Account.id == WebhookEndpoint.keeper_id, Account.suspended_at.is_not(None)
     )
-    return has_role(WebhookEndpoint.keeper_id, Role.ADMIN) & ~is_suspended
+    return and_(
+        Project.deleted_at.is_(None),
+        ~Project.is_suspended,
+        has_role(WebhookEndpoint.keeper_id, Role.ADMIN),
+        ~is_suspended,
+    )
 
 
 def has_left() -> ColumnElement[bool]:
@@ -394,9 +398,8 @@ def pause_left(*conditions: ColumnElement[bool]) -> dict[Project, list[str]]:
     ).all()
     hosts: dict[Project, list[str]] = defaultdict(list)
     for endpoint, project in rows:
-        stop_endpoint(endpoint, LEFT)
+        stop_endpoint(project, endpoint, LEFT)
         hosts[project].append(name_host(endpoint))
-        _record(WEBHOOK_STOPPED, project, endpoint)
     return hosts
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from sqlalchemy import JSON, ColumnElement, Index, String, Text, literal_column
 from sqlalchemy.orm import Mapped, mapped_column
 
+from testimonials.core import clock
 from testimonials.core.db.engine import Base, Timestamp, child_of, index_some, present
 from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.http.i18n import gettext_noop
@@ -45,6 +46,18 @@ class WebhookEndpoint(Base):
     keeper_id: Mapped[str] = mapped_column(server_default="")
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
     updated_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
+
+    @property
+    def old_until(self) -> datetime | None:
+        """Until when the old secret signs too, if it still does."""
+        until = self.old_secret_until
+        return until if until and until > clock.now() else None
+
+    @property
+    def signing_secrets(self) -> list[str]:
+        """What deliveries are signed with; nothing for a build hook."""
+        secrets = (self.shown_secret, self.old_until and self.old_secret)
+        return [each for each in secrets if each and self.template != BUILD]
 
     @property
     def shown_secret(self) -> str | None:
@@ -106,3 +119,5 @@ def is_due(delivery: type[WebhookDelivery]) -> ColumnElement[bool]:
 
 
 IS_DUE = is_due(WebhookDelivery)
+# A waiting delivery with what it belongs to.
+Due = tuple[WebhookDelivery, WebhookEndpoint, Project]

@@ -29,7 +29,7 @@ from testimonials.core.extensions import db
 from testimonials.core.faults import FAULTS
 from testimonials.core.http.answers import dump_json
 from testimonials.core.http_client import AddressRefused, Answer, Check, UrlRefused, ask
-from testimonials.integrations.webhooks.models import WebhookDelivery
+from testimonials.integrations.webhooks.models import BUILD, Due, WebhookDelivery
 from testimonials.projects.events import PROJECT_UPDATED, PROPOSAL_DECIDED
 from testimonials.projects.models import Project, Proposal
 from testimonials.projects.proposals_api import ProposalSchema
@@ -49,34 +49,32 @@ MAX_BODY_BYTES = 20_000
 _TESTIMONIAL, _PROJECT, _PROPOSAL = VisibleTestimonialSchema(), ProjectSchema(), ProposalSchema()
 
 
-def write_bodies(deliveries: Sequence[WebhookDelivery], project_id: str) -> dict[str, bytes]:
-    """Return the bodies of a project's deliveries by id, with the current data."""
-    ids = {delivery.subject for delivery in deliveries if delivery.subject}
+def write_messages(due: Sequence[Due]) -> list["Message"]:
+    """Return the messages of deliveries, with the current data; store their bodies for the log."""
+    ids = {row.subject for row, _, _ in due if row.subject}
     query = select(Testimonial).where(Testimonial.id.in_(ids))
     query = query.options(selectinload(Testimonial.tag_rows))
     testimonials = {row.id: row for row in db.session.scalars(query)} if ids else {}
-    project = db.session.get(Project, project_id)
-    return {
-        delivery.id: _write_body(delivery, project_id, testimonials, project)
-        for delivery in deliveries
-    }
+    messages = []
+    for row, endpoint, project in due:
+        is_build = endpoint.template == BUILD
+        body = b"{}" if is_build else _write_body(row, project, testimonials)
+        row.body = body.decode()
+        messages.append(Message(endpoint.url, row.message_id, body, endpoint.signing_secrets))
+    return messages
 
 
 def _write_body(
-    delivery: WebhookDelivery,
-    project_id: str,
-    testimonials: dict[str, Testimonial],
-    project: Project | None,
+    delivery: WebhookDelivery, project: Project, testimonials: dict[str, Testimonial]
 ) -> bytes:
     if delivery.event_type.startswith("testimonial."):
-        short = {"_id": delivery.subject, "projectId": project_id}
+        short = {"_id": delivery.subject, "projectId": project.id}
         row = testimonials.get(delivery.subject or "")
         data = short if row is None else _describe(row, short)
     elif delivery.event_type == PROJECT_UPDATED:
-        short = {"_id": project_id}
-        data = short if project is None else _PROJECT.dump(project)
+        data, short = _PROJECT.dump(project), {"_id": project.id}
     else:
-        data, short = _describe_other(delivery, project_id)
+        data, short = _describe_other(delivery, project.id)
     envelope = {"type": delivery.event_type, "timestamp": iso(find_time(delivery.event_id))}
     body = dump_json(envelope | {"data": data})
     return body if len(body) < MAX_BODY_BYTES else dump_json(envelope | {"data": short})
