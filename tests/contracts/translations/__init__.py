@@ -57,12 +57,17 @@ VOLATILE = tuple(
 CODES = [language.code for language in LANGUAGES if language is not ENGLISH]
 # What only owners and their teams read, which not every language has.
 OWNERS_PLACES = (
-    "analytics/", "auth/", "core/event_lists.py", "dashboard/", "integrations/", "operations/",
-    "projects/access.py", "projects/brand.py", "projects/domains.py", "projects/invitations.py",
+    "analytics/", "auth/", "collection/address_lists.py", "collection/changes.py",
+    "collection/requests.py", "core/event_lists.py", "core/mail/", "dashboard/", "integrations/",
+    "operations/", "projects/access.py", "projects/brand.py", "projects/domains.py",
+    "projects/invitations.py", "projects/notifications.py", "projects/projects.py",
     "projects/proposals.py", "projects/proposals_api.py", "projects/settings.py",
-    "projects/team.py", "projects/website.py", "templates/agents/", "templates/auth/",
-    "templates/dashboard/", "templates/help/",
-    "templates/operator/", "templates/projects/", "transfer/",
+    "projects/team.py", "projects/trades.json", "projects/website.py", "templates/agents/",
+    "templates/auth/", "templates/dashboard/", "templates/help/", "templates/operator/",
+    "templates/projects/", "testimonials/changes.py", "testimonials/highlights.py",
+    "testimonials/moderation.py", "testimonials/new_numbers.py", "testimonials/notifications.py",
+    "testimonials/tags.py", "testimonials/testimonials.py", "testimonials/undo.py", "transfer/",
+    "widget/api.py", "widget/looks.json", "widget/steps.json",
 )  # fmt: skip
 
 
