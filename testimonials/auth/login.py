@@ -56,7 +56,7 @@ from testimonials.core.settings.current import current_settings
 DRAFT_SECONDS = 60 * 60
 NOTICES = {
     "signed-out": gettext_noop("You are signed out."),
-    "expired": gettext_noop("Sign in again."),
+    "expired": gettext_noop("Sign in to continue."),
     "needed": gettext_noop("Sign in to continue."),
     "address": gettext_noop("Sign in with your current address to change it."),
     "kept": gettext_noop("You were signed out. Sign in again: what you typed is kept."),

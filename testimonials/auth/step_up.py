@@ -243,9 +243,7 @@ def take_proof(owner: SignedIn, ways: WaysIn) -> tuple[SignedIn, Errors]:
     if ways.app is not None and values[PROOF_CODE].strip():
         return _take_code(owner, values[PROOF_CODE])
     if not ways.has_password:
-        return owner, {
-            PROOF_CODE if ways.app else PROOF: [gettext("Confirm it’s you to continue.")]
-        }
+        return owner, {PROOF_CODE if ways.app else PROOF: [gettext("Fill in this field.")]}
     if errors := check_own_password(owner, values[PROOF], PROOF):
         return owner, errors
     with write():

@@ -325,7 +325,7 @@ def _read_answer(form: MultiDict[str, str], question: Question) -> Any:
         if set(sent) - set(question["choices"]):
             raise AnswerRefused(gettext("This answer is no longer offered. Choose another."))
         if len(set(sent)) > 1 and not question["several"]:
-            raise AnswerRefused(gettext("Choose one answer."))
+            raise AnswerRefused(gettext("Choose one of the options."))
         answer = [each for each in question["choices"] if each in sent] or None
     elif kind == "scale":
         answer = _read_number(sent)
@@ -341,7 +341,7 @@ def _ask(kind: str) -> str:
     if kind == "scale":
         return gettext("Choose a number from %(low)s to %(high)s.", low=low, high=high)
     if kind == "choice":
-        return gettext("Choose an answer.")
+        return gettext("Choose one of the options.")
     if kind == "consent":
         return gettext("Tick this to continue.")
     return translate("Fill in this field.")

@@ -148,7 +148,7 @@ def write_predicate(event: Event, projects: Names) -> str:
     if "browser" in details:
         parts.append(gettext("with %(browser)s", browser=details["browser"]))
     if event.times > 1 and "%(count)s" not in message:
-        parts.append(ngettext("(%(num)s time)", "(%(num)s times)", event.times))
+        parts.append(f"({ngettext('%(num)s time', '%(num)s times', event.times)})")
     return " ".join(" ".join(parts).split())
 
 
@@ -178,7 +178,7 @@ def name_actor(event: Event, people: Names) -> str:
             return ending if name else gettext("An agent (API key)")
         case ActorKind.TOKEN:
             token = people.get(token_key(name), translate(DELETED_TOKEN))
-            return gettext("%(token)s (access token)", token=token)
+            return gettext("%(name)s (access token)", name=token)
         case ActorKind.OPERATOR:
             return gettext("The operator (%(name)s)", name=name)
         case ActorKind.SYSTEM:

@@ -141,7 +141,7 @@ def show_email(owner: SignedIn) -> Values:
 
 @email.save(
     NewLinkForm,
-    step_up="change your address",
+    step_up="Change address",
     prepare=lambda owner, email: limiter.count(LINK_PER_EMAIL, hash_secret(email)),
 )
 def ask_for_email_change(owner: SignedIn, email: str, **rest: Any) -> Done:
@@ -183,7 +183,7 @@ def show_key(owner: SignedIn) -> Values:
     return {"account": row, "key_since": clock.day(row.key_created_at), "new_key": None}
 
 
-@key.save(step_up="replace your API key")
+@key.save(step_up="Replace key")
 def replace_key_here(owner: SignedIn) -> Done:
     row = lock_owner(owner)
     event = events.KEY_REPLACED if row.has_key else events.KEY_ISSUED
@@ -215,7 +215,7 @@ def show_data(owner: SignedIn) -> Values:
 # POST although nothing changes, so that other websites can't start one.
 @account.post("/dashboard/account/export")
 @require_session
-@require_proof("download all of your data", DATA, is_download=True)
+@require_proof("Your data", DATA, is_download=True)
 def export_everything(owner: SignedIn) -> ResponseReturnValue:
     finish_records(Project.account_id == owner.account_id)
     with reading_snapshot():
@@ -227,7 +227,7 @@ def export_everything(owner: SignedIn) -> ResponseReturnValue:
 
 @account.post("/dashboard/account/person")
 @require_session
-@require_proof("download all of your data", DATA, is_download=True)
+@require_proof("Your data", DATA, is_download=True)
 def export_person(owner: SignedIn) -> ResponseReturnValue:
     """Send what is stored about the account's address, in projects of others too."""
     with reading_snapshot():
@@ -246,10 +246,10 @@ def show_deletion(owner: SignedIn) -> Values:
     return {"own_count": count_projects(owner.account_id), "typed": {"confirm": ""}}
 
 
-@leaving.save({"confirm": Text(254, load_default="")}, step_up="delete your account")
+@leaving.save({"confirm": Text(254, load_default="")}, step_up="Delete account")
 def delete_here(owner: SignedIn, confirm: str) -> Done:
     if confirm.strip().lower() != owner.email:
-        wanted = _("Type %(email)s to delete this account.", email=owner.email)
+        wanted = _("Type %(slug)s to confirm.", slug=owner.email)
         raise ValidationFailed.of({"confirm": [wanted]})
     _empty(owner)
     for project in list_joined_projects(owner.account_id):
@@ -280,7 +280,7 @@ def _empty(owner: SignedIn) -> None:
 @account.post("/dashboard/account/company/link")
 @limiter.per_address(COMPANY_PER_ADDRESS)
 @require_session
-@require_proof("link your company account", SIGNING_IN, changes_ways_in=True)
+@require_proof("Company account", SIGNING_IN, changes_ways_in=True)
 def link_company(owner: SignedIn) -> ResponseReturnValue:
     """Redirect to the company's sign-in, after which the accounts are linked."""
     return leave(AttemptPurpose.LINK, owner, target=url_for(SIGNING_IN))

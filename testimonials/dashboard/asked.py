@@ -80,14 +80,14 @@ def cancel_requests(access: Access) -> Done:
     """Delete the requests that have not been sent."""
     count = requests.cancel_waiting(access.project)
     record(REQUESTS_CANCELLED, access.project, count=count)
-    return Done(_("Removed from the list"))
+    return Done(_("Removed"))
 
 
 @asked_page.save({"id": Text(40, load_default="")}, at="/remove")
 def remove_request(access: Access, id: str) -> Done:
     """Delete a request, which is not sent if it is waiting."""
     requests.remove_asked(access.project, id)
-    return Done(_("Removed from the list"))
+    return Done(_("Removed"))
 
 
 @correct_page.show

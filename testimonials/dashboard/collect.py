@@ -105,8 +105,8 @@ class ListForm(FormSchema):
 
 
 class AskForm(ListForm):
-    subject = OneLine(SUBJECT_LENGTH, missing=gettext_noop("Enter a subject."))
-    message = Text(requests.MESSAGE_LENGTH, missing=gettext_noop("Enter a message."))
+    subject = OneLine(SUBJECT_LENGTH, required=True)
+    message = Text(requests.MESSAGE_LENGTH, required=True)
     language = Choice(
         *(language.code for language in LANGUAGES),
         missing=gettext_noop("Choose one of the options."),

@@ -32,7 +32,7 @@ from testimonials.core.http.blueprints import oauth, settings
 from testimonials.core.http.errors import ValidationFailed
 from testimonials.core.http.fields import Choice, OneLine
 from testimonials.core.http.forms import Choices, FormSchema, Once, SentForm
-from testimonials.core.http.i18n import gettext, gettext_noop, translate
+from testimonials.core.http.i18n import gettext, gettext_noop, ngettext, translate
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.security import answer_privately
 from testimonials.dashboard.activity import describe_activity, describe_newest, read_search
@@ -154,12 +154,12 @@ def show_purchases(access: Access) -> Values:
 
 
 @purchases.save(
-    {"last_four": fields.String(load_default="")}, at="/secret", step_up="make a signing secret"
+    {"last_four": fields.String(load_default="")}, at="/secret", step_up="Create secret"
 )
 def replace_secret(access: Access, last_four: str) -> Done:
     """Make or replace the secret, and show it once."""
     if last_four != (access.project.purchase_secret or "")[-4:]:
-        return Done(_("This secret was already replaced. The new one was shown once."))
+        return Done(_("Already done. It was shown once."))
     secret = verified_purchases.make_secret(access.project)
     record(PURCHASES_CHANGED, access.project)
     return Done(page=purchases, shown={"new_secret": secret})
@@ -254,15 +254,15 @@ def _describe_use(operation: str, door: str) -> str:
 NAME_LENGTH = 80
 ALL = "all"
 NEVER_ENDS = "never"
-ENDS = {"30": "30 days", "90": "90 days", "365": "365 days", NEVER_ENDS: gettext_noop("Never")}
+LIFETIMES = ("30", "90", "365")
 DEFAULT_DAYS = "90"
 
 
 class TokenForm(FormSchema):
-    name = OneLine(NAME_LENGTH, missing=gettext_noop("Enter a name for the token."))
-    scopes = Choices(*Scope, missing=gettext_noop("Choose at least one permission."))
+    name = OneLine(NAME_LENGTH, required=True)
+    scopes = Choices(*Scope, missing=gettext_noop("Choose at least one option."))
     project = fields.String()
-    ends = Choice(*ENDS, load_default=DEFAULT_DAYS)
+    ends = Choice(*LIFETIMES, NEVER_ENDS, load_default=DEFAULT_DAYS)
     once = Once()
 
 
@@ -287,7 +287,7 @@ new_token = ProjectPage(
 def show_token_form(access: Access) -> Values:
     return {
         "all_scopes": list(Scope),
-        "all_ends": [(days, _(label)) for days, label in ENDS.items()],
+        "all_ends": [*_list_lifetimes().items(), (NEVER_ENDS, _("Never"))],
         "never": NEVER,
         "once": new_identifier(),
         "projects": _list_choices(access),
@@ -307,15 +307,15 @@ def _fill_in(access: Access) -> Values:
     }
 
 
-@new_token.save(TokenForm, step_up="make an access token")
+@new_token.save(TokenForm, step_up="Create token")
 def make_token_here(
     access: Access, name: str, scopes: list[Scope], project: str, ends: str, is_repeated: bool
 ) -> Done:
     if project not in _list_choices(access):
-        raise ValidationFailed.of({"project": [_("Choose one of your projects.")]})
+        raise ValidationFailed.of({"project": [_("Choose one of the options.")]})
     made_by = access.user.account_id
     if is_repeated:
-        return _lead_back(_("This token was already created. It was shown once."))
+        return _lead_back(_("Already done. It was shown once."))
     terms: dict[str, Any] = {
         "scopes": scopes,
         "project_id": None if project == ALL else project,
@@ -341,7 +341,7 @@ def show_token_revoking(access: Access, token_id: str) -> Values:
 def revoke_token_here(access: Access, token_id: str) -> Done:
     token = find_token(access.project.account_id, token_id, _reach(access))
     revoke_token(token)
-    return _lead_back(_("“%(name)s” revoked", name=token.name))
+    return _lead_back(_("Removed"))
 
 
 def _reach(access: Access) -> str | None:
@@ -363,11 +363,6 @@ def _lead_back(notice: str) -> Done:
 
 
 ALL_PROJECTS = "all"
-LIFETIMES = {
-    "30": gettext_noop("30 days"),
-    "90": gettext_noop("90 days"),
-    "365": gettext_noop("One year"),
-}
 
 
 class AuthorizationForm(FormSchema):
@@ -384,7 +379,7 @@ class AuthorizationForm(FormSchema):
 
 
 class ConsentForm(FormSchema):
-    scopes = Choices(*Scope, missing=gettext_noop("Choose at least one permission."))
+    scopes = Choices(*Scope, missing=gettext_noop("Choose at least one option."))
     project = fields.String(load_default="")
     days = Choice(*LIFETIMES, missing=gettext_noop("Choose one of the options."))
 
@@ -412,24 +407,28 @@ def allow(owner: SignedIn) -> ResponseReturnValue:
     return _allow(owner=owner, asked=asked, carried=carried)
 
 
-@require_proof("connect a program", "dashboard.home.show_start")
+@require_proof("Connect an agent", "dashboard.home.show_start")
 def _allow(
     owner: SignedIn, asked: AuthorizationRequest, carried: dict[str, str]
 ) -> ResponseReturnValue:
     sent = ConsentForm().read()
     scopes = [scope for scope in asked.scopes if scope in sent.values.get("scopes", ())]
     if not scopes:
-        missing = gettext("Choose at least one permission.")
+        missing = gettext("Choose at least one option.")
         sent.errors.setdefault("scopes", [missing])
     project = sent.values.get("project", "")
     if project not in _list_reach(owner):
-        sent.errors["project"] = [gettext("Choose one of your projects.")]
+        sent.errors["project"] = [gettext("Choose one of the options.")]
     if sent.errors:
         return answer_privately(_page(owner, asked, carried, sent), 422)
     limit = None if project == ALL_PROJECTS else project
     with write():
         code = add_code(asked, owner, limit, scopes, int(sent.values["days"]))
     return redirect(asked.answer(code=code), 303)
+
+
+def _list_lifetimes() -> dict[str, str]:
+    return {days: ngettext("%(num)s day", "%(num)s days", int(days)) for days in LIFETIMES}
 
 
 def _list_reach(owner: SignedIn) -> dict[str, str]:
@@ -457,7 +456,7 @@ def _page(
         checked=typed["scopes"],
         projects=_list_reach(owner),
         project=typed["project"],
-        lifetimes={days: translate(text) for days, text in LIFETIMES.items()},
+        lifetimes=_list_lifetimes(),
         days=typed["days"],
         never=NEVER,
         errors=sent.errors if sent else {},

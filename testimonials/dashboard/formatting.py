@@ -50,7 +50,7 @@ ACTIONS_DONE = {name: action.done for name, action in ACTIONS.items()} | {
     "reply": gettext_noop("Reply changed"),
     "undo": gettext_noop("Undone"),
     "thank": gettext_noop("Thanked by email"),
-    "correct": gettext_noop("Corrected by its author"),
+    "correct": gettext_noop("Changed by its author"),
     "withdraw": gettext_noop("Withdrawn by its author"),
     "remove_recording": gettext_noop("Recording removed"),
     "consent": gettext_noop("Consent given again"),
@@ -140,7 +140,7 @@ def list_reasons() -> list[tuple[str, str]]:
 
 
 def _describe_reason(reason: str) -> str:
-    return _("Set aside: %(reason)s", reason=translate(REASONS[reason]))
+    return _("%(done)s: %(what)s", done=_("Set aside"), what=translate(REASONS[reason]))
 
 
 def _describe_held(row: Testimonial) -> str | None:
@@ -167,7 +167,7 @@ def describe_change(change: Event, people: Mapping[str, str]) -> dict[str, Any]:
     if change.reason and change.action == SET_ASIDE:
         what = _describe_reason(change.reason)
     elif change.reason and change.action == DELETE:
-        what = _("Deleted: %(reason)s", reason=translate(REASONS[change.reason]))
+        what = _("%(done)s: %(what)s", done=what, what=translate(REASONS[change.reason]))
     return {
         "who": _("%(name)s, by a link in an email", name=who) if change.is_by_mail else who,
         "what": what,

@@ -146,7 +146,7 @@ def tag_many(
 def accept_numbers(access: Access, *, return_to: str) -> Done:
     """Show the new numbers early, since somebody has seen what changes."""
     end_old_numbers(access.project)
-    return Done(_("Every genuine rating now counts"), return_target(return_to))
+    return Done(_("Saved"), return_target(return_to))
 
 
 @page.save(SamplesForm, at="/samples", role=Right.DECIDE)
@@ -168,7 +168,7 @@ def undo(access: Access, *, undo: str, return_to: str) -> Done:
     undone = undo_batch(project, undo, actor) if undo else undo_last(project, actor)
     left = len(list_steps(project.id, actor))
     row = undone.step.testimonial_id if undone.step.count == 1 else None
-    text, token = describe_undone(undone, left), "" if left else None
+    text, token = describe_undone(undone), "" if left else None
     return tell(access, text, to=return_target(return_to), undo=token, row=row)
 
 
@@ -232,12 +232,12 @@ def get_proposed_picture(access: Access, proposal_id: str) -> Response:
     """Return a proposed picture, which only those who may decide on it see."""
     row = db.session.get(Proposal, proposal_id) if is_identifier(proposal_id) else None
     if row is None or row.project_id != access.project.id:
-        raise NotFound(gettext_noop("There is no such proposal in this project."))
+        raise NotFound(gettext_noop("There is no page at this address."))
     if row.kind not in kinds_of(access):
         raise RoleTooLow
     image = db.session.get(Image, name_picture(row))
     if image is None:
-        raise NotFound(gettext_noop("The picture is gone."))
+        raise NotFound(gettext_noop("There is no picture at this address."))
     return Response(image.content, content_type=CONTENT_TYPE)
 
 
@@ -339,7 +339,7 @@ def show_decision(token: str) -> ResponseReturnValue:
 def decide_by_mail(token: str) -> ResponseReturnValue:
     action = LinkForm().read().values.get("action")
     if not action:
-        raise ActionRefused(gettext("This page is out of date. Open the link again."))
+        raise ActionRefused(gettext("This page is out of date. Reload it."))
     with write(lambda: find_decision(token, for_update=True)) as (access, row):
         act_as(ActorKind.PERSON, access.user.account_id)
         batch, _ = apply_action(access.project, [row], action, access.user.email)

@@ -205,11 +205,11 @@ def _list_choices(
     named = [(name, name) for name in tags if name]
     choices = [
         ("status", _("Folder"), filters.tab, places),
-        ("rating", _("Rating"), str(filters.rating or ""), [("", _("Any rating")), *stars]),
-        ("kind", _("Kind"), filters.kind, [("", _("Any kind")), *kinds]),
-        ("source", _("Source"), filters.source, [("", _("Any source")), *sources]),
-        ("form", _("Form"), filters.form, [("", _("Any form")), *forms.items()]),
-        ("tag", _("Tag"), filters.tag, [("", _("Any tag")), *named]),
+        ("rating", _("Rating"), str(filters.rating or ""), [("", _("All")), *stars]),
+        ("kind", _("Kind"), filters.kind, [("", _("All")), *kinds]),
+        ("source", _("Source"), filters.source, [("", _("All")), *sources]),
+        ("form", _("Form"), filters.form, [("", _("All")), *forms.items()]),
+        ("tag", _("Tag"), filters.tag, [("", _("All")), *named]),
     ]
     return [choice for choice in choices if len(choice[3]) > 1]
 
@@ -287,7 +287,7 @@ def _describe_nothing_found(project: Project, filters: inbox.InboxFilter) -> dic
             elsewhere.append((describe_address(other), label))
     return {
         "title": title,
-        "text": _("No testimonial matches the search and filters."),
+        "text": _("Nothing matches the search and filters."),
         "actions": [*elsewhere[:1], clear],
         "drawing": "search",
     }
@@ -378,8 +378,8 @@ def describe_step(step: Step) -> str:
     return report_action(step.action, step.was, subject)
 
 
-def describe_undone(undone: Undone, left: int) -> str:
-    """Return what was undone, what was passed over, and how many steps are left."""
+def describe_undone(undone: Undone) -> str:
+    """Return what was undone, and what was passed over."""
     step = undone.step
     parts = [_("Undone (%(change)s).", change=describe_step(step))]
     if undone.count < step.count:
@@ -393,6 +393,4 @@ def describe_undone(undone: Undone, left: int) -> str:
     if undone.passed:
         changes = ", ".join(map(describe_step, undone.passed))
         parts.insert(0, _("Changed since, so not undone (%(changes)s).", changes=changes))
-    if left:
-        parts.append(ngettext("%(num)s more can be undone", "%(num)s more can be undone", left))
     return " ".join(parts)

@@ -87,7 +87,7 @@ def download_insights(access: Access) -> Response:
     """Send the views of each day, or another table (``?of=``)."""
     days, of = read_days(), request.args.get("of", "views")
     if of not in TABLES:
-        raise NotFound(gettext_noop("There is no such table."))
+        raise NotFound(gettext_noop("There is no page at this address."))
     name, out = f"{access.project.slug}-{of}-{days}-days.csv", io.BytesIO()
     headings, read = TABLES[of]
     write_csv(headings, read(access.project, days), out)
@@ -227,7 +227,7 @@ def _list_read(project: Project, figures: Mapping[str, Any]) -> list[Row]:
 def _list_websites(_project: Project, figures: Mapping[str, Any]) -> list[Row]:
     rows = figures["websites"]
     most = max((row["views"] for row in rows), default=0)
-    names = {"": _("The public wall"), OTHER_WEBSITES: _("Other websites")}
+    names = {"": _("Public wall"), OTHER_WEBSITES: _("Other websites")}
     return [
         {
             "name": names.get(row["website"], row["website"]),

@@ -22,7 +22,7 @@ LABELS = {name: column.label for name, column in COLUMNS.items() if column.label
     "color": gettext_noop("Colour"),
     "cardWidth": gettext_noop("Card width"),
     "chosen": gettext_noop("Chosen"),
-    "choices": gettext_noop("Answers to choose from"),
+    "choices": gettext_noop("Answers"),
     "code": gettext_noop("Code"),
     "company": gettext_noop("Company"),
     "copies": gettext_noop("Copy their words first"),

@@ -224,7 +224,7 @@ def remove_form(access: Access, form_name: str) -> Done:
     undo = keep_removed(project, "page", since=form.created_at.isoformat(), **values)
     forms.delete_form(project, form)
     record(FORM_DELETED, project, form=form.title)
-    text = _("Deleted %(title)s. What customers sent stays.", title=form.title)
+    text = _("Deleted")
     return Done(text, editor_url(None), undo=undo, undo_url=url_for(".bring_form_back"))
 
 

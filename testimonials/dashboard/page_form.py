@@ -208,10 +208,10 @@ def _split(project: Project, changes: Values) -> tuple[Values, Values]:
 
 def _find_gaps(card: Item) -> Errors:
     """Return errors for empty fields, worded for people rather than programs."""
-    needed = {"title": _("Enter a name.")} if "title" in card else {"text": _("Enter a question.")}
+    needed = {"title" if "title" in card else "text": _("Fill in this field.")}
     needed |= {
         "link": {"url": _("Enter the full address, such as https://example.com.")},
-        "code": {"code": _("Enter a code.")},
+        "code": {"code": _("Fill in this field.")},
     }.get(card["kind"], {})
     gaps = {f"{card['id']}-{name}": [text] for name, text in needed.items() if not card[name]}
     if card["kind"] == "choice" and len(card["choices"]) < CHOICES_RANGE[0]:

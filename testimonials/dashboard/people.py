@@ -42,7 +42,7 @@ from testimonials.transfer.ownership import find_offer
 
 
 class RoleForm(FormSchema):
-    role = Choice(*ROLES, missing=gettext_noop("Choose a role."))
+    role = Choice(*ROLES, missing=gettext_noop("Choose one of the options."))
 
 
 class InviteForm(RoleForm):
@@ -197,7 +197,7 @@ def show_all_from_here(access: Access) -> Values:
     return describe_all_people(access.user, access.project)
 
 
-@all_people.save(InviteToAllForm, step_up="invite a colleague", prepare=_count_mail)
+@all_people.save(InviteToAllForm, step_up="Invite", prepare=_count_mail)
 def invite_to_all(
     owner: SignedIn, email: str, role: str, reach: str, projects: list[str], prepared: None
 ) -> Done:
@@ -216,7 +216,7 @@ def withdraw_from_all(owner: SignedIn, email: str) -> Done:
     return Done(_("Withdrawn"))
 
 
-@all_people.save(RoleForm, at="/<account_id>/role", step_up="change a colleague’s role")
+@all_people.save(RoleForm, at="/<account_id>/role", step_up="Role")
 def give_role_in_all(owner: SignedIn, account_id: str, role: str) -> Done:
     member = team.change_colleague(owner.account_id, account_id, role)
     details = {"email": member.email, "member": account_id, "role": role}

@@ -37,7 +37,7 @@ from testimonials.core.http.errors import NotFound, ValidationFailed
 from testimonials.core.http.fields import Choice, OneLine
 from testimonials.core.http.forms import FormSchema, Secret
 from testimonials.core.http.i18n import gettext as _
-from testimonials.core.http.i18n import gettext_noop, ngettext
+from testimonials.core.http.i18n import ngettext
 from testimonials.core.http.security import safe_target
 from testimonials.core.http.signing import TokenPurpose
 from testimonials.core.http.urls import app_url
@@ -134,7 +134,7 @@ def show_needed(owner: SignedIn) -> Values | Response:
     return {"ways": step_up.find_ways_in(get_account(owner.account_id)), "target": target}
 
 
-@needed.save(GoOnForm, step_up="go on", changes_ways_in=True)
+@needed.save(GoOnForm, step_up="Continue", changes_ways_in=True)
 def prove_needed(owner: SignedIn, next: str, **rest: Any) -> Done:
     target = next or url_for("dashboard.home.show_start")
     return Done(to=target if owner.is_strong else url_for(".show_needed", next=target))
@@ -169,34 +169,34 @@ def set_password(owner: SignedIn, prepared: str, replace_key: str | None, **rest
 @security.save(
     PasswordForm,
     at="/password/new",
-    step_up="set a password",
+    step_up="Set password",
     changes_ways_in=True,
     prepare=_check_new,
 )
 def add_password(owner: SignedIn, prepared: str, replace_key: str | None, **rest: Any) -> Done:
     if step_up.find_ways_in(get_account(owner.account_id)).has_password:
         return Done()
-    text = _("Password set")
+    text = _("Saved")
     return _set_password(owner, prepared, text, with_key=replace_key is not None)
 
 
-@security.save(at="/password/remove", step_up="remove your password", changes_ways_in=True)
+@security.save(at="/password/remove", step_up="Password", changes_ways_in=True)
 def drop_password(owner: SignedIn) -> Done:
     account = lock_owner(owner)
     step_up.remove_password(account, but=owner.session_id)
     send_security_mail(account.email, "Your account does without a password from now on.")
     record(events.PASSWORD_REMOVED, account.id)
-    return Done(_("Password removed"), finish=partial(know_browser, account=account))
+    return Done(_("Removed"), finish=partial(know_browser, account=account))
 
 
-@sessions.save(at="/<session_id>/end", step_up="sign out a browser")
+@sessions.save(at="/<session_id>/end", step_up="Sign out")
 def end_one_session(owner: SignedIn, session_id: str) -> Done:
     if browser := end_session(owner.account_id, session_id):
         record(events.SESSION_ENDED, owner.account_id, which=browser)
     return Done()
 
 
-@sessions.save(at="/end/others", step_up="sign out everywhere else")
+@sessions.save(at="/end/others", step_up="Sign out everywhere else")
 def end_other_sessions(owner: SignedIn) -> Done:
     account = lock_owner(owner)
     end_sessions(owner.account_id, but=owner.session_id)
@@ -205,7 +205,7 @@ def end_other_sessions(owner: SignedIn) -> Done:
     return Done(text, finish=partial(know_browser, account=account))
 
 
-@sessions.save(at="/end", step_up="sign out everywhere")
+@sessions.save(at="/end", step_up="Sign out everywhere")
 def end_every_session(owner: SignedIn) -> Done:
     end_sessions(owner.account_id)
     record(events.SESSION_ENDED, owner.account_id, which="every browser")
@@ -213,17 +213,17 @@ def end_every_session(owner: SignedIn) -> Done:
     return Done(to=target, finish=clear_session_cookie)
 
 
-@security.save(at="/company/unlink", step_up="unlink your company account", changes_ways_in=True)
+@security.save(at="/company/unlink", step_up="Company account", changes_ways_in=True)
 def unlink_company_here(owner: SignedIn) -> Done:
     if (who := step_up.unlink_company(lock_owner(owner))) is not None:
         record(events.COMPANY_UNLINKED, owner.account_id, who=who)
-    return Done(_("Company account unlinked"))
+    return Done(_("Removed"))
 
 
 @security.save(
     {"strong": Choice("on", "off", load_default="off")},
     at="/team",
-    step_up="change how everyone signs in",
+    step_up="Require more than a password",
     changes_ways_in=True,
 )
 def require_strong(owner: SignedIn, strong: str) -> Done:
@@ -236,8 +236,7 @@ def require_strong(owner: SignedIn, strong: str) -> Done:
     if account.requires_strong != is_on:
         account.requires_strong = is_on
         _announce_strong(account)
-    more, enough = _("Everyone now needs more than a password"), _("A password is enough again")
-    return Done(more if is_on else enough)
+    return Done(_("Saved"))
 
 
 def _set_password(owner: SignedIn, password_hash: str, text: str, *, with_key: bool) -> Done:
@@ -278,7 +277,7 @@ setup_purpose = TokenPurpose("app-setup")
 
 
 class PasskeyForm(FormSchema):
-    name = OneLine(60, missing=gettext_noop("Enter a name."))
+    name = OneLine(60, required=True)
 
 
 class NewPasskeyForm(PasskeyForm, PasskeyAnswerForm):
@@ -312,18 +311,18 @@ new_passkey = AccountPage(
 )
 
 
-@security.save(at="/passkeys/new", step_up="add a passkey", changes_ways_in=True)
+@security.save(at="/passkeys/new", step_up="Add a passkey", changes_ways_in=True)
 def show_new_passkey(owner: SignedIn) -> Done:
     name = translate_browser(describe_browser(request.user_agent.string))
     return Done(page=new_passkey, shown={"typed": {"name": name}})
 
 
-@new_passkey.save(NewPasskeyForm, step_up="add a passkey", changes_ways_in=True)
+@new_passkey.save(NewPasskeyForm, step_up="Add a passkey", changes_ways_in=True)
 def add_one_passkey(owner: SignedIn, name: str, **answer: str) -> Done:
     account, cookie = record_proof(owner, SignInMethod.PASSKEY)
     passkey = passkeys.add_passkey(account, owner.session_id, answer, name)
     _tell(owner, events.PASSKEY_ADDED, f"The passkey “{passkey.name}” was added.", passkey.name)
-    text = _("Added %(name)s", name=passkey.name)
+    text = _("Added")
     return Done(text, url_for(HERE), finish=partial(_replace_cookie, cookie))
 
 
@@ -337,11 +336,11 @@ def rename_one_passkey(owner: SignedIn, passkey_id: str, name: str) -> Done:
     return Done(_("Saved"))
 
 
-@security.save(at="/passkeys/<passkey_id>/remove", step_up="remove a passkey", changes_ways_in=True)
+@security.save(at="/passkeys/<passkey_id>/remove", step_up="Passkeys", changes_ways_in=True)
 def remove_one_passkey(owner: SignedIn, passkey_id: str) -> Done:
     name = remove_passkey(lock_owner(owner), passkey_id)
     _tell(owner, events.PASSKEY_REMOVED, f"The passkey “{name}” was removed.", name)
-    return Done(_("Removed %(name)s", name=name))
+    return Done(_("Removed"))
 
 
 new_app = AccountPage(
@@ -349,16 +348,16 @@ new_app = AccountPage(
 )
 
 
-@security.save(at="/app/new", step_up="connect an app", changes_ways_in=True)
+@security.save(at="/app/new", step_up="Connect an app", changes_ways_in=True)
 def show_new_app(owner: SignedIn) -> Done:
     return Done(page=new_app)
 
 
-@new_app.save(AppForm, step_up="connect an app", changes_ways_in=True)
+@new_app.save(AppForm, step_up="Connect an app", changes_ways_in=True)
 def connect_one_app(owner: SignedIn, setup: str, code: str) -> Done:
     """Connect the app if its code is right; show the recovery codes once."""
     if (secret := _find_secret(owner, setup)) is None:
-        raise ValidationFailed.of({"code": [_("This page has expired. Try again.")]})
+        raise ValidationFailed.of({"code": [_("This page is out of date. Reload it.")]})
     account, cookie = record_proof(owner, SignInMethod.PASSWORD_AND_APP)
     try:
         codes = two_factor.connect_app(account, secret, code)
@@ -391,11 +390,11 @@ def _describe_new_app(owner: SignedIn) -> Values:
 new_app.describe = _describe_new_app
 
 
-@security.save(at="/app/remove", step_up="turn off the authenticator app", changes_ways_in=True)
+@security.save(at="/app/remove", step_up="Authenticator app", changes_ways_in=True)
 def remove_the_app(owner: SignedIn) -> Done:
     remove_app(lock_owner(owner))
     _tell(owner, events.APP_REMOVED, "The authenticator app was turned off.")
-    return Done(_("Authenticator app turned off"))
+    return Done(_("Switched off"))
 
 
 shown_codes = AccountPage(
@@ -403,7 +402,7 @@ shown_codes = AccountPage(
 )
 
 
-@shown_codes.save(step_up="make new recovery codes", changes_ways_in=True)
+@shown_codes.save(step_up="Recovery codes", changes_ways_in=True)
 def make_new_codes(owner: SignedIn) -> Done:
     account = lock_owner(owner)
     if two_factor.find_app(account.id) is None:

@@ -103,7 +103,7 @@ def show_address(access: Access) -> Values:
     }
 
 
-@address.save({"slug": OneLine(SLUG_LENGTH, missing=gettext_noop("Enter an address."))})
+@address.save({"slug": OneLine(SLUG_LENGTH, required=True)})
 def change_address(access: Access, slug: str) -> Done:
     project, old = access.project, access.project.slug
     try:
@@ -122,7 +122,7 @@ domain = ProjectPage(settings, "settings/domain", "settings/domain.html")
 
 
 class HostForm(FormSchema):
-    host = OneLine(domains.LONGEST, missing=gettext_noop("Enter a host name."))
+    host = OneLine(domains.LONGEST, required=True)
 
 
 @domain.show
@@ -194,7 +194,7 @@ def show_stars(access: Access) -> Values:
 def save_stars(access: Access, kind: str | None, name: str | None) -> Done:
     """Set what the ratings are about; without a kind, turn them off."""
     if kind and not name:
-        raise ValidationFailed.of({"name": [_("Enter the name of what people rate.")]})
+        raise ValidationFailed.of({"name": [_("Fill in this field.")]})
     change_rated(access.project, {"kind": kind, "name": name} if kind and name else None)
     record(events.PROJECT_CHANGED, access.project)
     return Done(_("Saved"))
@@ -230,12 +230,12 @@ def show_deletion(access: Access) -> Values:
     return {"slug": access.project.slug, "counts": count_by_status(access.project.id)}
 
 
-@deletion.save({"confirm": OneLine(SLUG_LENGTH, load_default="")}, step_up="delete this project")
+@deletion.save({"confirm": OneLine(SLUG_LENGTH, load_default="")}, step_up="Delete project")
 def delete_project(access: Access, confirm: str) -> Done:
     """Delete the project if its slug was typed; the owner can restore it for 7 days."""
     project = access.project
     if confirm != project.slug:
-        problem = _("Type %(slug)s to delete this project.", slug=project.slug)
+        problem = _("Type %(slug)s to confirm.", slug=project.slug)
         raise ValidationFailed.of({"confirm": [problem]})
     move_to_trash(project)
     record(events.PROJECT_DELETED, project, name=project.name)
@@ -270,7 +270,7 @@ def show_hand_over(access: Access) -> Values:
 
 @handing_over.save(
     OfferForm,
-    step_up=gettext_noop("transfer this project"),
+    step_up=gettext_noop("Transfer the project"),
     prepare=lambda access, **_: limiter.count(INVITE_PER_ACCOUNT, access.user.account_id),
 )
 def offer_project_here(access: Access, receiver: str, keeps_team: bool, prepared: None) -> Done:

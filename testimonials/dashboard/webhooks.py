@@ -53,7 +53,7 @@ class EndpointForm(FormSchema):
     url = WebUrl(
         URL_LENGTH, missing=gettext_noop("Enter the full address, such as https://example.com.")
     )
-    events = Choices(*EVENTS, missing=gettext_noop("Choose at least one event."))
+    events = Choices(*EVENTS, missing=gettext_noop("Choose at least one option."))
 
 
 class NewEndpointForm(EndpointForm):
@@ -66,7 +66,7 @@ class SinceForm(FormSchema):
         required=True,
         error_messages=dict.fromkeys(
             ("required", "invalid", "invalid_awareness"),
-            gettext_noop("Choose a date and time, in UTC."),
+            gettext_noop("Fill in this field."),
         ),
     )
 
@@ -90,14 +90,14 @@ def show_webhook_form(access: Access) -> Values:
     return {"all_events": EVENTS, "typed": typed, "once": new_identifier()}
 
 
-@new_endpoint.save(NewEndpointForm, step_up="add a webhook endpoint")
+@new_endpoint.save(NewEndpointForm, step_up="Add endpoint")
 def add_webhook(
     access: Access, url: str, events: list[str], template: str, is_repeated: bool
 ) -> Done:
     """Add an endpoint, and show its secret once; a build hook has none."""
     user = access.user
     if is_repeated:
-        text = _("This endpoint was already added. Its secret was shown once.")
+        text = _("Already done. It was shown once.")
         return Done(text, url_for(".show_webhooks"))
     row = endpoints.add_endpoint(
         access.project, url, _or_all(events), user.email, user.account_id, template
@@ -165,7 +165,7 @@ def show_webhook_change(access: Access, webhook_id: str) -> Values:
     return {"all_events": EVENTS, "typed": typed, "webhook_id": webhook_id}
 
 
-@changing.save(EndpointForm, step_up="change a webhook endpoint")
+@changing.save(EndpointForm, step_up="Edit endpoint")
 def change_webhook(access: Access, webhook_id: str, url: str, events: list[str]) -> Done:
     row = endpoints.find_endpoint(access.project, webhook_id)
     endpoints.change_endpoint(access.project, row, url=url, events=_or_all(events))
@@ -184,12 +184,12 @@ def show_secret_form(access: Access, webhook_id: str) -> Values:
     return describe_endpoint(endpoints.find_endpoint(access.project, webhook_id))
 
 
-@secret.save({"last_four": fields.String()}, step_up="replace a signing secret")
+@secret.save({"last_four": fields.String()}, step_up="Replace secret")
 def replace_webhook_secret(access: Access, webhook_id: str, last_four: str) -> Done:
     """Replace the secret unless that was done already, and show the new one once."""
     row = endpoints.find_endpoint(access.project, webhook_id)
     if last_four != row.secret[-4:]:
-        text = _("This secret was already replaced. The new one was shown once.")
+        text = _("Already done. It was shown once.")
         return _lead_back(webhook_id, text)
     endpoints.rotate_secret(access.project, row, access.user.account_id)
     if row.template == BUILD:

@@ -256,7 +256,7 @@ def require_operator(view: View) -> View:
 @admin.get("/operator")
 @admin.post("/operator")
 @require_operator
-@require_proof("view this server", "dashboard.home.show_start", lasts=timedelta(hours=1))
+@require_proof("Operator", "dashboard.home.show_start", lasts=timedelta(hours=1))
 def show_server(owner: SignedIn) -> ResponseReturnValue:
     """Show the page; a POST only carries the proof that opens it for an hour."""
     if request.method == "POST":

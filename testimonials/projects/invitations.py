@@ -147,7 +147,7 @@ def _filter_owned(owner_id: str, project_ids: Sequence[str]) -> list[str]:
     )
     owned = list(db.session.scalars(query.order_by(Project.id)))
     if not owned:
-        raise ValidationFailed.of({"projects": [gettext_noop("Choose at least one project.")]})
+        raise ValidationFailed.of({"projects": [gettext_noop("Choose at least one option.")]})
     return owned
 
 

@@ -136,7 +136,7 @@ def name_agents(rows: Iterable[Proposal]) -> dict[str, str]:
         for row in db.session.execute(query.where(AccessToken.id.in_(ids)))
     }
     return {
-        row.id: tokens.get(row.actor_name or "", _("A deleted access token"))
+        row.id: tokens.get(row.actor_name or "", _("A deleted token"))
         if row.actor_kind == ActorKind.TOKEN
         else _("An agent (API key)")
         for row in rows

@@ -211,7 +211,7 @@ def test_declining_removes(app, client, key, link):
     client.post("/v1/projects", json={"slug": "unwanted"}, headers=key)
     answer = client.post(f"{link}/decline")
     assert (answer.status_code, answer.headers["Location"]) == (303, "/claim/declined")
-    assert "The account is removed" in client.get("/claim/declined").text
+    assert "The account has been removed." in client.get("/claim/declined").text
     assert not works(client, key)
     assert client.get("/unwanted").status_code == 404
     assert client.get(link).status_code == 410

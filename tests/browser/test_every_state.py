@@ -50,7 +50,7 @@ def enter(site: Site, open_page: OpenPage, path: str = "", **more: object) -> tu
 def invite(page: Page, project: Project, email: str, role: str = "moderator") -> str:
     """Invite a colleague; return the link that the mail server got."""
     page.goto(f"{project.dashboard}/people")
-    page.get_by_label("Their email address").fill(email)
+    page.get_by_label("Email address").fill(email)
     page.get_by_label("Role", exact=True).select_option(role)
     follow(page.get_by_role("button", name="Invite", exact=True))
     expect(page.locator(".invited").filter(has_text=email)).to_be_visible()
@@ -59,8 +59,8 @@ def invite(page: Page, project: Project, email: str, role: str = "moderator") ->
 
 def join(page: Page) -> None:
     """Choose a password on the page of an invitation, and join."""
-    page.get_by_label("Choose a password").fill("seven paper lanterns")
-    follow(page.get_by_role("button", name="Create my account and join"))
+    page.get_by_label("Password", exact=True).fill("seven paper lanterns")
+    follow(page.get_by_role("button", name="Join the project"))
     expect(page.get_by_role("heading", level=1)).to_have_text("Inbox")
 
 
@@ -98,7 +98,7 @@ def claiming(site: Site, open_page: OpenPage) -> Iterator[Page]:
     page.goto(f"{site.url}/claim")
     press(page, "Email me a new link", "One thing needs a change")
     yield page
-    page.get_by_role("textbox", name="Your email address").fill(ADDRESS)
+    page.get_by_role("textbox", name="Email address").fill(ADDRESS)
     press(page, "Email me a new link", "Check your email")
     yield page
 
@@ -124,10 +124,10 @@ def proving_who_is_there(site: Site, open_page: OpenPage) -> Iterator[Page]:
     page.get_by_label("New address").fill(theirs)
     press(page, "Change address", "Confirm it’s you")
     yield page
-    page.get_by_label("Your password").fill("seven green lanterns")
+    page.get_by_label("Password", exact=True).fill("seven green lanterns")
     press(page, "Confirm", "Confirm it’s you")
     yield page
-    page.get_by_label("Your password").fill(PASSWORD)
+    page.get_by_label("Password", exact=True).fill(PASSWORD)
     press(page, "Confirm", "Your account")
     yield page
     page.goto(site.mailed_link(theirs, rf"{site.url}/email/\S+"))
@@ -144,7 +144,7 @@ def protecting_an_account(site: Site, open_page: OpenPage) -> Iterator[Page]:
     yield page
     forget_proofs(site)
     page.get_by_text("Password", exact=True).click()
-    press(page, "Remove the password", "Confirm it’s you")
+    press(page, "Remove", "Confirm it’s you")
     yield page
     session.detach()
     project.sign_in(page)
@@ -258,7 +258,7 @@ def inviting(site: Site, open_page: OpenPage) -> Iterator[Page]:
     site.agent_init(held)
     stranger = open_page(invite(owner, project, held))
     yield stranger
-    press(stranger, "Claim my account and join", "2 things need a change")
+    press(stranger, "Join the project", "2 things need a change")
     yield stranger
     owner.goto(link)
     yield owner
@@ -272,7 +272,7 @@ def inviting(site: Site, open_page: OpenPage) -> Iterator[Page]:
     owner.goto(f"{project.dashboard}/people/hand-over")
     yield owner
     owner.get_by_label("New owner").select_option(index=0)
-    follow(owner.get_by_role("button", name="Offer the project"))
+    follow(owner.get_by_role("button", name="Transfer the project"))
     yield owner
     stranger.goto(f"{project.dashboard}/people/offer")
     yield stranger
@@ -285,7 +285,7 @@ def reading_along(site: Site, open_page: OpenPage) -> Iterator[Page]:
     owner.goto(f"{site.url}/dashboard/account/people")
     yield owner
     email = f"{next(numbers)}{ADDRESS}"
-    owner.get_by_label("Their email address").fill(email)
+    owner.get_by_label("Email address").fill(email)
     owner.get_by_label("Role", exact=True).select_option("reader")
     follow(owner.get_by_role("button", name="Invite", exact=True))
     reader = open_page(site.mailed_link(email, rf"{site.url}/invite/\S+"))
@@ -315,7 +315,7 @@ def integrating(site: Site, open_page: OpenPage) -> Iterator[Page]:
     page.get_by_label("Name", exact=True).fill("W" * 80)
     yield page
     follow(dialog.get_by_role("button", name="Create token"))
-    secret = page.get_by_label("The new token")
+    secret = page.get_by_label("New token")
     expect(secret).to_be_focused()
     page.get_by_role("button", name="Copy token").click()
     expect(page.get_by_role("button", name="Copied")).to_be_visible()
@@ -354,7 +354,7 @@ def naming_a_host(site: Site, open_page: OpenPage) -> Iterator[Page]:
         yield page
     follow(page.get_by_role("button", name="Check now"))
     yield page
-    follow(page.get_by_role("button", name="Remove host name"))
+    follow(page.get_by_role("button", name="Remove"))
     expect(field).to_have_value("")
 
 
@@ -388,8 +388,8 @@ def moderating(site: Site, open_page: OpenPage) -> Iterator[Page]:
         page.set_viewport_size({"width": 1280, "height": 800})
         page.goto(f"{project.dashboard}/inbox?status=approved")
         page.get_by_role("checkbox", name=re.compile("^Select Maya")).check()
-        page.get_by_text("More for the selected").locator("..").click()
-        page.get_by_label("Tag for the selected").fill(tag)
+        page.get_by_text("More", exact=True).locator("..").click()
+        page.get_by_label("Tag", exact=True).fill(tag)
         yield page
         page.set_viewport_size({"width": 320, "height": 800})
         yield page
@@ -397,7 +397,7 @@ def moderating(site: Site, open_page: OpenPage) -> Iterator[Page]:
     yield page
     page.goto(f"{project.dashboard}/testimonials/new")
     page.get_by_role("button", name="Add a testimonial").click()
-    expect(page.get_by_text("Enter the author’s name.")).to_be_visible()
+    expect(page.get_by_text("Fill in this field.")).to_be_visible()
     yield page
 
 
@@ -458,7 +458,7 @@ def importing(site: Site, open_page: OpenPage) -> Iterator[Page]:
     # The page moves by itself.
     expect(page.get_by_role("heading", level=1)).to_have_text("Imported")
     yield page
-    follow(page.get_by_role("button", name="Undo this import"))
+    follow(page.get_by_role("button", name="Undo"))
     yield page
 
 

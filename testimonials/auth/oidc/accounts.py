@@ -199,7 +199,7 @@ def _create_account(person: CompanyPerson) -> Account:
     started = start_signup(email)
     if started is None:
         # Another request claimed it just now.
-        raise CompanyRefused(gettext_noop("Sign in again."))
+        raise CompanyRefused(gettext_noop("Sign in to continue."))
     account, _ = started
     claim_for(account, person)
     form = DisplayNameForm().read({"display_name": person.name})

@@ -136,7 +136,7 @@ def _link(attempt: CompanyAttempt, person: client.CompanyPerson) -> Response:
         accounts.link_account(lock_owner(owner), person)
         record(COMPANY_LINKED, owner.account_id, who=person.email or person.subject)
         accounts.signed_in.send(owner.account_id, who=owner.email, groups=person.groups)
-    return redirect(add_notice(attempt.target, gettext("Company account linked")), 303)
+    return redirect(add_notice(attempt.target, gettext("Saved")), 303)
 
 
 def _prove(attempt: CompanyAttempt, person: client.CompanyPerson) -> Response:

@@ -38,7 +38,7 @@ def plug_in(page: Page) -> CDPSession:
 def add_passkey(page: Page, name: str) -> None:
     page.get_by_role("button", name="Add a passkey").last.click()
     page.get_by_label("Name").fill(name)
-    page.get_by_role("button", name="Add it").click()
+    page.get_by_role("button", name="Add", exact=True).click()
     expect(page.get_by_text(name, exact=True).first).to_be_visible()
 
 
@@ -50,7 +50,7 @@ def test_an_account_is_claimed_by_a_passkey(site, open_page, project):
     page.get_by_role("button", name="Use a passkey instead").click()
     page.wait_for_url("**/collect?*")
     page.goto(f"{site.url}{SECURITY}")
-    expect(page.get_by_role("button", name="Remove the password")).to_have_count(0)
+    expect(page.get_by_role("button", name="Remove", exact=True)).to_have_count(0)
     page.goto(f"{site.url}{SECURITY}/sessions")
     page.get_by_role("button", name="Sign out everywhere", exact=True).click()
     # It signs in from then on, without a password.
@@ -73,10 +73,10 @@ def test_a_passkey_proves_and_signs_in(site, project, open_page):
     forget_proofs(site)
     # Without a password only the passkey proves it.
     page.get_by_text("Password", exact=True).click()
-    page.get_by_role("button", name="Remove the password").click()
+    page.get_by_role("button", name="Remove", exact=True).click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Confirm it’s you")
     page.get_by_role("button", name="Use a passkey").click()
-    expect(page.get_by_text("Password removed")).to_be_visible()
+    expect(page.get_by_text("Removed")).to_be_visible()
     page.goto(f"{site.url}{SECURITY}/sessions")
     page.get_by_role("button", name="Sign out everywhere", exact=True).click()
     # The address field offers the passkey, which this authenticator answers at once.

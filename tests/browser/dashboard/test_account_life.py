@@ -46,7 +46,7 @@ def test_a_proof_is_sent_once_however_often_it_is_pressed(site, open_page):
     forget_proofs(site)
     page.goto(f"{site.url}/dashboard/account/data")
     follow(page.get_by_role("button", name="Export everything"))
-    page.get_by_label("Your password").fill(PASSWORD)
+    page.get_by_label("Password", exact=True).fill(PASSWORD)
     held: list[Route] = []
     page.route("**/account/export", lambda route: held.append(route))
     twice = (

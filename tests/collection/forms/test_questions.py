@@ -94,7 +94,7 @@ def test_what_was_not_asked_for_or_offered_is_refused_and_nothing_is_lost(
         ({"q_whatbake": ""}, "Fill in this field."),
         ({"q_whatbake": "x" * 501}, "Shorten this to 500 characters; it has 501."),
         ({"q_takehome": "Wine"}, "This answer is no longer offered. Choose another."),
-        ({"q_takehome": ["Bread", "Buns"]}, "Choose one answer."),
+        ({"q_takehome": ["Bread", "Buns"]}, "Choose one of the options."),
         ({"q_comeback": "11"}, "Choose a number from 0 to 10."),
         ({"q_comeback": "٣"}, "Choose a number from 0 to 10."),
         ({"q_printbag": "false"}, "Tick this to continue."),

@@ -54,8 +54,8 @@ def test_a_bad_password_changes_nothing(browser, owner, app):
 @pytest.mark.parametrize(
     ("path", "form", "purpose"),
     [
-        ("/export", {}, "download all of your data"),
-        ("/delete", {"confirm": "owner@example.com"}, "delete your account"),
+        ("/export", {}, "Your data"),
+        ("/delete", {"confirm": "owner@example.com"}, "Delete account"),
     ],
 )
 def test_what_others_must_not_do_asks_for_the_password_once_it_was_given_long_ago(
@@ -68,7 +68,7 @@ def test_what_others_must_not_do_asks_for_the_password_once_it_was_given_long_ag
     for proof, status in ((None, 401), (WRONG, 422), ("", 422)):
         page = browser.post(path, data=form if proof is None else form | {"proof": proof})
         assert page.status_code == status
-        assert f"Enter your password to {purpose}." in page.text
+        assert f"Confirm it’s you for “{purpose}”." in page.text
         hidden = r'<input type="hidden" name="([^"]+)" value="([^"]*)"'
         sent = dict(re.findall(hidden, page.text.partition(f'action="{path}"')[2]))
         assert {name: unescape(text) for name, text in sent.items() if name != "undo"} == form
@@ -204,7 +204,7 @@ def test_an_account_goes_once_its_address_was_typed(browser, owner):
     for typed in ("", "outsider@example.org"):
         answer = browser.post(f"{HERE}/delete", data={"confirm": typed})
         assert answer.status_code == 422
-        assert f"Type {owner.email} to delete this account." in answer.text
+        assert f"Type {owner.email} to confirm." in answer.text
     assert owner.get("/v1/me").status_code == 200
     answer = browser.post(f"{HERE}/delete", data={"confirm": f" {owner.email.upper()} "})
     assert answer.status_code == 303

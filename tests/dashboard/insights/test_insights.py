@@ -59,7 +59,7 @@ def test_a_website_gone_quiet_is_one_line(app, browser, project):
     assert ">*<" not in page
     # The others are no website that could have lost its snippet.
     assert page.count("Not seen since") == 1
-    assert "Get the snippet for fern.example" in read(browser, project)
+    assert "Add to your site" in read(browser, project)
 
 
 def test_what_was_read_most_has_its_author(app, browser, project):
@@ -102,7 +102,7 @@ def test_the_path_has_what_came_another_way_beside_it(app, browser, project):
 
 def test_ratings_are_a_view_of_the_list(app, browser, project):
     add_views(app, project, 1)
-    assert "Nothing in these 30 days." in read(browser, project, "?list=ratings")
+    assert "None yet" in read(browser, project, "?list=ratings")
     for rating in (5, 5, 4):
         when = clock.now() - timedelta(days=1)
         add_testimonial(app, project, rating=rating, submitted_at=when)

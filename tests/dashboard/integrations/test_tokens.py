@@ -81,12 +81,12 @@ def test_a_form_makes_one_at_most(app, browser, project):
     make(browser, project, once="b" * 24)
     assert len(stored(app)) == 2
     mistakes: tuple[tuple[dict[str, Any], str], ...] = (
-        ({"name": " "}, "Enter a name for the token."),
+        ({"name": " "}, "Fill in this field."),
         ({"name": "x" * 81}, "Shorten this to 80 characters"),
-        ({"scopes": []}, "Choose at least one permission"),
-        ({"scopes": ["admin"]}, "Choose at least one permission"),
+        ({"scopes": []}, "Choose at least one option."),
+        ({"scopes": ["admin"]}, "Choose at least one option."),
         ({"ends": "36500"}, "Choose one of the options."),
-        ({"project": "0" * 24}, "Choose one of your projects."),
+        ({"project": "0" * 24}, "Choose one of the options."),
     )
     for changes, message in mistakes:
         answer = make(browser, project, **changes)

@@ -113,14 +113,14 @@ def test_what_a_colleague_changed_meanwhile_stays(browser, page):
 
 WRONG = (
     (BREAD | {"choices": ["Bread"]}, "aaaaaaa1-choices", "two different answers"),
-    (BREAD | {"text": "", "choices": ["A", "B"]}, "aaaaaaa1-text", "Enter a question."),
+    (BREAD | {"text": "", "choices": ["A", "B"]}, "aaaaaaa1-text", "Fill in this field."),
     (RETURN | {"text": "x" * 161}, "aaaaaaa2-text", "160"),
     (RETURN | {"high": "x" * 41}, "aaaaaaa2-high", "40"),
     (RETURN | {"kind": "file"}, "aaaaaaa2-kind", "Must be one of"),
     (SENT | {"id": "no id"}, "no id-id", "8 lower-case"),
     (LINK | {"url": ""}, "bbbbbbb1-url", "https://example.com"),
     (LINK | {"url": "javascript:alert(1)"}, "bbbbbbb1-url", "http"),
-    (CODE | {"code": ""}, "bbbbbbb2-code", "Enter a code."),
+    (CODE | {"code": ""}, "bbbbbbb2-code", "Fill in this field."),
     (CODE | {"until": "31.12."}, "bbbbbbb2-until", "2026-12-31"),
 )
 

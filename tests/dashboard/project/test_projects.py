@@ -46,7 +46,7 @@ def test_the_limit_is_told_and_kept(make_app, owner):
     assert create(browser, "One").status_code == 303
     assert create(browser, "Two").status_code == 303
     page = browser.get(NEW).text
-    assert "You have used all of them" in page
+    assert "You have used all of your projects." in page
     assert 'name="business_name"' not in page
     answer = create(browser, "Three")
     assert (answer.status_code, "at its limit of 2 projects" in answer.text) == (402, True)

@@ -125,7 +125,7 @@ def test_a_paused_project_is_still_and_deleting_needs_the_address_typed(
     for confirm in ("", "Fern", "fern/"):
         answer = send(browser, project, "settings/delete", confirm=confirm)
         assert answer.status_code == 422
-        assert "Type fern to delete this project." in answer.text
+        assert "Type fern to confirm." in answer.text
     assert send(browser, project, "take-back").status_code == 404
     assert (slug_of(owner, project), client.get("/fern").status_code) == ("fern", 200)
 
@@ -220,7 +220,7 @@ def test_what_is_rated_is_named(client, browser, project):
     assert [data_on(client, each) for each in addresses] == [None, None, None]
     for kind, name, field, rule in (
         ("LocalBusiness", "Fern", "kind", "Choose one of the options."),
-        ("Product", "  ", "name", "Enter the name of what people rate."),
+        ("Product", "  ", "name", "Fill in this field."),
         ("Product", "x" * 121, "name", "Shorten this to 120 characters; it has 121."),
     ):
         answer = send(browser, project, "settings/stars", kind=kind, name=name)

@@ -83,9 +83,9 @@ def test_no_choice_is_asked_for_again(app, browser, outsider):
     asked = ask_to_connect(app.test_client())
     choices: list[tuple[dict[str, Any], str]] = [
         ({"scopes": []}, "Choose at least one"), ({"scopes": ["configure"]}, "Choose at least one"),
-        ({"project": ""}, "Choose one of your projects"),
-        ({"project": outsider.create_project()["_id"]}, "Choose one of your projects"),
-        ({"project": "0" * 24}, "Choose one of your projects"),
+        ({"project": ""}, "Choose one of the options"),
+        ({"project": outsider.create_project()["_id"]}, "Choose one of the options"),
+        ({"project": "0" * 24}, "Choose one of the options"),
         ({"days": "36500"}, (
             "Choose one of the options"
         )), ({"days": ""}, "Choose one of the options"),
@@ -247,7 +247,7 @@ def test_an_old_sign_in_is_not_enough(app, browser, moved_clock):
     moved_clock.move(minutes=11)
     answer = consent(browser, asked)
     assert answer.status_code == 401
-    assert "Enter your password to connect a program" in answer.text
+    assert "Confirm it’s you for “Connect an agent”." in answer.text
 
 
 def test_the_link_chooses_neither_projects_nor_days(browser):

@@ -229,7 +229,7 @@ def test_what_an_agent_drafts_is_shown_in_words_and_done_when_accepted(app, owne
     assert agent.get(f"{base}/page-design").json["data"]["questions"] == []
     text = page(browser, oat)
     for said in (
-        "Kind: Choice · Text: What do you take home? · Answers to choose from: Bread, Buns · "
+        "Kind: Choice · Text: What do you take home? · Answers: Bread, Buns · "
         "Show the answer on the card: On",
         "Kind: Code · Title: A bun · Code: BUN-7 · Until: 2999-12-31", "In Deutsch",
         "Headline: Wie war es?", "From the left, in percent", "Each visitor’s own", "Türkçe",

@@ -67,7 +67,7 @@ def test_who_has_an_account_signs_in_and_comes_back(team, client, link, make_cal
     make_caller(NOOR, is_claimed=True)
     page = client.get(link).text
     assert f'href="/login?next={link}"' in page
-    assert "Choose a password" not in page
+    assert "new-password" not in page
     # A form that was opened before there was an account can't set its password.
     answer = accept(client, link, password="another fine password")
     assert (answer.status_code, answer.headers["Location"]) == (303, link)
@@ -102,7 +102,7 @@ def test_somebody_else_who_is_signed_in_does_not_join(
         answer = open_browser(team.app, outsider).post("/logout", data={"next": target})
         assert answer.headers["Location"] == "/login?notice=signed-out"
     page = browser.get(link).text
-    assert ("Sign in to join" if has_account else "Choose a password") in page
+    assert ("Sign in to join" if has_account else "new-password") in page
 
 
 @pytest.mark.parametrize(("choice", "drop"), [("keep", False), ("drop", True)])

@@ -44,14 +44,14 @@ def owner_of(team: Team) -> str:
 
 def test_an_admin_says_yes_and_both_are_told(team, owner, admin):
     hand_over = f"{team.base}/hand-over"
-    assert "Offer the project" in team.browser.get(hand_over).text
+    assert "New owner" in team.browser.get(hand_over).text
     team.browser.post("/dashboard/account/name", data={"display_name": "Mira Osk"})
     offer(team, admin, keeps_team="1")
     assert purposes(team.app)[-1] == ("ownership-offer", admin.email)
     # The mail and the page call the owner alike.
     words = " ".join(mails(team.app)[-1].text.split())
     assert "Mira Osk offers you the project Fern & Fable" in words
-    assert "Withdraw the offer" in team.browser.get(hand_over).text
+    assert "Withdraw" in team.browser.get(hand_over).text
     seen = open_browser(team.app, admin).get(f"/dashboard/projects/{team.project}/people/offer")
     assert seen.status_code == 200
     assert "<bdi>Mira Osk</bdi> offers you this project." in seen.text
@@ -81,7 +81,7 @@ def test_what_is_declined_withdrawn_or_expired_cannot_be_taken(team, owner, admi
     assert f"{admin.email} said no to your offer of the project Fern & Fable." in words
     activity = f"/dashboard/projects/{team.project}/settings/developers/activity"
     assert "declined the offer of Fern &amp; Fable" in team.browser.get(activity).text
-    assert "Offer the project" in team.browser.get(f"{team.base}/hand-over").text
+    assert "New owner" in team.browser.get(f"{team.base}/hand-over").text
     assert answer(team, admin, "accept") == 303
     # Whoever comes from the mail again, or presses a button of an old page, reads why.
     over = "This offer was answered or withdrawn, or has expired."

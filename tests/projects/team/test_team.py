@@ -69,8 +69,8 @@ def test_what_cannot_be_invited_is_said_and_stays_typed(team, moderator):
         ("nonsense", "moderator", "valid"),
         ("a\0b@example.com", "moderator", "email"),
         ("someone@mailinator.com", "moderator", "disposable"),
-        (NOOR, "owner", "Choose a role."),
-        (NOOR, "", "Choose a role."),
+        (NOOR, "owner", "Choose one of the options."),
+        (NOOR, "", "Choose one of the options."),
         ("Owner@example.com", "admin", "owner@example.com is already in this project."),
         ("moderator@example.com", "admin", "moderator@example.com is already in this project."),
     ):

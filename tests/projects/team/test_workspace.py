@@ -102,9 +102,9 @@ def test_what_cannot_be_invited_is_said(app, mine, owner):
     for more, words in (
         ({"email": "nonsense"}, "valid"),
         ({"email": owner.email}, "is already in all of your projects"),
-        ({"role": "owner"}, "Choose a role."),
-        ({"reach": "some"}, "Choose at least one project."),
-        ({"reach": "some", "projects": "0" * 24}, "Choose at least one project."),
+        ({"role": "owner"}, "Choose one of the options."),
+        ({"reach": "some"}, "Choose at least one option."),
+        ({"reach": "some", "projects": "0" * 24}, "Choose at least one option."),
     ):
         form = {"email": NOOR, "role": "admin"} | more
         answer = mine.post(TEAM, data=form)

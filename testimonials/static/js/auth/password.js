@@ -20,17 +20,17 @@ for (const field of document.querySelectorAll('[data-password]')) {
   const hint = document.getElementById(`${field.id}-hint`);
   const tick = field.closest('.field').querySelector('[data-tick]');
   const rest = hint.textContent;
-  const { sayLeft, sayEnough, sayLong } = field.dataset;
+  const { sayLeft, sayEnough } = field.dataset;
   let wasEnough = false;
   const check = () => {
     const length = [...field.value].length;
     const isEnough = length >= field.minLength;
     hint.hidden = false;
     hint.classList.toggle('ok', isEnough);
-    if (isEnough) hint.replaceChildren(tick.content.cloneNode(true), sayEnough.replace('{count}', length));
+    if (isEnough) hint.replaceChildren(tick.content.cloneNode(true), sayEnough);
     else hint.textContent = length ? sayLeft.replace('{count}', length).replace('{least}', field.minLength) : rest;
     // Only the change is spoken; a count after each key would drown everything else.
-    if (isEnough !== wasEnough) announce(isEnough ? sayLong : '');
+    if (isEnough !== wasEnough) announce(isEnough ? sayEnough : '');
     wasEnough = isEnough;
   };
   field.addEventListener('input', check);
