@@ -16,7 +16,7 @@ from typing import Any, TypeVar, cast
 from flask import Flask, current_app, g
 from sqlalchemy import JSON, ColumnElement, Index, Select, Text, and_, exists, func, or_, select
 from sqlalchemy import update as plain_update
-from sqlalchemy.orm import Mapped, aliased, mapped_column
+from sqlalchemy.orm import InstrumentedAttribute, Mapped, aliased, mapped_column
 
 from testimonials.core import clock
 from testimonials.core.db.engine import Base, Timestamp, insert_if_missing, insert_into
@@ -329,6 +329,13 @@ def has_passed(time: datetime | None, length: timedelta) -> bool:
     return time is None or not -length <= clock.now() - time < length
 
 
+def has_no_lease(until: InstrumentedAttribute[datetime | None]) -> ColumnElement[bool]:
+    """Return the condition that there is no lease, or that it has expired."""
+    now = clock.now()
+    # A lease that ends far in the future was taken before the clock was set back.
+    return or_(until.is_(None), until <= now, until > now + 2 * LEASE)
+
+
 def find_other_place(job: Job | None) -> str:
     """Return the host and instance folder where a job ran last, or "" if it was here."""
     if job is None or job.leased_by is None or current_settings().is_sqlite:
@@ -388,7 +395,7 @@ def _select_due(thread: str) -> Select[Job]:
     ]
     return (
         select(Job)
-        .where(Job.kind.in_(kinds), is_time, _has_no_lease(now), is_first, *limits)
+        .where(Job.kind.in_(kinds), is_time, has_no_lease(Job.leased_until), is_first, *limits)
         .order_by(Job.run_at, Job.id)
         .limit(1)
     )
@@ -473,12 +480,6 @@ def _worker_name() -> str:
     """Return the name under which this application leases jobs."""
     name = f"{_name_place()}:{os.getpid()}:{new_identifier()[-6:]}"
     return str(current_app.extensions.setdefault(EXTENSION, name))
-
-
-def _has_no_lease(now: datetime) -> ColumnElement[bool]:
-    # A lease that ends far in the future was taken before the clock was set back.
-    until = Job.leased_until
-    return or_(until.is_(None), until <= now, until > now + 2 * LEASE)
 
 
 def _is_free(row: Job) -> bool:

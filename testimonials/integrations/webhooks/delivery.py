@@ -24,7 +24,7 @@ from testimonials.core.db.transactions import write
 from testimonials.core.event_lists import read_after
 from testimonials.core.extensions import db, kept
 from testimonials.core.http_client import Check, may_connect
-from testimonials.core.jobs import every_process, is_ending
+from testimonials.core.jobs import every_process, has_no_lease, is_ending
 from testimonials.integrations.webhooks.endpoints import (
     gets_events,
     is_any_left,
@@ -152,7 +152,6 @@ def settle(outcomes: Sequence[tuple[Leased, Outcome]]) -> None:
 
 def _select_due(busy: Busy) -> Select[WebhookDelivery, WebhookEndpoint, Project]:
     """Select due deliveries, except of accounts with as many under way as they may have."""
-    now = clock.now()
     earlier = aliased(WebhookDelivery)
     is_behind = exists().where(
         earlier.endpoint_id == WebhookDelivery.endpoint_id,
@@ -166,8 +165,8 @@ def _select_due(busy: Busy) -> Select[WebhookDelivery, WebhookEndpoint, Project]
     held = [account for account, count in busy.accounts.items() if count >= MAX_OF_ACCOUNT]
     return ROWS.where(
         IS_DUE,
-        WebhookDelivery.next_try_at <= now,
-        or_(WebhookDelivery.leased_until.is_(None), WebhookDelivery.leased_until <= now),
+        WebhookDelivery.next_try_at <= clock.now(),
+        has_no_lease(WebhookDelivery.leased_until),
         or_(WebhookEndpoint.is_active, WebhookDelivery.event_type == TEST),
         gets_events(),
         ~is_behind,

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 from sqlalchemy import create_engine, text
 
+from testimonials.core.clock import now, to_milliseconds
 from testimonials.core.extensions import db, lock_for_writing
 from testimonials.core.jobs import run_due
-from testimonials.integrations.webhooks.delivery import MAX_OF_ACCOUNT
+from testimonials.integrations.webhooks.delivery import MAX_OF_ACCOUNT, read_events
 from testimonials.integrations.webhooks.payloads import new_secret
 from testimonials.projects.projects import lock_project
 from testimonials.testimonials import models
@@ -224,6 +225,19 @@ def test_two_that_send_at_once_send_each_once(app, hook, receiver):
         sender.join()
     hook.deliver()
     assert len(receiver.ids) == len(set(receiver.ids)) == 60
+
+
+def test_a_lease_from_before_the_clock_was_set_back_keeps_nothing_from_being_sent(
+    app, hook, receiver
+):
+    hook.caller.create_testimonial(hook.project)
+    with app.app_context():
+        read_events()
+        later = to_milliseconds(now() + timedelta(hours=1))
+        db.session.execute(text("UPDATE webhook_delivery SET leased_until = :at"), {"at": later})
+        db.session.commit()
+    hook.deliver()
+    assert len(receiver.bodies) == 1
 
 
 @pytest.mark.thorough
