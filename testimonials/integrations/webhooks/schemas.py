@@ -7,10 +7,11 @@ from typing import Any, ClassVar
 
 from marshmallow import Schema, ValidationError, fields, validates_schema
 
-from testimonials.core.db.identifiers import is_identifier
+from testimonials.core.audit import ActorKind
 from testimonials.core.http.answers import PageLimit
 from testimonials.core.http.fields import (
     Choice,
+    Identifier,
     List,
     Number,
     RuleField,
@@ -27,7 +28,6 @@ from testimonials.integrations.webhooks.payloads import NAMES
 URL_LENGTH = 500
 # Other forms of ISO 8601 differ between versions of Python.
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{3,6})?(Z|[+-]\d\d:\d\d)")
-ACTOR_KINDS = ("person", "agent", "token", "operator", "system", "visitor")
 
 
 class EventNames(RuleField, fields.List):  # type: ignore[type-arg]
@@ -48,17 +48,6 @@ class EventNames(RuleField, fields.List):  # type: ignore[type-arg]
         return list(dict.fromkeys(value))
 
 
-class EventId(RuleField, fields.String):
-    """The id of an event."""
-
-    rule = "Must be the `id` of an event."
-
-    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
-        if not isinstance(value, str) or not is_identifier(value):
-            raise self.make_error("invalid")
-        return value
-
-
 class Since(RuleField, fields.DateTime):
     """An ISO 8601 time with an offset."""
 
@@ -76,7 +65,7 @@ class Since(RuleField, fields.DateTime):
 class ActorSchema(WholeSchema):
     """Who did it."""
 
-    kind = Choice(*ACTOR_KINDS)
+    kind = Choice(*ActorKind)
     name = String(description="Their name, as activity shows it.")
 
 
@@ -93,8 +82,8 @@ class EventSchema(Schema):
 
 
 class EventQuerySchema(StrictSchema):
-    after = EventId(load_default="", description="The `id` of the last event that you have read.")
-    projectId = EventId(load_default="", description="Only events of this project.")
+    after = Identifier(load_default="", description="The `id` of the last event you have read.")
+    projectId = Identifier(load_default="", description="Only events of this project.")
     type = Choice(*NAMES, load_default="", description="Only events of this type.")
     limit = PageLimit()
 
@@ -183,7 +172,7 @@ class DeliverySchema(WholeSchema):
 class RedeliverSchema(StrictSchema):
     """The body of POST redeliver: one of the two."""
 
-    deliveryId = EventId(attribute="delivery_id", description="The `_id` of one delivery.")
+    deliveryId = Identifier(attribute="delivery_id", description="The `_id` of one delivery.")
     since = Since(description="All events since this time.")
 
     @validates_schema
