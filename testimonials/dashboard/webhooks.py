@@ -122,7 +122,8 @@ endpoint = ProjectPage(
 def show_webhook(access: Access, webhook_id: str) -> Values:
     row = endpoints.find_endpoint(access.project, webhook_id)
     start = row.failing_since or clock.now() - timedelta(days=1)
-    return describe_endpoint(row) | {
+    return {
+        "endpoint": row,
         "deliveries": list(map(describe_delivery, log.list_deliveries(row, log.KEPT).items)),
         "kept": log.KEPT,
         "typed": {"since": f"{start:%Y-%m-%dT%H:%M}"},
@@ -181,7 +182,7 @@ secret = ProjectPage(
 
 @secret.show
 def show_secret_form(access: Access, webhook_id: str) -> Values:
-    return describe_endpoint(endpoints.find_endpoint(access.project, webhook_id))
+    return {"endpoint": endpoints.find_endpoint(access.project, webhook_id)}
 
 
 @secret.save({"last_four": fields.String()}, step_up="Replace secret")
@@ -236,15 +237,6 @@ def redeliver_one(access: Access, webhook_id: str, delivery_id: str) -> Done:
     return _lead_back(webhook_id, _("Sending again"))
 
 
-def describe_endpoint(endpoint: WebhookEndpoint) -> dict[str, Any]:
-    is_old_valid = endpoint.old_secret_until and endpoint.old_secret_until > clock.now()
-    return {
-        "endpoint": endpoint,
-        "last_four": endpoint.secret[-4:],
-        "old_until": endpoint.old_secret_until if is_old_valid else None,
-    }
-
-
 def describe_delivery(row: WebhookDelivery) -> dict[str, Any]:
     """Return what the log shows: the attempts, and when the next one is."""
     tries = list(map(_describe_try, row.attempts))
@@ -257,7 +249,6 @@ def describe_delivery(row: WebhookDelivery) -> dict[str, Any]:
         "dot": dots[row.state],
         "next_at": _describe_next(row.next_try_at) if is_open and tries and row.next_try_at else "",
         "is_waiting": is_open and not tries,
-        "is_given_up": row.state == "failed",
     }
 
 
@@ -275,7 +266,7 @@ def describe_message(endpoint: WebhookEndpoint, row: WebhookDelivery) -> dict[st
         if shown["last"]:
             lines.append(f"webhook-timestamp: {int(shown['last']['at'].timestamp())}")
             lines.append("webhook-signature: v1,… (made anew for each try)")
-    body = json.dumps(json.loads(row.body), indent=2, ensure_ascii=False) if row.body else ""
+    body = json.dumps(row.request, indent=2, ensure_ascii=False) if row.body else ""
     return shown | {
         "endpoint": endpoint,
         "message_id": row.message_id,
