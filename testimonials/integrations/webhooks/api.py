@@ -3,14 +3,7 @@
 from flask import Response
 
 from testimonials.auth.tokens import Caller, Scope
-from testimonials.core.http.answers import (
-    Answer,
-    CursorQuerySchema,
-    Page,
-    add_link,
-    answer,
-    link_to,
-)
+from testimonials.core.http.answers import CursorQuerySchema, Page, add_link, answer, link_to
 from testimonials.core.http.blueprints import webhooks
 from testimonials.integrations.webhooks import endpoints, log, schemas
 from testimonials.integrations.webhooks.models import WebhookDelivery, WebhookEndpoint
@@ -20,8 +13,6 @@ from testimonials.projects.changes import Values
 from testimonials.projects.models import Project
 
 webhooks.find(webhook=lambda project, webhook_id: endpoints.find_endpoint(project, webhook_id))
-
-_WEBHOOK = schemas.WebhookSchema()
 
 
 @webhooks.resource(
@@ -69,10 +60,11 @@ def list_webhooks(project: Project) -> Page:
     body=schemas.WebhookCreateSchema,
     example={"url": "https://example.com/hooks/testimonials", "events": ["testimonial.approved"]},
     data=schemas.NewWebhookSchema,
+    done="Webhook endpoint added",
     is_secret=True,
     raises=(409,),
 )
-def create_webhook(caller: Caller, project: Project, body: Values) -> Answer:
+def create_webhook(caller: Caller, project: Project, body: Values) -> WebhookEndpoint:
     """Add a webhook endpoint.
 
     Events of the project are sent to it from now on as Standard Webhooks
@@ -84,8 +76,7 @@ def create_webhook(caller: Caller, project: Project, body: Values) -> Answer:
     minute.
     """
     keeper_id = caller.made_by_id or caller.id
-    row = endpoints.add_endpoint(project, **body, created_by=caller.label, keeper_id=keeper_id)
-    return Answer("Webhook endpoint added", _WEBHOOK.dump(row) | {"secret": row.shown_secret})
+    return endpoints.add_endpoint(project, **body, created_by=caller.label, keeper_id=keeper_id)
 
 
 @webhooks.resource(
@@ -152,9 +143,12 @@ def test_webhook(webhook: WebhookEndpoint) -> WebhookDelivery:
     "POST /v1/projects/<project_id>/webhooks/<webhook_id>/rotate",
     scope=Scope.CONFIGURE,
     data=schemas.NewWebhookSchema,
+    done="Secret replaced",
     is_secret=True,
 )
-def rotate_webhook_secret(caller: Caller, project: Project, webhook: WebhookEndpoint) -> Answer:
+def rotate_webhook_secret(
+    caller: Caller, project: Project, webhook: WebhookEndpoint
+) -> WebhookEndpoint:
     """Replace the secret.
 
     The new one is in this answer, and shown only once. The old one signs too for another 24 hours,
@@ -163,7 +157,7 @@ def rotate_webhook_secret(caller: Caller, project: Project, webhook: WebhookEndp
     new secret only.
     """
     endpoints.rotate_secret(project, webhook, caller.made_by_id or caller.id)
-    return Answer("Secret replaced", _WEBHOOK.dump(webhook) | {"secret": webhook.shown_secret})
+    return webhook
 
 
 @webhooks.resource(

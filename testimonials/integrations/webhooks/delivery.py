@@ -7,6 +7,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from http import HTTPStatus
@@ -247,7 +248,7 @@ class Dispatcher:
 
     def __init__(self) -> None:
         self._answers: queue.SimpleQueue[tuple[Leased, Outcome]] = queue.SimpleQueue()
-        self._under_way: dict[str, Leased] = {}
+        self._under_way: list[Leased] = []
         # Kept until they are committed, even if the database fails meanwhile.
         self._done: list[tuple[Leased, Outcome]] = []
         self._next_read = 0.0
@@ -270,20 +271,16 @@ class Dispatcher:
 
     def _collect(self) -> None:
         """Take the outcomes that are there, after waiting a moment for the first."""
-        if not self._under_way:
-            return
-        try:
-            self._done.append(self._answers.get(timeout=LOOK_SECONDS))
-            while True:
-                self._done.append(self._answers.get_nowait())
-        except queue.Empty:
-            return
+        seconds = LOOK_SECONDS
+        with suppress(queue.Empty):
+            while self._under_way:
+                self._done.append(self._answers.get(timeout=seconds))
+                self._under_way.remove(self._done[-1][0])
+                seconds = 0
 
     def _settle_and_lease(self, is_allowed: Check, is_ending: bool) -> None:
-        done = {leased.delivery_id for leased, _ in self._done}
-        under_way = [leased for id, leased in self._under_way.items() if id not in done]
-        busy = Busy(under_way)
-        room = 0 if is_ending else AT_ONCE - len(under_way)
+        busy = Busy(self._under_way)
+        room = 0 if is_ending else AT_ONCE - len(self._under_way)
         # Checked first without a lock, so that an idle service doesn't block writers.
         if not self._done and not (room and has_due(busy)):
             return
@@ -292,7 +289,7 @@ class Dispatcher:
             db.session.flush()
             new = lease(room, busy) if room else []
         self._done = []
-        self._under_way = {leased.delivery_id: leased for leased in (*under_way, *new)}
+        self._under_way += new
         for leased in new:
             threading.Thread(target=self._send, args=(leased, is_allowed), daemon=True).start()
 

@@ -139,7 +139,11 @@ class WebhookSchema(WholeSchema):
 class NewWebhookSchema(WebhookSchema):
     """A webhook endpoint with its secret, which is shown only once."""
 
-    secret = String(allow_none=True, description="Verifies deliveries; null for a build hook.")
+    secret = String(
+        attribute="shown_secret",
+        allow_none=True,
+        description="Verifies deliveries; null for a build hook.",
+    )
 
 
 class AttemptSchema(WholeSchema):
