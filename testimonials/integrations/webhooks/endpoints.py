@@ -130,37 +130,26 @@ def add_endpoint(
     return endpoint
 
 
-def change_endpoint(
-    project: Project,
-    endpoint: WebhookEndpoint,
-    *,
-    url: str | None = None,
-    events: Sequence[str] | None = None,
-    is_active: bool | None = None,
-) -> bool:
-    """Change what isn't None; return whether anything changed.
+def change_endpoint(project: Project, endpoint: WebhookEndpoint, **values: Any) -> None:
+    """Change `url`, `events` or `is_active`.
 
     An endpoint that is switched on again gets new events only. Raises `EndpointExists`,
     `EndpointPaused` and `ValidationFailed`.
     """
-    if url is not None:
-        require_reachable(url)
-    if events is not None:
-        events = _events_of(endpoint.template, events)
-    values = {"url": url, "events": events, "is_active": is_active}
-    changes: dict[str, Any] = {
-        name: value
-        for name, value in values.items()
-        if value is not None and getattr(endpoint, name) != value
-    }
+    if "url" in values:
+        require_reachable(values["url"])
+    if "events" in values:
+        values["events"] = _events_of(endpoint.template, values["events"])
+    changes = {name: value for name, value in values.items() if getattr(endpoint, name) != value}
     if not changes:
-        return False
-    if url is not None and "url" in changes:
-        _require_new(url, [other for other in list_endpoints(project) if other is not endpoint])
+        return
+    if "url" in changes:
+        others = [other for other in list_endpoints(project) if other is not endpoint]
+        _require_new(changes["url"], others)
         changes["failing_since"] = None
     if changes.get("is_active"):
         require_unpaused(endpoint)
-        _switch_on(project, endpoint)
+        _switch_on(endpoint)
     for name, value in changes.items():
         setattr(endpoint, name, value)
     if changes.get("is_active") is False:
@@ -168,7 +157,6 @@ def change_endpoint(
     else:
         _mark_changed(endpoint)
         _record(WEBHOOK_CHANGED, project, endpoint)
-    return True
 
 
 def _events_of(template: str, events: Sequence[str]) -> list[str]:
@@ -195,7 +183,7 @@ def rotate_secret(project: Project, endpoint: WebhookEndpoint, account_id: str) 
     A paused endpoint is resumed for the account, and only the new secret signs.
     """
     if is_kept := endpoint.state == "paused":
-        _switch_on(project, endpoint)
+        _switch_on(endpoint)
         endpoint.keeper_id = account_id
     endpoint.old_secret = None if is_kept else endpoint.secret
     endpoint.old_secret_until = None if is_kept else clock.now() + OLD_SECRET_LIFE
@@ -292,9 +280,9 @@ def name_host(endpoint: WebhookEndpoint) -> str:
     return urlsplit(endpoint.url).hostname or ""
 
 
-def _switch_on(project: Project, endpoint: WebhookEndpoint) -> None:
+def _switch_on(endpoint: WebhookEndpoint) -> None:
     endpoint.is_active, endpoint.failing_since, endpoint.switched_off_because = True, None, None
-    endpoint.read_to = find_newest_event(project.id)
+    endpoint.read_to = find_newest_event(endpoint.project_id)
 
 
 def _mark_changed(endpoint: WebhookEndpoint) -> None:
