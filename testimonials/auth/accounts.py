@@ -149,7 +149,7 @@ def is_live() -> ColumnElement[bool]:
 def may_act() -> ColumnElement[bool]:
     """Return the condition that an account is claimed and not suspended.
 
-    It must also hold for what acts for people, or mails them, without a session.
+    It must also hold for anything that acts for people, or mails them, without a session.
     """
     return and_(Account.claimed_at.is_not(None), Account.suspended_at.is_(None))
 

@@ -42,7 +42,7 @@ def read_session_cookie() -> str:
 
 
 def use_persons_language() -> None:
-    """Answer in the language of the signed-in person or else the browser, unless for programs.
+    """Answer people in the signed-in person's language, or else the browser's.
 
     Blueprints call this before each view.
     """

@@ -98,7 +98,7 @@ class LinkPurpose(StrEnum):
 def request_link(purpose: LinkPurpose, email: str, visitor: Visitor) -> None:
     """Store a request for a link. Too many from one IP address raise `RateLimited`.
 
-    Beyond the other limits, silently nothing is sent: the mailbox already has valid links.
+    Beyond the other limits, nothing is sent, without an error: the mailbox already has valid links.
     """
     is_within = _count(_limit_key(purpose, email), visitor)
     with write():

@@ -43,7 +43,7 @@ class Account(Base):
     own_nonce_hash: Mapped[str | None]
     claim_expires_at: Mapped[datetime] = mapped_column(Timestamp, index=True)
     claimed_at: Mapped[datetime | None] = mapped_column(Timestamp)
-    # None: the person signs in in another way.
+    # None: the person signs in some other way.
     password_hash: Mapped[str | None] = mapped_column(Text)
     # None if it was set before this column existed.
     password_set_at: Mapped[datetime | None] = mapped_column(Timestamp)

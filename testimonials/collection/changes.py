@@ -68,8 +68,6 @@ def change_design(project: Project, _target: str | None, values: Values, _actor:
 
 
 class PagePictureSchema(StrictSchema):
-    """A picture of the collection page."""
-
     imageId = Identifier(
         attribute="image_id",
         required=True,
@@ -104,8 +102,6 @@ _declare_picture("portrait", gettext_noop("change the face beside the page’s s
 
 
 class FormNameSchema(StrictSchema):
-    """The name of a form."""
-
     name = OneLine(NAME_LENGTH, blank=False, required=True)
 
 
@@ -169,8 +165,6 @@ def remove_form(project: Project, _target: str | None, values: Values, _actor: s
 
 
 class PersonSchema(StrictSchema):
-    """Somebody to ask."""
-
     email = Email(required=True)
     name = AuthorLine(load_default="")
     company = AuthorLine(load_default="")
@@ -183,8 +177,6 @@ class PersonSchema(StrictSchema):
 
 
 class RequestSchema(StrictSchema):
-    """Asking people for a testimonial by mail, in the owner's name."""
-
     people = Parts(
         fields.Nested(PersonSchema),
         required=True,

@@ -226,7 +226,8 @@ def find_targets(questions: list[dict[str, Any]]) -> dict[str, str]:
     return others | {name: name for name in fields} | own
 
 
-# The finished card on the form and the thank-you page looks like in the project's widget.
+# The finished card on the form and the thank-you page looks as it does in
+# the project's widget.
 
 
 def show_card(project: Project, row: Testimonial) -> Still:

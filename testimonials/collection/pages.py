@@ -224,7 +224,7 @@ def _send_styles(styles: str) -> Response:
 
 @collection.get("/<slug>/how-we-collect")
 def show_policy(slug: str) -> str:
-    """Show how the project collects."""
+    """Show how the project collects testimonials."""
     project = find_public_project(slug=slug)
     url, language = policy_url(project.slug, project.own_host), asked_language()
     page = describe_page(project) | {

@@ -209,7 +209,7 @@ def _name_sender(person: str | None, project: Project) -> str:
 
 def _find_due() -> Select[*tuple[Any, ...]]:
     sender = aliased(Account)
-    # Somebody of the team, since an imported archive may contain any address.
+    # Somebody on the team, since an imported archive may contain any address.
     is_member = exists().where(
         Member.account_id == sender.id,
         or_(Member.project_id == Project.id, Member.owner_id == Project.account_id),

@@ -42,22 +42,18 @@ FORM_NAME = OneLine(
 
 
 class WholeQuestionSchema(WholeSchema, QuestionSchema):
-    """One of the owner's own questions."""
-
     translations = question_translations("WholeQuestion")
 
 
 class WholeStepSchema(WholeSchema, page_design.StepSchema):
-    """A step after sending."""
+    pass
 
 
 class WholeFocusSchema(WholeSchema, page_design.FocusSchema):
-    """The point of the cover that is always visible, in percent from the left and the top."""
+    pass
 
 
 class WholePageDesignSchema(WholeSchema, page_design.PageDesignSchema):
-    """The complete design of the page."""
-
     coverFocus = fields.Nested(WholeFocusSchema)
     questions = question_list(WholeQuestionSchema)
     steps = page_design.step_list(WholeStepSchema)
@@ -103,8 +99,6 @@ class FormCreateSchema(FormUpdateSchema):
 
 
 class FormSchema(WholeSchema, FormDesignSchema):
-    """A form of a project."""
-
     name = fields.String()
     title = fields.String()
     isOpen = fields.Boolean(attribute="is_open")
@@ -148,8 +142,6 @@ class AskedPersonSchema(SparseSchema):
 
 
 class AskedQuerySchema(CursorQuerySchema):
-    """The query of the list of requests."""
-
     state = Choice(
         *REQUEST_STATES, load_default=None, allow_none=False, description="Only in this state."
     )
@@ -163,8 +155,6 @@ class LeftOutSchema(WholeSchema):
 
 
 class AskedSchema(WholeSchema):
-    """The accepted requests."""
-
     count = Number(description="How many people are asked.")
     leftOut = List(
         fields.Nested(LeftOutSchema),
@@ -177,8 +167,6 @@ class AskedSchema(WholeSchema):
 
 
 class PurchaseLinkCreateSchema(StrictSchema):
-    """A purchase, and the options of its link."""
-
     order = OneLine(
         REFERENCE_LENGTH,
         blank=False,
@@ -202,8 +190,6 @@ class PurchaseLinkCreateSchema(StrictSchema):
 
 
 class PurchaseLinkSchema(WholeSchema):
-    """A link that proves a purchase."""
-
     url = String()
     order = String()
     isUsed = Switch(description="Whether a testimonial was already marked for this purchase.")
@@ -211,8 +197,6 @@ class PurchaseLinkSchema(WholeSchema):
 
 
 class PictureQuerySchema(StrictSchema):
-    """The look and size of a picture."""
-
     look = Choice(*LOOKS, load_default=LOOKS[0], description="In the widget's colors.")
     size = Choice(
         *SIZES,

@@ -72,8 +72,6 @@ class SentenceForm(WordsForm):
 
 
 class SignForm(FormSchema):
-    """The digest of the words that an author signs."""
-
     seen = OneLine(16, required=True)
 
 
@@ -84,8 +82,6 @@ class EarlierForm(FormSchema):
 
 
 class ConsentForm(FormSchema):
-    """Consent to publication."""
-
     consent = Switch(missing=gettext_noop("Tick this so that your words can be shown."))
 
     @post_load
@@ -161,7 +157,7 @@ def _make_schema(schema: type[FormSchema], asked: frozenset[str]) -> FormSchema:
     return schema(only=[n for n in schema().fields if n in asked or n not in OPTIONAL])
 
 
-# A bad photo or recording is an error only of its own field, and files are kept while other fields
+# A bad photo or recording is an error in its own field only, and files are kept while other fields
 # have errors.
 
 # Visitors may share a tablet on a counter, so submissions above this are held, not refused.

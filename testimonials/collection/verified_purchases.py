@@ -102,7 +102,7 @@ def make_purchase_url(
 
 
 def read_purchase(project: Project, token: str) -> Purchase | None:
-    """Return what a link's token proves; None if invalid, which keeps nobody from writing."""
+    """Return what a link's token proves, or None if it is invalid: anybody may still write."""
     secrets = filter(None, (project.purchase_secret, find_old_secret(project)))
     results = (_read_claims(secret, token) for secret in secrets if token)
     claims = next(filter(None, results), None)

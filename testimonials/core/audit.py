@@ -222,7 +222,7 @@ LOCK_RECORD = Prepared(text("SELECT pg_advisory_xact_lock(7264552, hashtext(:acc
 
 
 class Owned(Protocol):
-    """A project, or what else has these ids."""
+    """A project, or anything else that has these ids."""
 
     @property
     def id(self) -> Any: ...

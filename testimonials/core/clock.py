@@ -13,7 +13,7 @@ def now() -> datetime:
 
 
 def expired_until(days: float) -> datetime:
-    """Return when the newest of what expires after `days` was made; 0 days keep everything."""
+    """Return the time `days` ago, before which data has expired; 0 days keep everything."""
     return now() - timedelta(days=days) if days else EPOCH
 
 

@@ -168,8 +168,8 @@ def _begin_sqlite(connection: Connection) -> None:
         connection.exec_driver_sql("BEGIN DEFERRED")
 
 
-# The threads of a process take turns at writing, using a lock of their own: those that wait for
-# SQLite's sleep for up to 100 ms even if nobody is writing.
+# The threads of a process take turns at writing, using a lock of their own: one that
+# waits for SQLite's sleeps for up to 100 ms even if nobody is writing.
 _TURN, _LOCK_OF_TURNS = "turn", "lock_of_turns"
 # Shorter waits don't count.
 SHORT_MS = 100

@@ -125,7 +125,7 @@ def delete_expired_invitations() -> int:
 
 
 def _check_members(place: Place, email: str, role: Role) -> tuple[str | None, int, str]:
-    """Return the problem if the address is a member's, the member count, and the text if full."""
+    """Return why the address can't be invited, if so, the member count, and the text if full."""
     if isinstance(place, Project):
         members, full = list_members(place), gettext(TEAM_FULL, most=MAX_TEAM)
         # A member of all projects may get a higher role here.

@@ -375,7 +375,7 @@ class Proposal(Base):
     )
     # What accepting it created, such as the id of a testimonial.
     result: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
-    # The answer from the person who decided to the agent.
+    # The decider's answer to the agent.
     note: Mapped[str | None] = mapped_column(String(500))
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
     decided_at: Mapped[datetime | None] = mapped_column(Timestamp)

@@ -68,7 +68,7 @@ def _make_readers_query() -> Executable:
     owner_id: Any = bindparam("owner_id", type_=String)
     project_id: Any = bindparam("project_id")
     is_in = or_(Member.project_id == project_id, Member.owner_id == owner_id)
-    # Those who may only read get none.
+    # Readers get none.
     members = select(Member.account_id).where(is_in, Member.role != "reader")
     people = union(select(owner_id.label("id")), members).subquery()
     since = select(func.min(Member.created_at)).where(is_in, Member.account_id == Account.id)

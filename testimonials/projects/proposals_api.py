@@ -75,7 +75,7 @@ def carry_out(
     values: Values,
     query: Values,
 ) -> Answer:
-    """Make the operation's change to the locked project, or propose it if the caller drafts (202).
+    """Change the locked project as the operation says, or propose that if the caller drafts (202).
 
     `values` are loaded by the kind's schema.
     """

@@ -230,7 +230,7 @@ def _join(url: str, target: str) -> str:
 
 
 def weigh_colors(sheet: str, reading: WebsiteReading) -> Counter[str]:
-    """Weigh colors in a style sheet that may be a brand's; set the page's ground and typeface."""
+    """Weigh a style sheet's possible brand colors; set the page's background and typeface."""
     weights, fonts = Counter[str](), list[str]()
     # Split into pieces, since one pattern for the whole would be slow on a hostile sheet.
     for rule in sheet.split("}"):

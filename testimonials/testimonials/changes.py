@@ -272,8 +272,6 @@ def delete_old_proposals() -> int:
 
 
 class BulkResultSchema(Schema):
-    """The result for one of many testimonials."""
-
     index = Number(required=True, description="Its place in the list, from 0.")
     status = Choice(
         "created",
@@ -295,8 +293,6 @@ class BulkResultSchema(Schema):
 
 
 class BulkResultsSchema(WholeSchema):
-    """A result for each testimonial, in order."""
-
     results = List(fields.Nested(BulkResultSchema))
 
 
@@ -315,7 +311,7 @@ _ADD = TestimonialAddSchema()
 
 
 def add_each(caller: Caller, project: Project, sent: Sequence[Any], reason: str = "") -> Results:
-    """Add testimonials to the locked project, or propose them if the caller drafts.
+    """Add testimonials to the locked project, or propose them if the caller may only draft.
 
     Returns what `BulkResultSchema` dumps. A refused testimonial doesn't stop the others; one whose
     external id exists, or is proposed, stays as it is.

@@ -23,7 +23,7 @@ from testimonials.testimonials.events import NUMBERS_CHANGED
 from testimonials.testimonials.history import ROWS
 from testimonials.testimonials.models import OVERDUE_DAYS, WAITING, Testimonial, TestimonialCount
 
-# How long the old numbers stay after somebody of the project first opens one of its pages.
+# How long the old numbers stay after somebody on the team first opens one of the project's pages.
 LOOK = timedelta(days=14)
 # A key in the old numbers once the owner was notified.
 TOLD = "told"

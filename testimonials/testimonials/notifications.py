@@ -212,7 +212,7 @@ def finish_job() -> None:
 
 def enqueue_notification(row: Testimonial) -> None:
     """Enqueue the mails about a testimonial that is new, or in the queue again."""
-    # In a lane, since the first that somebody is notified of is where their mail begins.
+    # In a lane, since the first testimonial that somebody is notified of gets a mail of its own.
     enqueue(NOTIFY, lane=f"{NOTIFY} {row.project_id}", testimonial_id=row.id)
 
 

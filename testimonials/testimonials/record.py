@@ -28,17 +28,17 @@ from testimonials.testimonials.models import REASONS, Recording, Testimonial
 
 # The columns with words, and their names in entries.
 WORDS = {"text": "text", "author_name": "name", "author_role": "role", "author_company": "company"}
-# Recorded as a hash; for media, as one of their digests.
+# Recorded as a hash: of the words together, and of the digest of each file.
 HASHED = {*WORDS, "avatar_id", "kind"}
 RECORDED = {*HASHED, "rating", "status", "set_aside", "deleted_at", "submitted_at"}
-# The digests of a testimonial's `photo` and `recording`, as far as it has them.
+# The digests of a testimonial's `photo` and `recording`, if it has them.
 Digests = Mapping[str, str]
 
 
 def write_entry(
     row: Any, kind: str, *proofs: str, hashes: Digests | None = None, **more: Any
 ) -> dict[str, Any]:
-    """Return the `entry` of an event; if there are `hashes` of media, also the words' and a `salt`.
+    """Return the `entry` of an event, and a `salt` if it has hashes: of the words and of `hashes`.
 
     `proofs` are those that aren't stored with the testimonial itself.
     """
@@ -186,7 +186,7 @@ def count_gone(project_id: str) -> dict[str, int]:
 
 
 def count_gone_before(project_id: str) -> dict[str, int]:
-    """Do the same for what an imported project had before its import, by the first entry."""
+    """Return the same for an imported project before its import, from its first entry."""
     query = select(Event.entry).where(Event.project_id == project_id, Event.entry.is_not(None))
     first = db.session.scalar(query.order_by(Event.number).limit(1))
     counts: dict[str, int] = json.loads(str(first)).get("aside", {}) if first else {}

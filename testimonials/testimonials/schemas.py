@@ -48,8 +48,6 @@ class TestimonialCreateSchema(CardFields, StrictSchema):
 
 
 class TestimonialAddSchema(TestimonialCreateSchema):
-    """A testimonial to add, with the time when it was given."""
-
     submittedAt = SubmittedAt(attribute="submitted_at")
 
 
@@ -82,8 +80,6 @@ class TwitterSchema(Schema):
 
 
 class ReplySchema(WholeSchema):
-    """The owner's public reply."""
-
     text = String()
     repliedAt = Time(attribute="replied_at")
 
@@ -106,8 +102,6 @@ class AnswerSchema(WholeSchema):
 
 
 class RecordingSchema(SparseSchema):
-    """A video or voice recording."""
-
     kind = Choice("video", "voice", required=True)
     url = String(
         required=True,
@@ -209,16 +203,12 @@ class TestimonialSchema(Schema):
 
 
 class TestimonialListSchema(WholeSchema):
-    """A page of testimonials."""
-
     items = List(fields.Nested(TestimonialSchema))
     limit = Number()
     offset = Number()
 
 
 class PageQuerySchema(CursorQuerySchema):
-    """The query of the list of testimonials."""
-
     offset = QueryCount(0, load_default=0, description="How many items to skip.")
 
     @validates_schema(pass_original=True)
@@ -228,8 +218,6 @@ class PageQuerySchema(CursorQuerySchema):
 
 
 class DeletedCountSchema(WholeSchema):
-    """How many testimonials were deleted."""
-
     deletedCount = Number()
 
 
@@ -263,8 +251,6 @@ class SubmissionSchema(TestimonialSchema):
 
 
 class SubmissionQuerySchema(CursorQuerySchema):
-    """The query of the list of submissions."""
-
     status = Choice(
         *STATUSES,
         TRASH,
@@ -297,8 +283,6 @@ class SubmissionQuerySchema(CursorQuerySchema):
 
 
 class DecisionSchema(StrictSchema):
-    """A decision about testimonials."""
-
     decision = Choice(*ACTIONS, required=True, description="What to do with each of them.")
     ids = Identifiers(least=1, required=True, description="Ids of testimonials, each once.")
     reason = Choice(
@@ -317,8 +301,6 @@ class DecisionSchema(StrictSchema):
 
 
 class DecidedSchema(WholeSchema):
-    """What became of one testimonial."""
-
     _id = String(attribute="id")
     result = Choice(
         "done",
@@ -343,29 +325,21 @@ class DecisionsSchema(WholeSchema):
 
 
 class UndoSchema(StrictSchema):
-    """What to undo."""
-
     undo = OneLine(
         500, blank=False, required=True, description="The value of `undo` in an earlier answer."
     )
 
 
 class UndoneSchema(WholeSchema):
-    """How many testimonials were put back."""
-
     undoneCount = Number()
 
 
 class TagSchema(WholeSchema):
-    """A tag, and how many testimonials have it."""
-
     name = String()
     count = Number()
 
 
 class TagRenameSchema(StrictSchema):
-    """A tag's new name."""
-
     name = OneLine(
         TAG_LENGTH,
         blank=False,
@@ -375,14 +349,10 @@ class TagRenameSchema(StrictSchema):
 
 
 class TagRemovedSchema(TagSchema):
-    """A tag that was removed from testimonials."""
-
     undo = String(allow_none=True)
 
 
 class ChangeSchema(SparseSchema):
-    """One change of a testimonial."""
-
     action = String(required=True, description="Such as `add`, `edit`, `approve` or `reply`.")
     by = String(attribute="actor", required=True, description="A person, or an agent.")
     at = Time(attribute="created_at", required=True)

@@ -182,7 +182,7 @@ Line = tuple[Cluster, ...]
 
 
 def split_clusters(text: str) -> Iterable[tuple[int, str]]:
-    """Yield each cluster of a text, after its start."""
+    """Yield the start of each cluster of a text, and the cluster."""
     start = 0
     for at in range(1, len(text) + 1):
         if at == len(text) or not _belongs(text, start, at):

@@ -37,7 +37,7 @@ SIGN_IN = r"auth/(?:login|signin|sign-in|logout|claim|signup|sign-up|password|re
 
 
 def find_hint(method: str, path: str) -> str:
-    """Return a hint where to do what an unknown call seems to want, or ""."""
+    """Return a hint about where to do what an unknown call seems to want, or ""."""
     path = path.removeprefix("/v1/")
     for pattern, page, text in PLACES:
         if match := re.fullmatch(pattern, f"{method} {path}"):

@@ -148,8 +148,8 @@ def _read_language(among: tuple[Language, ...] = LANGUAGES) -> Language | None:
 @lru_cache(maxsize=500)
 def match_language(accepted: str, among: tuple[Language, ...] = LANGUAGES) -> Language | None:
     """Return the language in `among` that an Accept-Language header prefers, if there is one."""
-    # Tags come best first. Regions are ignored, so that somebody who prefers Austrian German to
-    # English gets German; matching exact tags first would give English.
+    # The preferred tag comes first. Regions are ignored, so that somebody who prefers Austrian
+    # German to English gets German; matching exact tags first would give English.
     for tag, quality in parse_accept_header(accepted, LanguageAccept):
         if quality > 0 and (language := find_language(tag)) in among:
             return language

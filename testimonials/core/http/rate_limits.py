@@ -194,7 +194,7 @@ class _Counting:
 class RateLimiter(flask_limiter.Limiter):
     """Flask-Limiter with a storage per application, and counts by keys that only a view knows.
 
-    Unless they say otherwise, methods raise `StorageError` (503) while Redis is away.
+    Unless they say otherwise, methods raise `StorageError` (503) while Redis is unavailable.
     """
 
     def __init__(self) -> None:
