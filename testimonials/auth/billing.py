@@ -96,11 +96,8 @@ def _apply_checkout(session: dict[str, Any], time: datetime) -> None:
         )  # fmt: skip
         return
     account.billing_customer = customer = _read_id(customer)
-    db.session.execute(
-        update(BillingSubscription)
-        .where(BillingSubscription.customer == customer)
-        .values(account_id=account.id)
-    )
+    stored = update(BillingSubscription).where(BillingSubscription.customer == customer)
+    db.session.execute(stored.values(account_id=account.id))
     _update_plan(account, time)
 
 
@@ -150,11 +147,9 @@ def _is_older(known: BillingSubscription, time: datetime, is_ended: bool) -> boo
 def _update_plan(account: Account, time: datetime) -> None:
     """Set the account's plan to the largest of its running subscriptions."""
     db.session.flush()
-    names = db.session.scalars(
-        select(BillingSubscription.plan).where(
-            BillingSubscription.account_id == account.id, BillingSubscription.is_running
-        )
-    )
+    row = BillingSubscription
+    running = select(row.plan).where(row.account_id == account.id, row.is_running)
+    names = db.session.scalars(running)
     best = _largest(plan for name in names if (plan := find_plan(name)))
     before, account.plan = account.plan, best.name if best else None
     account.plan_changed_at = max(time, account.plan_changed_at or time)

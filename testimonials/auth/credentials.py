@@ -276,11 +276,9 @@ def find_known_browser(tokens: Iterable[str], email: str) -> str | None:
         if (payload := known_purpose.find(token, 3, KNOWN_SECONDS)) is None:
             continue
         account_id, generation, browser = payload
-        is_known = select(Account.id).where(
-            Account.id == account_id,
-            Account.email == email,
-            Account.browser_generation == generation,
-        )
+        row = Account
+        is_known = select(row.id).where(row.id == account_id, row.email == email)
+        is_known = is_known.where(row.browser_generation == generation)
         if db.session.scalar(is_known) is not None:
             return str(browser)
     return None

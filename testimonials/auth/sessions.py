@@ -135,11 +135,8 @@ def find_session(token: str) -> SignedIn | None:
 
 def find_chosen_language(token: str) -> str | None:
     """Return the language that the person with this session chose, if any."""
-    query = (
-        select(Account.language)
-        .join(Session)
-        .where(Session.token_hash == hash_secret(token), Session.expires_at > clock.now())
-    )
+    is_own = (Session.token_hash == hash_secret(token), Session.expires_at > clock.now())
+    query = select(Account.language).join(Session).where(*is_own)
     return db.session.scalar(query)
 
 
@@ -186,11 +183,8 @@ def end_session(account_id: str, session_id: str) -> str | None:
     """Sign one of the account's browsers out; return its label, or None if there is no session."""
     if not is_identifier(session_id):
         return None
-    return db.session.scalar(
-        delete(Session)
-        .where(Session.id == session_id, Session.account_id == account_id)
-        .returning(Session.label)
-    )
+    own = delete(Session).where(Session.id == session_id, Session.account_id == account_id)
+    return db.session.scalar(own.returning(Session.label))
 
 
 def end_sessions(account_id: str, *, but: str | None = None) -> None:
@@ -199,11 +193,8 @@ def end_sessions(account_id: str, *, but: str | None = None) -> None:
     if but is not None:
         statement = statement.where(Session.id != but)
     db.session.execute(statement)
-    db.session.execute(
-        update(Account)
-        .where(Account.id == account_id)
-        .values(browser_generation=Account.browser_generation + 1)
-    )
+    own = update(Account).where(Account.id == account_id)
+    db.session.execute(own.values(browser_generation=Account.browser_generation + 1))
 
 
 def delete_expired_sessions() -> int:

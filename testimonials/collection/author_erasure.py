@@ -117,13 +117,9 @@ def forget_email(condition: ColumnElement[bool]) -> None:
 
 def _remove_author_mails(row: Testimonial) -> None:
     """Remove mails with the author's links from the outbox, except one that is being sent."""
-    db.session.execute(
-        delete(OutboxMail).where(
-            OutboxMail.purpose == AUTHOR_MAIL,
-            OutboxMail.recipient == row.author_email,
-            OutboxMail.state != MailState.SENDING,
-        )
-    )
+    mail = OutboxMail
+    is_own = (mail.purpose == AUTHOR_MAIL, mail.recipient == row.author_email)
+    db.session.execute(delete(mail).where(*is_own, mail.state != MailState.SENDING))
 
 
 def _blank_submission_mails(project: Project, row: Testimonial) -> None:
@@ -169,12 +165,9 @@ def find_about(email: str) -> AboutAddress:
 
     A testimonial belongs to it if the author entered the address, or answered a request sent to it.
     """
-    rows = db.session.execute(
-        select(Testimonial, Project.slug)
-        .join(Project, Project.id == Testimonial.project_id)
-        .where(is_written_by(email))
-        .order_by(Testimonial.created_at, Testimonial.id)
-    ).all()
+    query = select(Testimonial, Project.slug).join(Project, Project.id == Testimonial.project_id)
+    query = query.where(is_written_by(email)).order_by(Testimonial.created_at, Testimonial.id)
+    rows = db.session.execute(query).all()
     return AboutAddress(
         testimonials=[row for row, _ in rows],
         projects=dict(sorted(Counter(slug for _, slug in rows).items())),
@@ -220,11 +213,9 @@ def is_written_by(email: str) -> ColumnElement[bool]:
 
 def is_mailed_to(email: str) -> ColumnElement[bool]:
     """Return the condition for mails to an author's address, except those being sent."""
-    return and_(
-        OutboxMail.recipient == email,
-        OutboxMail.purpose.in_((AUTHOR_MAIL, *PURPOSES)),
-        OutboxMail.state != MailState.SENDING,
-    )
+    mail, purposes = OutboxMail, (AUTHOR_MAIL, *PURPOSES)
+    is_sending = mail.state == MailState.SENDING
+    return and_(mail.recipient == email, mail.purpose.in_(purposes), ~is_sending)
 
 
 def remembers(email: str) -> ColumnElement[bool]:

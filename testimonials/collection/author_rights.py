@@ -140,11 +140,8 @@ def find_own(token: str, *, for_update: bool = False) -> OwnTestimonial:
     if named is None:
         raise AuthorLinkInvalid
     testimonial_id, fingerprint = map(str, named)
-    query = (
-        select(Project)
-        .join(Testimonial, Testimonial.project_id == Project.id)
-        .where(Testimonial.id == testimonial_id)
-    )
+    query = select(Project).join(Testimonial, Testimonial.project_id == Project.id)
+    query = query.where(Testimonial.id == testimonial_id)
     if for_update:
         query = query.with_for_update(of=Project)
     project = db.session.scalars(query).one_or_none()

@@ -62,11 +62,9 @@ def find_shown_form(project: Project, name: str) -> CollectionForm | None:
 
 
 def list_forms(project: Project) -> Sequence[CollectionForm]:
-    return db.session.scalars(
-        select(CollectionForm)
-        .where(CollectionForm.project_id == project.id)
-        .order_by(CollectionForm.title, CollectionForm.name)
-    ).all()
+    row = CollectionForm
+    query = select(row).where(row.project_id == project.id).order_by(row.title, row.name)
+    return db.session.scalars(query).all()
 
 
 def create_form(project: Project, values: Values) -> CollectionForm:
@@ -179,11 +177,8 @@ def choose_name(project: Project, text: str, form: CollectionForm | None = None)
 def _rename(project: Project, form: CollectionForm, name: str) -> None:
     """Rename a form, including in testimonials and requests."""
     for model in (Testimonial, RequestBatch):
-        db.session.execute(
-            update(model)
-            .where(model.project_id == project.id, model.form_name == form.name)
-            .values(form_name=name)
-        )
+        named = update(model).where(model.project_id == project.id, model.form_name == form.name)
+        db.session.execute(named.values(form_name=name))
     form.name = name
 
 

@@ -180,25 +180,14 @@ def draft_name(project: Project, form_name: str | None) -> str:
 
 def _find_pictures(project: Project) -> dict[str, Any]:
     """Return the URLs and sizes of the logo, the cover and the owner's portrait."""
-    ids = {
-        "logo": page_logo_id(project),
-        "cover": project.cover_id,
-        "portrait": project.portrait_id,
-    }
-    image_ids = [image_id for image_id in ids.values() if image_id]
-    query = select(Image.id, Image.width, Image.height).where(Image.id.in_(image_ids))
-    sizes = {row.id: row for row in db.session.execute(query)} if image_ids else {}
-    return {
-        name: {
-            "url": image_url(image_id),
-            "width": sizes[image_id].width,
-            "height": sizes[image_id].height,
-            "is_wide": sizes[image_id].width > WIDE * sizes[image_id].height,
-        }
-        if image_id in sizes
-        else None
-        for name, image_id in ids.items()
-    }
+    logo, cover, portrait = page_logo_id(project), project.cover_id, project.portrait_id
+    ids = [image_id for image_id in (logo, cover, portrait) if image_id]
+    query = select(Image.id, Image.width, Image.height).where(Image.id.in_(ids))
+    found: dict[str | None, Any] = {}
+    for id, width, height in db.session.execute(query) if ids else ():
+        size = {"width": width, "height": height, "is_wide": width > WIDE * height}
+        found[id] = {"url": image_url(id), **size}
+    return {"logo": found.get(logo), "cover": found.get(cover), "portrait": found.get(portrait)}
 
 
 def _first_name(name: str) -> str:
@@ -310,13 +299,9 @@ def _speak_headline(project: Project) -> str:
 
 def describe_steps(steps: Sequence[Step]) -> list[Step]:
     """Add the host name of the URL, and the last day in the visitor's language, to each step."""
-    return [
-        step
-        | {
-            "website": (urlsplit(step["url"]).hostname or "").removeprefix("www."),
-            "last_day": write_dates([step["until"]], "absolute", is_long=True)[0]
-            if step["until"]
-            else "",
-        }
-        for step in steps
-    ]
+    described = []
+    for step in steps:
+        website = (urlsplit(step["url"]).hostname or "").removeprefix("www.")
+        until = write_dates([step["until"]], "absolute", is_long=True)[0] if step["until"] else ""
+        described.append(step | {"website": website, "last_day": until})
+    return described

@@ -81,12 +81,8 @@ def write_due_mails() -> int:
     room = current_settings().invitations_per_minute - _count_last_minute()
     if room <= 0:
         return 0
-    rows = db.session.execute(
-        _find_due()
-        .order_by(MailedRequest.next_mail_at, MailedRequest.id)
-        .limit(room)
-        .with_for_update(of=MailedRequest, skip_locked=True)
-    ).all()
+    query = _find_due().order_by(MailedRequest.next_mail_at, MailedRequest.id).limit(room)
+    rows = db.session.execute(query.with_for_update(of=MailedRequest, skip_locked=True)).all()
     count = 0
     for row in rows:
         request, batch, failed = row[0], row[1], row[4] == MailState.FAILED

@@ -116,32 +116,19 @@ def unsubscribe(asked: Asked) -> None:
     if is_unsubscribed(asked):
         return
     db.session.add(UnsubscribedAddress(account_id=asked.account_id, email_hash=asked.email_hash))
-    db.session.execute(
-        update(MailedRequest)
-        .where(MailedRequest.email_hash == asked.email_hash)
-        .values(next_mail_at=None)
-    )
+    own = update(MailedRequest).where(MailedRequest.email_hash == asked.email_hash)
+    db.session.execute(own.values(next_mail_at=None))
 
 
 def subscribe_again(asked: Asked) -> None:
     """Let the account send requests to the address again; send those that were held back."""
     _lock_account(asked)
-    db.session.execute(
-        delete(UnsubscribedAddress).where(
-            UnsubscribedAddress.account_id == asked.account_id,
-            UnsubscribedAddress.email_hash == asked.email_hash,
-        )
-    )
-    db.session.execute(
-        update(MailedRequest)
-        .where(
-            MailedRequest.email_hash == asked.email_hash,
-            MailedRequest.sent_at.is_(None),
-            MailedRequest.answered_at.is_(None),
-            MailedRequest.declined_at.is_(None),
-        )
-        .values(next_mail_at=clock.now())
-    )
+    gone, row = UnsubscribedAddress, MailedRequest
+    is_own = (gone.account_id == asked.account_id, gone.email_hash == asked.email_hash)
+    db.session.execute(delete(gone).where(*is_own))
+    unsent = update(row).where(row.email_hash == asked.email_hash, row.sent_at.is_(None))
+    waiting = unsent.where(row.answered_at.is_(None), row.declined_at.is_(None))
+    db.session.execute(waiting.values(next_mail_at=clock.now()))
 
 
 def _lock_account(asked: Asked) -> None:

@@ -82,22 +82,11 @@ def choose_people(
 def sort_people(project: Project, listed: Sequence[Person]) -> tuple[list[Person], list[LeftOut]]:
     """Return the people on a list who can be asked, and those who are left out."""
     hashes = {each.email: hash_email(project.account_id, each.email) for each in listed}
-    asked = {
-        row.email: row
-        for row in db.session.scalars(
-            select(MailedRequest).where(
-                MailedRequest.project_id == project.id, MailedRequest.email.in_(hashes)
-            )
-        )
-    }
-    unwanted = set(
-        db.session.scalars(
-            select(UnsubscribedAddress.email_hash).where(
-                UnsubscribedAddress.account_id == project.account_id,
-                UnsubscribedAddress.email_hash.in_(hashes.values()),
-            )
-        )
-    )
+    row, no_mail = MailedRequest, UnsubscribedAddress
+    query = select(row).where(row.project_id == project.id, row.email.in_(hashes))
+    asked = {each.email: each for each in db.session.scalars(query)}
+    is_own = (no_mail.account_id == project.account_id, no_mail.email_hash.in_(hashes.values()))
+    unwanted = set(db.session.scalars(select(no_mail.email_hash).where(*is_own)))
     fresh: dict[str, Person] = {}
     left_out: list[LeftOut] = []
     for person in listed:
@@ -105,9 +94,9 @@ def sort_people(project: Project, listed: Sequence[Person]) -> tuple[list[Person
             left_out.append(LeftOut(person, TWICE))
         elif hashes[person.email] in unwanted:
             left_out.append(LeftOut(person, UNSUBSCRIBED))
-        elif row := asked.get(person.email):
-            has_declined = row.declined_at is not None
-            left_out.append(LeftOut(person, ALREADY_ASKED, row.created_at, has_declined))
+        elif was := asked.get(person.email):
+            has_declined = was.declined_at is not None
+            left_out.append(LeftOut(person, ALREADY_ASKED, was.created_at, has_declined))
         else:
             fresh[person.email] = person
     return list(fresh.values()), left_out
@@ -200,11 +189,9 @@ def cancel_sending(project: Project, batch_id: str) -> tuple[list[Person], list[
         return [], []
     row = MailedRequest
     is_own = (row.project_id == project.id, row.batch_id == batch_id)
-    cancelled = db.session.execute(
-        delete(row)
-        .where(*is_own, row.sent_at.is_(None))
-        .returning(row.email, row.name, row.company, row.purchase_reference)
-    ).all()
+    unsent = delete(row).where(*is_own, row.sent_at.is_(None))
+    columns = (row.email, row.name, row.company, row.purchase_reference)
+    cancelled = db.session.execute(unsent.returning(*columns)).all()
     people = [Person(0, each[0], each[1], each[2] or "", each[3] or "") for each in cancelled]
     _count_less(batch_id, len(people))
     sent = db.session.execute(select(row.name, row.email).where(*is_own)).all()
@@ -280,11 +267,8 @@ def list_asked(
     total = counts["all"] if state is None else counts[state]
     page = min(page, max(1, -(-total // size)))
     query = _select_asked(project, state)
-    rows = db.session.execute(
-        query.order_by(MailedRequest.created_at.desc(), MailedRequest.email)
-        .limit(size)
-        .offset((page - 1) * size)
-    )
+    query = query.order_by(MailedRequest.created_at.desc(), MailedRequest.email)
+    rows = db.session.execute(query.limit(size).offset((page - 1) * size))
     return [AskedPerson(*row) for row in rows], page, counts
 
 
@@ -318,21 +302,16 @@ def count_states(project: Project) -> dict[str, int]:
 
 
 def find_asked_emails(testimonial_ids: Iterable[str]) -> dict[str, str]:
-    rows = db.session.execute(
-        select(MailedRequest.testimonial_id, MailedRequest.email).where(
-            MailedRequest.testimonial_id.in_(list(testimonial_ids))
-        )
-    )
+    row = MailedRequest
+    query = select(row.testimonial_id, row.email).where(row.testimonial_id.in_([*testimonial_ids]))
+    rows = db.session.execute(query)
     return {str(row[0]): row[1] for row in rows}
 
 
 def cancel_waiting(project: Project) -> int:
     """Delete the locked project's requests that haven't been sent yet; return how many."""
-    waiting = db.session.scalars(
-        _join(select(MailedRequest), project)
-        .where(_state() == "waiting")
-        .with_for_update(of=MailedRequest)
-    ).all()
+    query = _join(select(MailedRequest), project).where(_state() == "waiting")
+    waiting = db.session.scalars(query.with_for_update(of=MailedRequest)).all()
     cancelled = [request for request in waiting if _drop_mail(request)]
     for batch_id, count in Counter(each.batch_id for each in cancelled).items():
         _count_less(batch_id, count)
@@ -366,12 +345,8 @@ def delete_old_requests() -> int:
     limit = clock.expired_until(current_settings().request_days)
     is_old = MailedRequest.created_at < limit
     removed = delete_rows(MailedRequest, is_old, MailedRequest.answered_at.is_(None))
-    db.session.execute(
-        delete(RequestBatch).where(
-            RequestBatch.created_at < limit,
-            ~exists().where(MailedRequest.batch_id == RequestBatch.id),
-        )
-    )
+    is_empty = ~exists().where(MailedRequest.batch_id == RequestBatch.id)
+    db.session.execute(delete(RequestBatch).where(RequestBatch.created_at < limit, is_empty))
     return removed
 
 

@@ -289,16 +289,10 @@ def _is_flooded(project: Project, now: datetime) -> bool:
     hour, limit = now - timedelta(hours=1), current_settings().flood_per_hour
     if not limit or not _reaches(project, hour, limit):
         return False
-    usual = (
-        select(Testimonial.id)
-        .where(
-            Testimonial.project_id == project.id,
-            Testimonial.status.in_(("pending", "approved")),
-            Testimonial.created_at > now - timedelta(days=30),
-            Testimonial.created_at <= hour,
-        )
-        .limit(20_000)
-    )
+    row = Testimonial
+    usual = select(row.id).where(row.project_id == project.id, row.created_at <= hour)
+    usual = usual.where(row.status.in_(("pending", "approved")))
+    usual = usual.where(row.created_at > now - timedelta(days=30)).limit(20_000)
     count = db.session.scalar(select(func.count()).select_from(usual.subquery()))
     allowed = int(count or 0) // 10
     return allowed <= limit or _reaches(project, hour, allowed)
@@ -306,14 +300,7 @@ def _is_flooded(project: Project, now: datetime) -> bool:
 
 def _reaches(project: Project, since: datetime, count: int) -> bool:
     # Reading the hundredth newest is cheap, no matter how many there are.
-    query = (
-        select(Testimonial.id)
-        .where(
-            Testimonial.project_id == project.id,
-            Testimonial.source == "public_page",
-            Testimonial.created_at > since,
-        )
-        .order_by(Testimonial.created_at.desc())
-        .offset(count - 1)
-    )
+    row = Testimonial
+    query = select(row.id).where(row.project_id == project.id, row.source == "public_page")
+    query = query.where(row.created_at > since).order_by(row.created_at.desc()).offset(count - 1)
     return db.session.scalar(query.limit(1)) is not None

@@ -393,12 +393,9 @@ def _select_due(thread: str) -> Select[Job]:
         for name, kind in kinds.items()
         if kind.account_limit
     ]
-    return (
-        select(Job)
-        .where(Job.kind.in_(kinds), is_time, has_no_lease(Job.leased_until), is_first, *limits)
-        .order_by(Job.run_at, Job.id)
-        .limit(1)
-    )
+    is_free = has_no_lease(Job.leased_until)
+    query = select(Job).where(Job.kind.in_(kinds), is_time, is_free, is_first, *limits)
+    return query.order_by(Job.run_at, Job.id).limit(1)
 
 
 def _do(row: Job) -> bool:

@@ -183,11 +183,8 @@ def is_asked_for_more(account_id: str) -> bool:
 
 def list_joined_projects(account_id: str) -> Sequence[Project]:
     joined = select(Member.project_id).where(Member.account_id == account_id)
-    return db.session.scalars(
-        select(Project)
-        .where(Project.id.in_(joined), Project.deleted_at.is_(None))
-        .order_by(Project.created_at.desc(), Project.id.desc())
-    ).all()
+    query = select(Project).where(Project.id.in_(joined), Project.deleted_at.is_(None))
+    return db.session.scalars(query.order_by(Project.created_at.desc(), Project.id.desc())).all()
 
 
 def search_shared(account_id: str, q: str, skip: int, limit: int) -> Sequence[Project]:

@@ -206,15 +206,10 @@ def count_domains() -> Row[int, int, int]:
 
 def is_served(host: str) -> bool:
     """Return whether a certificate may be requested: an existing project holds the name."""
-    query = (
-        select(CustomDomain.host)
-        .join(Project, Project.id == CustomDomain.project_id)
-        .where(
-            CustomDomain.host == host.lower().rstrip("."),
-            CustomDomain.is_held.is_(True),
-            Project.deleted_at.is_(None),
-        )
-    )
+    row = CustomDomain
+    query = select(row.host).join(Project, Project.id == row.project_id)
+    query = query.where(row.host == host.lower().rstrip("."), row.is_held.is_(True))
+    query = query.where(Project.deleted_at.is_(None))
     return "\0" not in host and db.session.scalar(query) is not None
 
 
@@ -328,13 +323,10 @@ def look_up(project_id: str, host: str) -> tuple[str, Finding]:
 @every("domains")
 def check_due_domains() -> int:
     """Look up the names that are due; return how many."""
-    query = (
-        select(CustomDomain.project_id, CustomDomain.host)
-        .join(Project, Project.id == CustomDomain.project_id)
-        .where(CustomDomain.next_check_at <= clock.now(), Project.deleted_at.is_(None))
-        .order_by(CustomDomain.next_check_at)
-        .limit(DUE_AT_ONCE)
-    )
+    row = CustomDomain
+    query = select(row.project_id, row.host).join(Project, Project.id == row.project_id)
+    query = query.where(row.next_check_at <= clock.now(), Project.deleted_at.is_(None))
+    query = query.order_by(row.next_check_at).limit(DUE_AT_ONCE)
     due = db.session.execute(query).all()
     db.session.rollback()
     for project_id, host in due:
@@ -360,11 +352,8 @@ def list_own_hosts() -> dict[str, str]:
     Reads on its own connection, since requests need this before they have one. Includes the names
     of deleted projects, so that nothing else of the service shows there.
     """
-    query = (
-        select(CustomDomain.host, Project.slug)
-        .join(Project, Project.id == CustomDomain.project_id)
-        .where(CustomDomain.is_held.is_(True))
-    )
+    query = select(CustomDomain.host, Project.slug).where(CustomDomain.is_held.is_(True))
+    query = query.join(Project, Project.id == CustomDomain.project_id)
     with db.engine.connect() as connection:
         return {row.host: row.slug for row in connection.execute(query)}
 

@@ -140,11 +140,9 @@ def _check_members(place: Place, email: str, role: Role) -> tuple[str | None, in
 
 def _filter_owned(owner_id: str, project_ids: Sequence[str]) -> list[str]:
     """Return the ids of those projects that the owner has. Raises `ValidationFailed` if none."""
-    query = select(Project.id).where(
-        Project.id.in_(project_ids[:50]),
-        Project.account_id == owner_id,
-        Project.deleted_at.is_(None),
-    )
+    row = Project
+    query = select(row.id).where(row.id.in_(project_ids[:50]), row.account_id == owner_id)
+    query = query.where(row.deleted_at.is_(None))
     owned = list(db.session.scalars(query.order_by(Project.id)))
     if not owned:
         raise ValidationFailed.of({"projects": [gettext_noop("Choose at least one option.")]})
@@ -211,11 +209,8 @@ def find_invitation(token: str, *, for_update: bool = False) -> OpenInvitation:
     _require_usable(invitation, nonce)
     if isinstance(place, Project):
         return OpenInvitation(invitation, place, [place])
-    query = select(Project).where(
-        Project.id.in_(invitation.project_ids or ()),
-        Project.account_id == place.id,
-        Project.deleted_at.is_(None),
-    )
+    query = select(Project).where(Project.id.in_(invitation.project_ids or ()))
+    query = query.where(Project.account_id == place.id, Project.deleted_at.is_(None))
     query = query.order_by(Project.id)
     projects = db.session.scalars(query.with_for_update() if for_update else query).all()
     if invitation.project_ids is not None and not projects:

@@ -93,11 +93,8 @@ def decide_proposals(
     before the project.
     """
     chosen = set(filter(is_identifier, ids))
-    rows = db.session.scalars(
-        select(Proposal)
-        .where(Proposal.project_id == project.id, Proposal.id.in_(chosen))
-        .order_by(Proposal.id)
-    ).all()
+    query = select(Proposal).where(Proposal.project_id == project.id, Proposal.id.in_(chosen))
+    rows = db.session.scalars(query.order_by(Proposal.id)).all()
     decided = Decided(problems=dict.fromkeys(chosen - {row.id for row in rows}, translate(OVER)))
     # The history is in English, whatever the decider's language.
     with speaking(ENGLISH.code):

@@ -106,11 +106,9 @@ def restore_from_trash(account_id: str, project_id: str) -> Project:
 
 def list_deleted(account_id: str) -> Sequence[Project]:
     """Return the deleted projects that can still be restored, last deleted first."""
-    return db.session.scalars(
-        select(Project)
-        .where(Project.account_id == account_id, Project.deleted_at > clock.now() - GRACE)
-        .order_by(Project.deleted_at.desc())
-    ).all()
+    row, since = Project, clock.now() - GRACE
+    query = select(row).where(row.account_id == account_id, row.deleted_at > since)
+    return db.session.scalars(query.order_by(row.deleted_at.desc())).all()
 
 
 def delete_projects(account_id: str) -> Sequence[Project]:

@@ -135,11 +135,8 @@ def settle_roles(account_id: str, *conditions: ColumnElement[bool]) -> None:
     """
     db.session.flush()
     lock_before_roles(*conditions, key_share=True)
-    rows = db.session.execute(
-        select(
-            Project.id, has_role(account_id, Role.READER), has_role(account_id, Role.ADMIN)
-        ).where(*conditions)
-    ).all()
+    is_in, is_admin = (has_role(account_id, role) for role in (Role.READER, Role.ADMIN))
+    rows = db.session.execute(select(Project.id, is_in, is_admin).where(*conditions)).all()
     left = [project_id for project_id, is_in, _ in rows if not is_in]
     ended = [project_id for project_id, _, is_admin in rows if not is_admin]
     choice, sent = NotificationChoice, TeamInvitation
@@ -163,12 +160,9 @@ def list_members(project: Project) -> list[TeamMember]:
     """Return the owner, then the members in the order they joined."""
     owner = db.session.get_one(Account, project.account_id)
     is_in = or_(Member.project_id == project.id, Member.owner_id == owner.id)
-    rows = db.session.execute(
-        select(Member, Account.email, Account.display_name)
-        .join(Account, Account.id == Member.account_id)
-        .where(is_in, Account.id != owner.id)
-        .order_by(Member.created_at)
-    ).all()
+    query = select(Member, Account.email, Account.display_name).order_by(Member.created_at)
+    query = query.join(Account, Account.id == Member.account_id).where(is_in)
+    rows = db.session.execute(query.where(Account.id != owner.id)).all()
     people: dict[str, TeamMember] = {}
     for row, email, name in rows:
         role, first = ROLES[row.role], people.get(row.account_id)
@@ -195,11 +189,8 @@ def list_memberships(account_id: str, projects: Iterable[Project]) -> dict[str, 
     if not ids:
         return {}
     role = role_of(account_id)
-    rows = db.session.execute(
-        select(Project.id, shown_name(), role)
-        .join(Account, Account.id == Project.account_id)
-        .where(Project.id.in_(ids))
-    )
+    query = select(Project.id, shown_name(), role).where(Project.id.in_(ids))
+    rows = db.session.execute(query.join(Account, Account.id == Project.account_id))
     return {row[0]: Membership(Role(row[2]), row[1]) for row in rows if row[2]}
 
 
@@ -346,11 +337,8 @@ def list_workspaces(account_id: str) -> Sequence[Row[*tuple[Any, ...]]]:
 
     Each has `owner_id`, `owner`, `role` and the `number` of its projects.
     """
-    number = (
-        select(func.count(Project.id))
-        .where(Project.account_id == Member.owner_id, Project.deleted_at.is_(None))
-        .scalar_subquery()
-    )
+    is_live = (Project.account_id == Member.owner_id, Project.deleted_at.is_(None))
+    number = select(func.count(Project.id)).where(*is_live).scalar_subquery()
     query = (
         select(Member.owner_id, shown_name().label("owner"), Member.role, number.label("number"))
         .join(Account, Account.id == Member.owner_id)

@@ -68,13 +68,9 @@ def record_additions(
 ) -> None:
     """Record testimonials that were just added to the project, as one batch."""
     digests = find_digests(rows)
+    type = str(TESTIMONIAL_CREATED)
     entries = [
-        {
-            "testimonial_id": row.id,
-            "type": str(TESTIMONIAL_CREATED),
-            "before": {},
-            "created_at": row.updated_at,
-        }
+        {"testimonial_id": row.id, "type": type, "before": {}, "created_at": row.updated_at}
         | write_entry(row, "received", hashes=digests[row.id])
         for row in rows
     ]

@@ -102,14 +102,9 @@ def list_inbox(
     if not total.number:
         return [], 1, total
     page = min(page, -(-total.number // PAGE_SIZE))
-    rows = db.session.scalars(
-        select(Testimonial)
-        .where(condition)
-        .order_by(Testimonial.created_at.desc(), Testimonial.id.desc())
-        .limit(PAGE_SIZE)
-        .offset((page - 1) * PAGE_SIZE)
-        .options(selectinload(Testimonial.tag_rows))
-    ).all()
+    query = select(Testimonial).where(condition).options(selectinload(Testimonial.tag_rows))
+    query = query.order_by(Testimonial.created_at.desc(), Testimonial.id.desc())
+    rows = db.session.scalars(query.limit(PAGE_SIZE).offset((page - 1) * PAGE_SIZE)).all()
     return rows, page, total
 
 

@@ -175,12 +175,8 @@ def _find_on_sqlite(project_id: str, words: Sequence[Word]) -> list[str]:
 def _match(project_id: str, words: Sequence[Word], end: str) -> list[str]:
     phrases = ((UNSPACED.sub(r" \1 ", word.text).replace('"', " "), word) for word in words)
     terms = (f'words : "{it}"{"" if word.is_short else end}' for it, word in phrases)
-    numbers = (
-        select(_INDEX.c.rowid)
-        .where(_INDEX.c[INDEX].op("MATCH")(" AND ".join((f'project : "{project_id}"', *terms))))
-        .order_by(_INDEX.c.rowid.desc())
-        .limit(MOST + 1)
-    )
+    matches = _INDEX.c[INDEX].op("MATCH")(" AND ".join((f'project : "{project_id}"', *terms)))
+    numbers = select(_INDEX.c.rowid).where(matches).order_by(_INDEX.c.rowid.desc()).limit(MOST + 1)
     query = select(LIST.c.testimonial_id).where(LIST.c.number.in_(numbers))
     return list(db.session.scalars(query))
 

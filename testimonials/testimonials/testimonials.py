@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Sequence, Set
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, delete, func, insert, literal, select
+from sqlalchemy import ColumnElement, delete, exists, func, insert, literal, select
 
 from testimonials.auth.emails import summarizing
 from testimonials.auth.events import KEY_ISSUED
@@ -173,15 +173,11 @@ def delete_unused_images(proposed: Set[str]) -> int:
     kept = proposed | set(db.session.scalars(replaced))
     read = select(Account.website_read).where(Account.website_read.is_not(None))
     kept |= {logo for each in db.session.scalars(read) if each for logo in each.get("logos", [])}
+    users = [Testimonial.avatar_id, *(getattr(Project, name) for name in PICTURES)]
     unused = db.session.scalars(
         select(Image.id).where(
             Image.created_at <= since,
-            ~select(Testimonial.id).where(Testimonial.avatar_id == Image.id).exists(),
-            *(
-                ~select(Project.id).where(getattr(Project, name) == Image.id).exists()
-                for name in PICTURES
-            ),
-            ~select(Recording.id).where(Recording.poster_id == Image.id).exists(),
+            *(~exists().where(user == Image.id) for user in [*users, Recording.poster_id]),
         )
     ).all()
     ids = [image_id for image_id in unused if image_id not in kept]

@@ -101,20 +101,10 @@ def list_steps(project_id: str, actor: str) -> Sequence[str]:
     change, last = Event, func.max(Event.created_at)
     since = first_identifier(clock.now() - timedelta(seconds=UNDO_SECONDS))
     batch = func.substr(change.batch_id, 1, ID_LENGTH)
-    return db.session.scalars(
-        select(batch)
-        .where(
-            change.project_id == project_id,
-            IS_HISTORY,
-            change.actor == actor,
-            change.undone_at.is_(None),
-            change.action.not_in(NO_STEPS),
-            change.id >= since,
-        )
-        .group_by(batch)
-        .order_by(last.desc(), batch.desc())
-        .limit(50)
-    ).all()
+    is_open = (IS_HISTORY, change.undone_at.is_(None), change.action.not_in(NO_STEPS))
+    query = select(batch).where(change.project_id == project_id, change.actor == actor, *is_open)
+    query = query.where(change.id >= since).group_by(batch)
+    return db.session.scalars(query.order_by(last.desc(), batch.desc()).limit(50)).all()
 
 
 def _is_of(project: Project, batch: str) -> ColumnElement[bool]:
@@ -145,12 +135,8 @@ def _put_back(project: Project, step: Step, ids: Sequence[str], actor: str) -> i
 
 
 def _mark(time: datetime, *conditions: ColumnElement[bool]) -> None:
-    db.session.execute(
-        update(Event)
-        .where(*conditions)
-        .values(undone_at=time)
-        .execution_options(synchronize_session=False)
-    )
+    marked = update(Event).where(*conditions).values(undone_at=time)
+    db.session.execute(marked.execution_options(synchronize_session=False))
 
 
 def _find(project: Project, batch: str) -> tuple[Step | None, Sequence[str]]:

@@ -125,21 +125,15 @@ def claim_for(account: Account, person: CompanyPerson) -> None:
 def find_identity(account_id: str) -> CompanyIdentity | None:
     if not current_settings().oidc_issuer:
         return None
-    return db.session.scalars(
-        select(CompanyIdentity).where(
-            CompanyIdentity.account_id == account_id,
-            CompanyIdentity.issuer == current_settings().oidc_issuer,
-        )
-    ).one_or_none()
+    row, issuer = CompanyIdentity, current_settings().oidc_issuer
+    query = select(row).where(row.account_id == account_id, row.issuer == issuer)
+    return db.session.scalars(query).one_or_none()
 
 
 def unlink_account(account: Account) -> str | None:
     """Delete the identities linked to the locked account; return their address, if any."""
-    unlinked = db.session.scalars(
-        delete(CompanyIdentity)
-        .where(CompanyIdentity.account_id == account.id)
-        .returning(CompanyIdentity)
-    ).all()
+    own = delete(CompanyIdentity).where(CompanyIdentity.account_id == account.id)
+    unlinked = db.session.scalars(own.returning(CompanyIdentity)).all()
     if not unlinked:
         return None
     name = current_settings().company_name or "company"
@@ -277,18 +271,12 @@ def start_attempt(
 
 def take_attempt(state: str, browser: str) -> CompanyAttempt | None:
     """Take and delete the attempt of this browser with this state, if there is one."""
-    row = db.session.scalars(
-        delete(CompanyAttempt)
-        .where(
-            CompanyAttempt.id == hash_secret(state),
-            CompanyAttempt.browser_hash == hash_secret(browser),
-            CompanyAttempt.started_at > clock.now() - LIFETIME,
-        )
-        .returning(CompanyAttempt)
-    ).one_or_none()
-    if row is not None:
-        db.session.expunge(row)
-    return row
+    row, since = CompanyAttempt, clock.now() - LIFETIME
+    own = delete(row).where(row.id == hash_secret(state), row.browser_hash == hash_secret(browser))
+    attempt = db.session.scalars(own.where(row.started_at > since).returning(row)).one_or_none()
+    if attempt is not None:
+        db.session.expunge(attempt)
+    return attempt
 
 
 def delete_old_attempts() -> int:

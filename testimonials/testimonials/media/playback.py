@@ -191,24 +191,19 @@ def find_playable(recording_id: str, key: str) -> tuple[Recording, bool]:
 
     The key also opens pending and rejected ones, but none that was withdrawn or deleted.
     """
-    row = None
-    if is_identifier(recording_id):
-        row = db.session.execute(
-            select(Recording, Testimonial.is_visible, Project)
-            .join(Testimonial, Recording.testimonial_id == Testimonial.id)
-            .join(Project, Testimonial.project_id == Project.id)
-            .join(Account, Project.account_id == Account.id)
-            .where(
-                Recording.id == recording_id,
-                Recording.state == "ready",
-                Testimonial.deleted_at.is_(None),
-                Testimonial.status != "withdrawn",
-                is_shown(),
-            )
-        ).one_or_none()
-    if row is None:
+    row = Testimonial
+    query = (
+        select(Recording, row.is_visible, Project)
+        .join(row, Recording.testimonial_id == row.id)
+        .join(Project, row.project_id == Project.id)
+        .join(Account, Project.account_id == Account.id)
+        .where(Recording.id == recording_id, Recording.state == "ready", is_shown())
+        .where(row.deleted_at.is_(None), row.status != "withdrawn")
+    )
+    found = db.session.execute(query).one_or_none() if is_identifier(recording_id) else None
+    if found is None:
         raise NotFound(NONE)
-    recording, is_visible, project = row
+    recording, is_visible, project = found
     is_public = is_visible and project.is_active
     if not (is_public or (key and opens(recording_id, key))):
         raise NotFound(NONE)
