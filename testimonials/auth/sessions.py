@@ -172,11 +172,9 @@ def record_proof(owner: SignedIn, how: SignInMethod | None = None) -> tuple[Acco
 
 
 def list_sessions(account_id: str) -> Sequence[Session]:
-    return db.session.scalars(
-        select(Session)
-        .where(Session.account_id == account_id, Session.expires_at > clock.now())
-        .order_by(Session.last_seen_at.desc(), Session.id.desc())
-    ).all()
+    row = Session
+    query = select(row).where(row.account_id == account_id, row.expires_at > clock.now())
+    return db.session.scalars(query.order_by(row.last_seen_at.desc(), row.id.desc())).all()
 
 
 def end_session(account_id: str, session_id: str) -> str | None:

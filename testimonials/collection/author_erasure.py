@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, delete, exists, func, or_, select, update
+from sqlalchemy import ColumnElement, and_, delete, func, or_, select, update
 from sqlalchemy.orm import InstrumentedAttribute
 
 from testimonials import __version__
@@ -37,8 +37,9 @@ from testimonials.testimonials.events import (
 from testimonials.testimonials.history import change_all, list_history
 from testimonials.testimonials.media.playback import describe_recording, make_key
 from testimonials.testimonials.media.removal import remove_after_commit
-from testimonials.testimonials.models import Recording, Testimonial
+from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.record import note, write_entry
+from testimonials.testimonials.testimonials import is_unused
 from testimonials.testimonials.word_index import MERGE_WORDS
 
 
@@ -63,15 +64,8 @@ def erase(own: OwnTestimonial) -> None:
     db.session.delete(row)
     db.session.flush()
     enqueue_anew(MERGE_WORDS, [MERGE_WORDS])
-    db.session.execute(
-        delete(Image).where(
-            Image.id.in_([each for each in pictures if each]),
-            ~exists().where(Testimonial.avatar_id == Image.id),
-            ~exists().where(Recording.poster_id == Image.id),
-            ~exists().where(Project.logo_id == Image.id),
-            ~exists().where(Project.brand_logo_id == Image.id),
-        )
-    )
+    is_own = Image.id.in_([each for each in pictures if each])
+    db.session.execute(delete(Image).where(is_own, is_unused()))
 
 
 def record_erased(own: OwnTestimonial) -> None:

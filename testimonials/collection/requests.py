@@ -104,11 +104,10 @@ def sort_people(project: Project, listed: Sequence[Person]) -> tuple[list[Person
 
 def count_room(account_id: str) -> int:
     """Return how many more people the account may ask now; deleted requests count too."""
-    used = db.session.scalar(
-        select(func.sum(RequestBatch.size))
-        .join(Project, Project.id == RequestBatch.project_id)
-        .where(Project.account_id == account_id, RequestBatch.created_at > clock.now() - DAY)
-    )
+    row, since = RequestBatch, clock.now() - DAY
+    query = select(func.sum(row.size)).join(Project, Project.id == row.project_id)
+    query = query.where(Project.account_id == account_id, row.created_at > since)
+    used = db.session.scalar(query)
     limit = current_settings().invitations_per_day
     return max(0, limit - int(used or 0))
 

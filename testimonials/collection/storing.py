@@ -255,13 +255,10 @@ def find_links(text: str) -> list[str]:
 
 def count_flood(project: Project) -> int:
     """Return how many testimonials of a flood of the last week are still in spam."""
-    flood = select(Testimonial.id).where(
-        Testimonial.project_id == project.id,
-        Testimonial.created_at > clock.now() - timedelta(days=7),
-        Testimonial.held_for.contains(submission.FLOOD),
-        Testimonial.status == "spam",
-    )
-    return int(db.session.scalar(select(func.count()).select_from(flood.subquery())) or 0)
+    row, since = Testimonial, clock.now() - timedelta(days=7)
+    count = select(func.count(row.id)).where(row.project_id == project.id, row.created_at > since)
+    flood = count.where(row.held_for.contains(submission.FLOOD), row.status == "spam")
+    return int(db.session.scalar(flood) or 0)
 
 
 def _has_duplicate(project: Project, values: Mapping[str, Any], words: str, now: datetime) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Sequence, Set
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, delete, exists, func, insert, literal, select
+from sqlalchemy import ColumnElement, and_, delete, exists, func, insert, literal, select
 
 from testimonials.auth.emails import summarizing
 from testimonials.auth.events import KEY_ISSUED
@@ -160,6 +160,13 @@ def summarize_projects(account_id: str) -> list[dict[str, Any]]:
     return summaries
 
 
+def is_unused() -> ColumnElement[bool]:
+    """Return the condition that no testimonial and no project uses a picture."""
+    of_project = (getattr(Project, name) for name in PICTURES)
+    users = (Testimonial.avatar_id, Recording.poster_id, *of_project)
+    return and_(*(~exists().where(user == Image.id) for user in users))
+
+
 def delete_unused_images(proposed: Set[str]) -> int:
     """Delete the pictures that no testimonial and no project uses; return how many.
 
@@ -173,13 +180,7 @@ def delete_unused_images(proposed: Set[str]) -> int:
     kept = proposed | set(db.session.scalars(replaced))
     read = select(Account.website_read).where(Account.website_read.is_not(None))
     kept |= {logo for each in db.session.scalars(read) if each for logo in each.get("logos", [])}
-    users = [Testimonial.avatar_id, *(getattr(Project, name) for name in PICTURES)]
-    unused = db.session.scalars(
-        select(Image.id).where(
-            Image.created_at <= since,
-            *(~exists().where(user == Image.id) for user in [*users, Recording.poster_id]),
-        )
-    ).all()
+    unused = db.session.scalars(select(Image.id).where(Image.created_at <= since, is_unused()))
     ids = [image_id for image_id in unused if image_id not in kept]
     for start in range(0, len(ids), 500):
         db.session.execute(delete(Image).where(Image.id.in_(ids[start : start + 500])))
