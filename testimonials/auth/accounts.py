@@ -12,15 +12,9 @@ from sqlalchemy import ColumnElement, Select, and_, bindparam, delete, func, or_
 
 from testimonials.auth.models import Account
 from testimonials.core import clock
+from testimonials.core.db import identifiers
 from testimonials.core.db.engine import Timestamp, insert_if_missing
 from testimonials.core.db.erasure import ACCOUNT, note_erased
-from testimonials.core.db.identifiers import (
-    KEY_PREFIX,
-    hash_secret,
-    is_identifier,
-    new_credential,
-    new_identifier,
-)
 from testimonials.core.db.prepared import Prepared
 from testimonials.core.db.transactions import delete_rows
 from testimonials.core.extensions import db, find_apart
@@ -108,7 +102,7 @@ def require_unsuspended(suspended_at: datetime | None, reason: str | None) -> No
         )
 
 
-UNKNOWN_KEY_HASH = hash_secret(new_credential(KEY_PREFIX))
+UNKNOWN_KEY_HASH = identifiers.hash_secret(identifiers.new_credential(identifiers.KEY_PREFIX))
 
 
 class PasswordsOff(ServiceError):
@@ -169,10 +163,10 @@ def check_credentials(account_id: str, api_key: str) -> str:
     `AccountSuspended` if the key is right.
     """
     row = None
-    if is_identifier(account_id):
+    if identifiers.is_identifier(account_id):
         row = find_apart(_FIND_CREDENTIALS, {"account_id": account_id})
     email, stored, suspended_at, reason = row or ("", UNKNOWN_KEY_HASH, None, None)
-    is_match = hmac.compare_digest(stored, hash_secret(api_key))
+    is_match = hmac.compare_digest(stored, identifiers.hash_secret(api_key))
     if row is None or not is_match:
         raise CredentialsInvalid
     require_unsuspended(suspended_at, reason)
@@ -207,8 +201,8 @@ def start_account(email: str) -> NewAccess | None:
 
 
 def replace_key(account: Account) -> str:
-    api_key = new_credential(KEY_PREFIX)
-    account.key_hash = hash_secret(api_key)
+    api_key = identifiers.new_credential(identifiers.KEY_PREFIX)
+    account.key_hash = identifiers.hash_secret(api_key)
     account.key_last_four = api_key[-4:]
     account.key_created_at = clock.now()
     return api_key
@@ -222,14 +216,14 @@ def drop_key(account: Account) -> None:
 def renew_agent_nonce(account: Account) -> str:
     """Return the nonce of a new magic link for an agent, whose earlier link stops working."""
     nonce = secrets.token_urlsafe(18)
-    account.claim_nonce_hash = hash_secret(nonce)
+    account.claim_nonce_hash = identifiers.hash_secret(nonce)
     return nonce
 
 
 def renew_own_nonce(account: Account) -> str:
     """Return the nonce of a new magic link for the person; all earlier links stop working."""
     nonce = secrets.token_urlsafe(18)
-    account.own_nonce_hash = hash_secret(nonce)
+    account.own_nonce_hash = identifiers.hash_secret(nonce)
     account.claim_nonce_hash = None
     return nonce
 
@@ -311,7 +305,7 @@ def _open_account(email: str) -> Account | None:
     account = None
     # If it is deleted between the two statements, try again.
     while account is None:
-        insert_if_missing(db.session(), Account, id=new_identifier(), **values)
+        insert_if_missing(db.session(), Account, id=identifiers.new_identifier(), **values)
         account = lock_where(Account.email == email)
     if account.is_claimed:
         return None

@@ -7,31 +7,10 @@ from flask.typing import ResponseReturnValue
 from sqlalchemy.exc import IntegrityError
 from werkzeug import Response
 
-from testimonials.auth import cookies, credentials, passkeys, schemas, two_factor
-from testimonials.auth.accounts import (
-    delete_expired_accounts,
-    operator_address,
-    replace_key,
-    require_passwords,
-)
+from testimonials.auth import accounts, cookies, credentials, events, passkeys, schemas, two_factor
 from testimonials.auth.cookies import read_session_cookie
-from testimonials.auth.credentials import (
-    SIGN_IN_PER_ADDRESS,
-    ResetLinkInvalid,
-    fingerprint,
-    hash_password,
-    open_link,
-    try_password,
-)
 from testimonials.auth.email_addresses import read_email
 from testimonials.auth.emails import send_address_changed_mail, send_password_changed_mail
-from testimonials.auth.events import (
-    ADDRESS_CHANGED,
-    KEY_REPLACED,
-    PASSWORD_RESET,
-    SESSION_ENDED,
-    SESSION_REFUSED,
-)
 from testimonials.auth.magic_links import LinkPurpose, request_link
 from testimonials.auth.models import Account
 from testimonials.auth.sessions import SignedIn, SignInMethod, end_session, find_session, lock_owner
@@ -122,7 +101,9 @@ def sign_in() -> ResponseReturnValue:
     values = schemas.LoginForm().read().values
     email = read_email(values["email"].strip())
     try:
-        checked = try_password(email, values["password"], cookies.describe_visitor(email))
+        checked = credentials.try_password(
+            email, values["password"], cookies.describe_visitor(email)
+        )
         has_app = two_factor.find_app(checked.id) is not None
         if has_app and not two_factor.is_trusted(checked):
             return answer_privately(two_factor.render_step(checked, two_factor.begin_step(checked)))
@@ -140,7 +121,7 @@ def begin_passkey() -> ResponseReturnValue:
 
 
 @auth.post("/login/passkey")
-@limiter.per_address(SIGN_IN_PER_ADDRESS)
+@limiter.per_address(credentials.SIGN_IN_PER_ADDRESS)
 def sign_in_with_passkey() -> ResponseReturnValue:
     values = schemas.PasskeyAnswerForm().read().values
     try:
@@ -188,7 +169,7 @@ def sign_out() -> ResponseReturnValue:
         with write():
             end_session(signed_in.account_id, signed_in.session_id)
             act_as(ActorKind.PERSON, signed_in.account_id)
-            record(SESSION_ENDED, signed_in.account_id)
+            record(events.SESSION_ENDED, signed_in.account_id)
     target = schemas.GoOnForm().read().values["next"]
     response = redirect(target or url_for(".show_login", notice="signed-out"), 303)
     cookies.clear_session_cookie(response)
@@ -205,7 +186,7 @@ def show_signup() -> ResponseReturnValue:
 @auth.post("/signup")
 def sign_up() -> ResponseReturnValue:
     """Mail a magic link; the response is the same if the address has an account."""
-    require_passwords()
+    accounts.require_passwords()
     sent = schemas.SignupForm().read()
     if sent.errors:
         return render_template("auth/sign_in/signup.html", errors=sent.errors, **sent.typed), 422
@@ -225,14 +206,14 @@ def show_forgot() -> ResponseReturnValue:
 @auth.post("/forgot")
 def send_reset_link() -> ResponseReturnValue:
     """Mail a link for a new password; the response is the same for an unknown address."""
-    require_passwords()
+    accounts.require_passwords()
     sent = schemas.ForgotForm().read()
     if sent.errors:
         return render_template("auth/sign_in/forgot.html", errors=sent.errors, **sent.typed), 422
     email = sent.values["email"]
     request_link(LinkPurpose.RESET, email, cookies.describe_visitor(email))
     text = _("If this address has an account, a link to choose a new password is on its way.")
-    operator = operator_address()
+    operator = accounts.operator_address()
     return render_template("auth/sign_in/mail_sent.html", text=text, email=email, operator=operator)
 
 
@@ -242,13 +223,13 @@ def show_reset(token: str) -> ResponseReturnValue:
 
 
 @auth.post("/reset/<token>")
-@limiter.per_address(SIGN_IN_PER_ADDRESS)
+@limiter.per_address(credentials.SIGN_IN_PER_ADDRESS)
 def reset_password(token: str) -> ResponseReturnValue:
     """Set the new password, sign out all other browsers, and sign in this one."""
     account, sent = credentials.find_account_to_reset(token), schemas.ResetForm().read().values
     if problem := credentials.judge_password(sent["password"], account.email):
         return _reset_form(account, problem)
-    password_hash = hash_password(sent["password"])
+    password_hash = credentials.hash_password(sent["password"])
     has_app = two_factor.find_app(account.id) is not None
     # With an authenticator app, access to the mailbox isn't enough.
     how = SignInMethod.PASSWORD_AND_APP if has_app else SignInMethod.LINK
@@ -264,7 +245,7 @@ def reset_password(token: str) -> ResponseReturnValue:
 
 @auth.errorhandler(credentials.ResetLinkInvalid)
 def show_reset_problem(error: credentials.ResetLinkInvalid) -> ResponseReturnValue:
-    page = render_template("auth/sign_in/reset_problem.html", operator=operator_address())
+    page = render_template("auth/sign_in/reset_problem.html", operator=accounts.operator_address())
     return answer_privately(page, error.status)
 
 
@@ -291,7 +272,7 @@ def _refuse(typed: str, email: str, error: credentials.SignInRefused | RateLimit
         # For an unknown address too, which must not be faster.
         with write():
             account = credentials.find_claimed_account(email)
-            record(SESSION_REFUSED, account.id if account else None)
+            record(events.SESSION_REFUSED, account.id if account else None)
     return show_login_again(error, problem, typed)
 
 
@@ -312,12 +293,12 @@ def _reset_form(account: Account, problem: str = "", code_problem: str = "") -> 
 def _reset(account: Account, password_hash: str, *, with_key: bool) -> str | None:
     """Change the password; with `with_key`, also replace the key and revoke the access tokens."""
     credentials.change_password(account, password_hash)
-    new_key = replace_key(account) if with_key else None
+    new_key = accounts.replace_key(account) if with_key else None
     send_password_changed_mail(account.email, with_key=with_key)
     act_as(ActorKind.PERSON, account.id)
-    record(PASSWORD_RESET, account.id)
+    record(events.PASSWORD_RESET, account.id)
     if new_key:
-        record(KEY_REPLACED, account.id)
+        record(events.KEY_REPLACED, account.id)
         revoke_all_tokens(account.id)
     return new_key
 
@@ -336,7 +317,7 @@ def _answer_reset(account: Account, cookie: str, new_key: str | None) -> Respons
 change_purpose = TokenPurpose("email-change")
 
 
-class AddressLinkInvalid(ResetLinkInvalid):
+class AddressLinkInvalid(credentials.ResetLinkInvalid):
     """The link for confirming a new address is invalid; this has a page of its own."""
 
 
@@ -346,7 +327,9 @@ class AddressTaken(ServiceError):
 
 
 def make_change_link(account: Account, new_email: str) -> str:
-    return link_url("email", change_purpose.sign([account.id, fingerprint(account), new_email]))
+    return link_url(
+        "email", change_purpose.sign([account.id, credentials.fingerprint(account), new_email])
+    )
 
 
 def find_change(token: str) -> tuple[Account, str]:
@@ -355,7 +338,7 @@ def find_change(token: str) -> tuple[Account, str]:
     A new password invalidates it, since an intruder may have requested it. Raises
     `AddressLinkInvalid`.
     """
-    if (change := open_link(change_purpose, token, 3)) is None:
+    if (change := credentials.open_link(change_purpose, token, 3)) is None:
         raise AddressLinkInvalid
     return change
 
@@ -368,7 +351,7 @@ def change_address(owner: SignedIn, email: str) -> str:
     account = lock_owner(owner)
     old = account.email
     # An expired account no longer reserves its address.
-    delete_expired_accounts()
+    accounts.delete_expired_accounts()
     try:
         with db.session.begin_nested():
             account.email = email
@@ -397,7 +380,7 @@ def show_email_change(token: str) -> ResponseReturnValue:
 
 
 @auth.post("/email/<token>")
-@limiter.per_address(SIGN_IN_PER_ADDRESS)
+@limiter.per_address(credentials.SIGN_IN_PER_ADDRESS)
 def confirm_email_change(token: str) -> ResponseReturnValue:
     """Change the account's address, and notify the old one."""
     owner = find_session(read_session_cookie())
@@ -408,7 +391,7 @@ def confirm_email_change(token: str) -> ResponseReturnValue:
         old = change_address(owner, email)
         send_address_changed_mail(old, email)
         act_as(ActorKind.PERSON, owner.account_id)
-        record(ADDRESS_CHANGED, owner.account_id, old=old, email=email)
+        record(events.ADDRESS_CHANGED, owner.account_id, old=old, email=email)
     return redirect(
         add_notice(url_for("dashboard.account.show_account"), _("Email address changed")), 303
     )

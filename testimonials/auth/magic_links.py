@@ -2,14 +2,8 @@
 
 from enum import StrEnum
 
+from testimonials.auth import credentials
 from testimonials.auth.accounts import lock_where
-from testimonials.auth.credentials import (
-    LINK_PER_ADDRESS,
-    LINK_PER_BROWSER,
-    LINK_PER_MAILBOX,
-    LINK_PER_NETWORK,
-    Visitor,
-)
 from testimonials.auth.email_addresses import hash_mailbox
 from testimonials.auth.models import Account
 from testimonials.core import clock
@@ -95,7 +89,7 @@ class LinkPurpose(StrEnum):
     RESET = "reset"
 
 
-def request_link(purpose: LinkPurpose, email: str, visitor: Visitor) -> None:
+def request_link(purpose: LinkPurpose, email: str, visitor: credentials.Visitor) -> None:
     """Store a request for a link. Too many from one IP address raise `RateLimited`.
 
     Beyond the other limits, nothing is sent, without an error: the mailbox already has valid links.
@@ -116,9 +110,9 @@ def _limit_key(purpose: LinkPurpose, email: str) -> str:
     return f"{purpose} {subject}"
 
 
-def _count(key: str, visitor: Visitor) -> bool:
+def _count(key: str, visitor: credentials.Visitor) -> bool:
     if visitor.browser is not None:
-        return limiter.allows(LINK_PER_BROWSER, visitor.browser)
-    limiter.count(LINK_PER_ADDRESS, visitor.address)
-    is_within = limiter.allows(LINK_PER_NETWORK, f"{key} {visitor.network}")
-    return is_within and limiter.allows(LINK_PER_MAILBOX, key)
+        return limiter.allows(credentials.LINK_PER_BROWSER, visitor.browser)
+    limiter.count(credentials.LINK_PER_ADDRESS, visitor.address)
+    is_within = limiter.allows(credentials.LINK_PER_NETWORK, f"{key} {visitor.network}")
+    return is_within and limiter.allows(credentials.LINK_PER_MAILBOX, key)

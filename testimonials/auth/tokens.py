@@ -14,14 +14,8 @@ from testimonials.auth.events import TOKEN_CREATED, TOKEN_REVOKED
 from testimonials.auth.models import AccessToken, Account
 from testimonials.core import clock
 from testimonials.core.audit import EventType, Place, record
+from testimonials.core.db import identifiers
 from testimonials.core.db.engine import Timestamp
-from testimonials.core.db.identifiers import (
-    TOKEN_PREFIX,
-    hash_secret,
-    is_credential,
-    new_credential,
-    new_identifier,
-)
 from testimonials.core.db.prepared import Prepared
 from testimonials.core.db.transactions import delete_rows, find_row, write
 from testimonials.core.extensions import db, find_apart, kept
@@ -215,8 +209,8 @@ def check_token(token: str) -> Caller:
     whole token learns that it has expired or was revoked.
     """
     row = None
-    if is_credential(token, TOKEN_PREFIX):
-        row = find_apart(_FIND_TOKEN, {"token_hash": hash_secret(token)})
+    if identifiers.is_credential(token, identifiers.TOKEN_PREFIX):
+        row = find_apart(_FIND_TOKEN, {"token_hash": identifiers.hash_secret(token)})
     if row is None:
         raise TokenRefused
     id, account_id, project_id, name, scopes, made_by_id, expires_at, revoked_at, *account = row
@@ -264,14 +258,14 @@ def make_token(
 
     The plain text is shown once, and only its hash is stored.
     """
-    plain = new_credential(TOKEN_PREFIX)
+    plain = identifiers.new_credential(identifiers.TOKEN_PREFIX)
     token = AccessToken(
-        id=token_id or new_identifier(),
+        id=token_id or identifiers.new_identifier(),
         account_id=account_id,
         project_id=project_id,
         name=name,
         scopes=[str(each) for each in Scope if each in set(scopes)],
-        token_hash=hash_secret(plain),
+        token_hash=identifiers.hash_secret(plain),
         last_four=plain[-4:],
         made_by_id=made_by_id,
         client=client,
@@ -311,7 +305,7 @@ def get_token(token_id: str) -> AccessToken:
 
 def find_by_plain_text(plain: str) -> AccessToken | None:
     """Lock and return the token with this plain text, even if it has ended."""
-    query = select(AccessToken).where(AccessToken.token_hash == hash_secret(plain))
+    query = select(AccessToken).where(AccessToken.token_hash == identifiers.hash_secret(plain))
     return db.session.scalars(query.with_for_update()).one_or_none()
 
 

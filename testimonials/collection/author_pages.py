@@ -9,22 +9,7 @@ from flask.typing import ResponseReturnValue
 from werkzeug import Response
 from werkzeug.datastructures import MultiDict
 
-from testimonials.collection import author_erasure, author_rights, submission
-from testimonials.collection.author_rights import (
-    AuthorLinkInvalid,
-    AuthorRefused,
-    OwnTestimonial,
-    find_own,
-)
-from testimonials.collection.forms import (
-    ANSWER_LENGTH,
-    field_name,
-    find_named,
-    list_form_questions,
-    read_answers,
-    read_typed,
-    show_question,
-)
+from testimonials.collection import author_erasure, author_rights, forms, submission
 from testimonials.collection.page_data import describe_with_owner, find_targets
 from testimonials.core import clock
 from testimonials.core.db.transactions import write
@@ -47,24 +32,24 @@ from testimonials.testimonials.history import (
 from testimonials.testimonials.media.playback import describe_recording_of
 
 
-def list_questions(own: OwnTestimonial) -> list[Question]:
+def list_questions(own: author_rights.OwnTestimonial) -> list[Question]:
     """Return the current questions of the testimonial's form, or none if the form was deleted.
 
     An answer that was chosen is still offered, what is or was private stays private, and what
     wasn't answered isn't required.
     """
     name, answers = own.row.form_name, _answers_by_id(own)
-    form = find_named(own.project, name) if name else None
+    form = forms.find_named(own.project, name) if name else None
     if name and form is None:
         return []
-    questions = list_form_questions(own.project, form)
+    questions = forms.list_form_questions(own.project, form)
     return [_adapt(each, answers.get(each["id"])) for each in questions]
 
 
-def show_questions(own: OwnTestimonial) -> list[Question]:
+def show_questions(own: author_rights.OwnTestimonial) -> list[Question]:
     """Return the questions for the page; a consent has the text that the author agreed to."""
     answers, questions = _answers_by_id(own), []
-    for each in map(show_question, list_questions(own)):
+    for each in map(forms.show_question, list_questions(own)):
         was = answers.get(each["id"])
         is_agreed = was is not None and each["kind"] == "consent"
         agreed = dict.fromkeys(("text", "asked"), was["question"]) if was and is_agreed else {}
@@ -72,7 +57,7 @@ def show_questions(own: OwnTestimonial) -> list[Question]:
     return questions
 
 
-def fill_in(own: OwnTestimonial) -> submission.Submission:
+def fill_in(own: author_rights.OwnTestimonial) -> submission.Submission:
     row, answers, answered = own.row, _answers_by_id(own), {}
     typed = {
         "text": row.text,
@@ -84,18 +69,22 @@ def fill_in(own: OwnTestimonial) -> submission.Submission:
     for question in list_questions(own):
         if (was := answers.get(question["id"])) is not None:
             answer = was["answer"]
-            answered[field_name(question)] = answer if isinstance(answer, list) else [str(answer)]
+            answered[forms.field_name(question)] = (
+                answer if isinstance(answer, list) else [str(answer)]
+            )
     return submission.Submission(typed=typed, answered=answered)
 
 
-def read_correction(own: OwnTestimonial, form: MultiDict[str, str]) -> submission.Submission:
+def read_correction(
+    own: author_rights.OwnTestimonial, form: MultiDict[str, str]
+) -> submission.Submission:
     """Read the author's correction.
 
     Answers that are no longer asked for, or didn't change, stay as they were, with their questions.
     """
     schema = submission.WordsForm if own.row.kind == "written" else submission.SentenceForm
     words, questions = submission.read_words(form, own.correctable, schema), list_questions(own)
-    sent, errors = read_answers(form, questions)
+    sent, errors = forms.read_answers(form, questions)
     asked, new = {each["id"] for each in questions}, {each["id"]: each for each in sent}
     answers = []
     for was in own.row.answers or ():
@@ -105,11 +94,11 @@ def read_correction(own: OwnTestimonial, form: MultiDict[str, str]) -> submissio
         elif now is not None:
             answers.append(was if now["answer"] == was["answer"] else now)
     values = words.values | {"answers": [*answers, *new.values()] or None}
-    answered = read_typed(form, questions)
+    answered = forms.read_typed(form, questions)
     return submission.Submission("", words.typed, values, words.errors | errors, answered)
 
 
-def _answers_by_id(own: OwnTestimonial) -> dict[str, Answer]:
+def _answers_by_id(own: author_rights.OwnTestimonial) -> dict[str, Answer]:
     return {each["id"]: each for each in own.row.answers or ()}
 
 
@@ -180,7 +169,7 @@ def show_earlier(token: str) -> ResponseReturnValue:
 
 @authors.get("/yours/<token>/correct")
 def show_correction(token: str) -> ResponseReturnValue:
-    own = find_own(token)
+    own = author_rights.find_own(token)
     return _edit(own, token, fill_in(own)) if own.can_correct else _go(token)
 
 
@@ -188,7 +177,7 @@ def show_correction(token: str) -> ResponseReturnValue:
 @limit_changes
 def correct(token: str) -> ResponseReturnValue:
     """Change the words; the owner then decides again."""
-    own = find_own(token)
+    own = author_rights.find_own(token)
     sent = read_correction(own, request.form)
     if sent.errors:
         return _edit(own, token, sent, 422)
@@ -218,7 +207,7 @@ def remove_recording(token: str) -> ResponseReturnValue:
 @authors.post("/yours/<token>/delete")
 @limit_changes
 def delete(token: str) -> ResponseReturnValue:
-    with write(partial(find_own, token, for_update=True)) as own:
+    with write(partial(author_rights.find_own, token, for_update=True)) as own:
         author_erasure.erase(own)
         author_erasure.record_erased(own)
     return redirect(url_for("authors.show_farewell", reason="deleted", **language_query()), 303)
@@ -227,7 +216,7 @@ def delete(token: str) -> ResponseReturnValue:
 @authors.get("/yours/<token>/<any(withdraw, recording, delete, 'not-mine'):action>")
 def show_confirmation(token: str, action: str) -> ResponseReturnValue:
     """Ask for confirmation before one of these."""
-    own = find_own(token)
+    own = author_rights.find_own(token)
     is_allowed = {"not-mine": own.is_mailed, "recording": own.row.is_recorded}
     if not is_allowed.get(action, True):
         return _go(token)
@@ -240,7 +229,7 @@ def show_confirmation(token: str, action: str) -> ResponseReturnValue:
 @authors.get("/yours/<token>/data")
 def download_data(token: str) -> ResponseReturnValue:
     """Download everything that is stored about the testimonial, as JSON."""
-    response = jsonify(author_erasure.describe_own_data(find_own(token).row))
+    response = jsonify(author_erasure.describe_own_data(author_rights.find_own(token).row))
     response.headers["Content-Disposition"] = "attachment; filename=testimonial.json"
     return answer_privately(response)
 
@@ -249,7 +238,7 @@ def download_data(token: str) -> ResponseReturnValue:
 @limit_changes
 def deny(token: str) -> ResponseReturnValue:
     """Remove the address of somebody who didn't write this, and stop mail to it."""
-    with write(partial(find_own, token, for_update=True)) as own:
+    with write(partial(author_rights.find_own, token, for_update=True)) as own:
         author_erasure.disown(own)
     return redirect(url_for("authors.show_farewell", reason="not-mine", **language_query()), 303)
 
@@ -259,28 +248,28 @@ def show_farewell(reason: str) -> ResponseReturnValue:
     return render_template("collection/authors/end.html", reason=reason)
 
 
-@authors.errorhandler(AuthorLinkInvalid)
-def show_problem(error: AuthorLinkInvalid) -> ResponseReturnValue:
+@authors.errorhandler(author_rights.AuthorLinkInvalid)
+def show_problem(error: author_rights.AuthorLinkInvalid) -> ResponseReturnValue:
     reason = "gone" if error.status == 410 else "invalid"
     unsent = read_unsent_form()
     page = render_template("collection/authors/end.html", reason=reason, unsent=unsent)
     return answer_privately(page, error.status)
 
 
-@authors.errorhandler(AuthorRefused)
-def show_refusal(_: AuthorRefused) -> ResponseReturnValue:
+@authors.errorhandler(author_rights.AuthorRefused)
+def show_refusal(_: author_rights.AuthorRefused) -> ResponseReturnValue:
     return _go((request.view_args or {})["token"])
 
 
-def _lock(token: str) -> OwnTestimonial:
+def _lock(token: str) -> author_rights.OwnTestimonial:
     """Return the locked testimonial; a mailed link also verifies the address."""
-    own = find_own(token, for_update=True)
+    own = author_rights.find_own(token, for_update=True)
     author_rights.verify_email(own)
     return own
 
 
 def _show(token: str, errors: FieldErrors, status: int = 200) -> Response:
-    own, done = find_own(token), request.args.get("done", "")
+    own, done = author_rights.find_own(token), request.args.get("done", "")
     answers, actions = own.row.read_answers(own.project), find_word_actions([own.row])[own.row.id]
     page = _frame(own, token) | {
         "state": _find_state(own),
@@ -299,7 +288,7 @@ def _show(token: str, errors: FieldErrors, status: int = 200) -> Response:
 
 
 def _edit(
-    own: OwnTestimonial, token: str, sent: submission.Submission, status: int = 200
+    own: author_rights.OwnTestimonial, token: str, sent: submission.Submission, status: int = 200
 ) -> Response:
     questions = show_questions(own)
     page = _frame(own, token) | {
@@ -308,14 +297,14 @@ def _edit(
         "answers": sent.answered,
         # Without a script, a radio button can't be cleared.
         "offers_none": True,
-        "limits": {"answer": ANSWER_LENGTH},
+        "limits": {"answer": forms.ANSWER_LENGTH},
         "targets": find_targets(questions),
         "errors": sent.errors,
     }
     return answer_privately(render_template("collection/authors/edit.html", **page), status)
 
 
-def _frame(own: OwnTestimonial, token: str) -> dict[str, Any]:
+def _frame(own: author_rights.OwnTestimonial, token: str) -> dict[str, Any]:
     """Return the context common to the author's pages."""
     page = describe_with_owner(own.project) | {"own": own, "row": own.row, "token": token}
     # A withdrawn recording is never played.
@@ -326,7 +315,7 @@ def _frame(own: OwnTestimonial, token: str) -> dict[str, Any]:
     return page
 
 
-def _find_state(own: OwnTestimonial) -> str:
+def _find_state(own: author_rights.OwnTestimonial) -> str:
     """Return the state as the author sees it, where spam is `waiting`."""
     row, project = own.row, own.project
     if row.status == "withdrawn":

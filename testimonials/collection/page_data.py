@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 from flask import url_for
 from sqlalchemy import select
 
+from testimonials.collection import submission
 from testimonials.collection.context import INVITATION, Context
 from testimonials.collection.forms import (
     ANSWER_LENGTH,
@@ -17,12 +18,6 @@ from testimonials.collection.forms import (
 )
 from testimonials.collection.images.pictures import versioned_picture_url
 from testimonials.collection.models import CollectionForm
-from testimonials.collection.submission import (
-    SentRecording,
-    Submission,
-    consent_sentence,
-    make_kept_token,
-)
 from testimonials.collection.verified_purchases import is_used
 from testimonials.core import clock
 from testimonials.core.extensions import db
@@ -50,7 +45,7 @@ SEPARATORS = {"ar": "، ", "ja": "、"}
 Step = dict[str, Any]
 
 
-def describe_form(context: Context, sent: Submission) -> dict[str, Any]:
+def describe_form(context: Context, sent: submission.Submission) -> dict[str, Any]:
     """Return the context for `collection/page.html`; the photo has been stored."""
     project, links = context.project, dict(context.links)
     name = context.form.name if context.form else None
@@ -81,20 +76,20 @@ def describe_form(context: Context, sent: Submission) -> dict[str, Any]:
         "form_name": name or "",
         "limits": {"text": TEXT_LENGTH, "name": LINE_LENGTH, "answer": ANSWER_LENGTH},
         "asks_insider": project.whole_page_design["asksInsider"],
-        "consents": {kind: consent_sentence(project, kind) for kind in consents},
+        "consents": {kind: submission.consent_sentence(project, kind) for kind in consents},
         "prompts": shown["prompts"],
         "questions": shown["questions"],
         "record": record,
         "gift": gift,
         "still": preview_card(project, sent.typed, photo, sent.values.get("answers"), gift),
         "card_css_url": url_for("collection.get_card_styles", slug=project.slug),
-        "photo": {"token": make_kept_token(context, sent.photo), "url": photo},
+        "photo": {"token": submission.make_kept_token(context, sent.photo), "url": photo},
         "max_photo_bytes": AVATAR.max_bytes,
     }
 
 
 def _describe_recorder(
-    context: Context, prompts: list[str], kept: SentRecording | None
+    context: Context, prompts: list[str], kept: submission.SentRecording | None
 ) -> dict[str, Any] | None:
     """Return the context for `collection/_record.html`; None if the page takes no recordings."""
     if not context.kinds:

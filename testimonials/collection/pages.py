@@ -7,21 +7,10 @@ from flask import Response, g, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
 from sqlalchemy import and_, exists, func, select
 
-from testimonials.collection.author_rights import (
-    find_in_project,
-    make_author_token,
-    make_author_url,
-    send_author_mail,
-)
+from testimonials.collection import author_rights, page_data
 from testimonials.collection.context import Context, resolve
 from testimonials.collection.images import pictures
 from testimonials.collection.models import MailedRequest
-from testimonials.collection.page_data import (
-    describe_form,
-    describe_page,
-    describe_steps,
-    describe_thanks,
-)
 from testimonials.collection.storing import announce, keep_files, store
 from testimonials.collection.submission import MailMeForm, Submission, fill_in, may_mail, parse
 from testimonials.core.audit import Event
@@ -124,7 +113,7 @@ def submit_testimonial(slug: str, form_name: str = "") -> ResponseReturnValue:
         row, is_new = store(context, sent)
         if is_new:
             announce(context, sent, row)
-    query = {"yours": make_author_token(row), **language_query()}
+    query = {"yours": author_rights.make_author_token(row), **language_query()}
     return redirect(url_for(".show_thanks", slug=slug, **query), 303)
 
 
@@ -133,12 +122,12 @@ def show_thanks(slug: str) -> ResponseReturnValue:
     """Thank the visitor and show what they wrote, with the next steps; safe to reload."""
     project = find_public_project(slug=slug)
     token = request.args.get("yours", "")
-    own = find_in_project(project, token)
+    own = author_rights.find_in_project(project, token)
     if own is None:
-        return render_template("collection/thanks.html", **describe_thanks(project))
-    values = describe_thanks(project, own.row) | {
+        return render_template("collection/thanks.html", **page_data.describe_thanks(project))
+    values = page_data.describe_thanks(project, own.row) | {
         "token": token,
-        "own_url": make_author_url(project, token, current_language().code),
+        "own_url": author_rights.make_author_url(project, token, current_language().code),
         "mailed": request.args.get("mailed", ""),
     }
     return answer_privately(render_template("collection/thanks.html", **values))
@@ -150,11 +139,11 @@ def mail_own_link(slug: str) -> ResponseReturnValue:
     project = find_public_project(slug=slug)
     sent = MailMeForm().read(request.form).values
     token, email = sent.get("yours", ""), sent.get("email")
-    own = find_in_project(project, token)
+    own = author_rights.find_in_project(project, token)
     is_sent = own is not None and may_mail(email)
     if own is not None and is_sent:
         with write():
-            send_author_mail(project, own.row, email)
+            author_rights.send_author_mail(project, own.row, email)
     query = {"yours": token, "mailed": "yes" if is_sent else "no", **language_query()}
     return redirect(url_for(".show_thanks", slug=slug, **query), 303)
 
@@ -201,7 +190,7 @@ def get_shared_picture(slug: str, testimonial_id: str) -> ResponseReturnValue:
 
 
 def _paused(project: Project) -> str:
-    values = describe_page(project) | {
+    values = page_data.describe_page(project) | {
         "unsent": read_unsent_form(),
         "is_suspended": project.suspension is not Suspension.NONE,
     }
@@ -209,7 +198,7 @@ def _paused(project: Project) -> str:
 
 
 def _form(context: Context, sent: Submission) -> str:
-    values = describe_form(context, sent)
+    values = page_data.describe_form(context, sent)
     g.takes_recordings = values["record"] is not None
     return render_template("collection/page.html", **values)
 
@@ -227,7 +216,7 @@ def show_policy(slug: str) -> str:
     """Show how the project collects testimonials."""
     project = find_public_project(slug=slug)
     url, language = policy_url(project.slug, project.own_host), asked_language()
-    page = describe_page(project) | {
+    page = page_data.describe_page(project) | {
         "canonical": f"{url}?{PARAMETER}={language.code}" if language else url
     }
     return render_template("collection/policy.html", **page, **describe_collecting(project))
@@ -254,7 +243,7 @@ def describe_collecting(project: Project) -> dict[str, Any]:
         "is_aside": bool(shown["reasons"] or counted.keys() & set(REASONS)),
         "rewards": [
             {"offer": write_offer(step), "until": step["last_day"]}
-            for step in describe_steps(project.open_steps if project.is_open else [])
+            for step in page_data.describe_steps(project.open_steps if project.is_open else [])
             if step["kind"] == "code"
         ],
         "asks_insider": project.whole_page_design["asksInsider"],

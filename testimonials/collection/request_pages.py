@@ -10,14 +10,9 @@ from flask import Response, render_template, request
 from flask.typing import ResponseReturnValue
 from sqlalchemy import delete, update
 
+from testimonials.collection import request_mail
 from testimonials.collection.models import MailedRequest, UnsubscribedAddress
 from testimonials.collection.page_data import describe_page
-from testimonials.collection.request_mail import (
-    Asked,
-    find_request,
-    lock_request,
-    read_answer_token,
-)
 from testimonials.collection.submission import LONGEST_TOKEN
 from testimonials.core import clock
 from testimonials.core.db.transactions import write
@@ -60,9 +55,9 @@ def note_started(slug: str) -> ResponseReturnValue:
 def _note(slug: str, column: str) -> Response:
     project = find_public_project(slug=slug)
     sent = InvitationForm().read(request.form).values
-    asked = find_request(sent.get("invitation") or "", project.id)
+    asked = request_mail.find_request(sent.get("invitation") or "", project.id)
     if asked is not None and getattr(asked, column) is None:
-        with write(partial(lock_request, asked)) as asked:
+        with write(partial(request_mail.lock_request, asked)) as asked:
             if asked is not None:
                 now = clock.now()
                 asked.opened_at = asked.opened_at or now
@@ -72,20 +67,20 @@ def _note(slug: str, column: str) -> Response:
 
 @collection.get("/requests/<token>/<any(decline,unsubscribe):answer>")
 def show_answer(token: str, answer: str) -> ResponseReturnValue:
-    asked, project = read_answer_token(token)
+    asked, project = request_mail.read_answer_token(token)
     return _page(asked, project, token, answer, is_done=False)
 
 
 @collection.post("/requests/<token>/<any(decline,unsubscribe,subscribe):answer>")
 def take_answer(token: str, answer: str) -> ResponseReturnValue:
     act = {"decline": decline, "unsubscribe": unsubscribe, "subscribe": subscribe_again}[answer]
-    with write(partial(read_answer_token, token)) as (asked, project):
+    with write(partial(request_mail.read_answer_token, token)) as (asked, project):
         act(asked)
     return _page(asked, project, token, answer, is_done=True)
 
 
 def _page(
-    asked: Asked, project: Project | None, token: str, answer: str, *, is_done: bool
+    asked: request_mail.Asked, project: Project | None, token: str, answer: str, *, is_done: bool
 ) -> Response:
     page = render_template(
         "collection/requests/request.html",
@@ -98,7 +93,7 @@ def _page(
     return answer_privately(page)
 
 
-def decline(asked: Asked) -> None:
+def decline(asked: request_mail.Asked) -> None:
     """Store that somebody doesn't want to write, and cancel the reminder."""
     request = db.session.get(MailedRequest, asked.request_id, with_for_update=True)
     if request is not None and request.answered_at is None:
@@ -106,11 +101,11 @@ def decline(asked: Asked) -> None:
         request.next_mail_at = None
 
 
-def is_unsubscribed(asked: Asked) -> bool:
+def is_unsubscribed(asked: request_mail.Asked) -> bool:
     return db.session.get(UnsubscribedAddress, (asked.account_id, asked.email_hash)) is not None
 
 
-def unsubscribe(asked: Asked) -> None:
+def unsubscribe(asked: request_mail.Asked) -> None:
     """Stop all requests from the account to the address."""
     _lock_account(asked)
     if is_unsubscribed(asked):
@@ -120,7 +115,7 @@ def unsubscribe(asked: Asked) -> None:
     db.session.execute(own.values(next_mail_at=None))
 
 
-def subscribe_again(asked: Asked) -> None:
+def subscribe_again(asked: request_mail.Asked) -> None:
     """Let the account send requests to the address again; send those that were held back."""
     _lock_account(asked)
     gone, row = UnsubscribedAddress, MailedRequest
@@ -131,7 +126,7 @@ def subscribe_again(asked: Asked) -> None:
     db.session.execute(waiting.values(next_mail_at=clock.now()))
 
 
-def _lock_account(asked: Asked) -> None:
+def _lock_account(asked: request_mail.Asked) -> None:
     try:
         lock_account(asked.account_id)
     except NotFound:

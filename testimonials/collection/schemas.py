@@ -24,13 +24,6 @@ from testimonials.core.http.fields import (
 from testimonials.core.http.i18n import LANGUAGES
 from testimonials.core.text import TAG_LENGTH, TAG_PATTERN
 from testimonials.projects import defaults, page_design
-from testimonials.projects.page_design import (
-    QuestionSchema,
-    prompt_list,
-    question_list,
-    question_translations,
-    word_translations,
-)
 from testimonials.testimonials.fields import AuthorLine
 
 NAME_LENGTH, TITLE_LENGTH = 60, 80
@@ -41,8 +34,8 @@ FORM_NAME = OneLine(
 )
 
 
-class WholeQuestionSchema(WholeSchema, QuestionSchema):
-    translations = question_translations("WholeQuestion")
+class WholeQuestionSchema(WholeSchema, page_design.QuestionSchema):
+    translations = page_design.question_translations("WholeQuestion")
 
 
 class WholeStepSchema(WholeSchema, page_design.StepSchema):
@@ -55,7 +48,7 @@ class WholeFocusSchema(WholeSchema, page_design.FocusSchema):
 
 class WholePageDesignSchema(WholeSchema, page_design.PageDesignSchema):
     coverFocus = fields.Nested(WholeFocusSchema)
-    questions = question_list(WholeQuestionSchema)
+    questions = page_design.question_list(WholeQuestionSchema)
     steps = page_design.step_list(WholeStepSchema)
     translations = page_design.page_translations("WholePage")
     coverUrl = String(allow_none=True, description="Set by `PUT cover`.")
@@ -69,14 +62,14 @@ class FormDesignSchema(StrictSchema):
 
     headline = OneLine(defaults.HEADLINE_LENGTH)
     description = Text(defaults.DESCRIPTION_LENGTH)
-    prompts = prompt_list()
-    questions = question_list()
+    prompts = page_design.prompt_list()
+    questions = page_design.question_list()
     tag = OneLine(
         TAG_LENGTH,
         description="The tag of what is sent from this form.",
         metadata={"pattern": f"^$|{TAG_PATTERN}"},
     )
-    translations = word_translations("Form")
+    translations = page_design.word_translations("Form")
 
 
 class FormUpdateSchema(FormDesignSchema):
@@ -103,8 +96,8 @@ class FormSchema(WholeSchema, FormDesignSchema):
     title = fields.String()
     isOpen = fields.Boolean(attribute="is_open")
     url = fields.String()
-    questions = question_list(WholeQuestionSchema)
-    translations = word_translations("WholeForm")
+    questions = page_design.question_list(WholeQuestionSchema)
+    translations = page_design.word_translations("WholeForm")
     createdAt = Time(attribute="created_at")
     updatedAt = Time(attribute="updated_at")
 

@@ -21,17 +21,11 @@ from testimonials.core import clock, http_client
 from testimonials.core.audit import record
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db, limiter
+from testimonials.core.http import urls
 from testimonials.core.http.blueprints import site
 from testimonials.core.http.errors import NotFound, ServiceError, ValidationFailed
 from testimonials.core.http.i18n import gettext, gettext_noop
 from testimonials.core.http.rate_limits import Limit
-from testimonials.core.http.urls import (
-    host_mark_url,
-    own_host_url,
-    own_hosts,
-    own_names,
-    target_host,
-)
 from testimonials.core.jobs import every
 from testimonials.core.settings.current import current_settings
 from testimonials.projects.events import DOMAIN_ADDED, DOMAIN_LOST, DOMAIN_REMOVED, DOMAIN_VERIFIED
@@ -83,7 +77,7 @@ def check_host(host: str) -> Finding:
 
 
 def _own_addresses(server: str, deadline: float) -> list[str]:
-    name = target_host()
+    name = urls.target_host()
     try:
         return [str(ipaddress.ip_address(name))]
     except ValueError:
@@ -100,10 +94,10 @@ def _open(host: str, finding: Finding, records: http_client.Records, own: list[s
     def is_allowed(address: str, _port: int) -> bool:
         return allows_any or address in own or http_client.is_public(address)
 
-    points_here = target_host() in records.names or bool(set(records.addresses) & set(own))
+    points_here = urls.target_host() in records.names or bool(set(records.addresses) & set(own))
     try:
         answer = http_client.ask(
-            host_mark_url(host),
+            urls.host_mark_url(host),
             ANSWER_SECONDS,
             MOST_BYTES,
             is_allowed,
@@ -115,7 +109,7 @@ def _open(host: str, finding: Finding, records: http_client.Records, own: list[s
     except (http_client.UrlRefused, OSError) as error:
         reason = getattr(error, "verify_message", "") or getattr(error, "strerror", "") or error
         problem = ": ".join(
-            filter(None, (f"{own_host_url(host)} can’t be opened", str(reason)[:120]))
+            filter(None, (f"{urls.own_host_url(host)} can’t be opened", str(reason)[:120]))
         )
         problem = f"It points here, but {problem}." if points_here else f"{problem}."
         return replace(finding, is_elsewhere=not points_here, problem=problem)
@@ -144,7 +138,7 @@ def read_host(text: str) -> str:
     is_name = len(labels) >= 2 and len(host) <= LONGEST and all(map(_LABEL.fullmatch, labels))
     if not is_name or labels[-1].isdigit() or labels[-1] in LOCAL:
         raise _refuse(gettext("Enter a host name, such as reviews.example.com."))
-    if host in own_names():
+    if host in urls.own_names():
         raise _refuse(gettext("This is the service’s own name. Choose one of yours."))
     return host
 
@@ -238,7 +232,7 @@ def remove_domain(project: Project) -> None:
     db.session.flush()
     _use_host(project, None)
     record(DOMAIN_REMOVED, project, host=domain.host)
-    own_hosts().forget()
+    urls.own_hosts().forget()
 
 
 def store_finding(project: Project, host: str, finding: Finding) -> CustomDomain | None:
@@ -289,7 +283,7 @@ def _grant(project: Project, domain: CustomDomain, texts: Sequence[str]) -> None
     domain.is_held, domain.verified_at = True, clock.now()
     db.session.flush()
     record(DOMAIN_VERIFIED, project, host=domain.host)
-    own_hosts().forget()
+    urls.own_hosts().forget()
 
 
 def _release(project: Project, domain: CustomDomain) -> None:
@@ -297,7 +291,7 @@ def _release(project: Project, domain: CustomDomain) -> None:
     db.session.flush()
     _use_host(project, None)
     record(DOMAIN_LOST, project, host=domain.host)
-    own_hosts().forget()
+    urls.own_hosts().forget()
 
 
 def _use_host(project: Project, host: str | None) -> None:
@@ -365,7 +359,7 @@ def list_own_hosts() -> dict[str, str]:
 def answer_proxy() -> ResponseReturnValue:
     """Answer 200 if Caddy may request a certificate for a name (on-demand TLS)."""
     name = request.args.get("domain", "")
-    is_known = name.lower() in own_names() or is_served(name)
+    is_known = name.lower() in urls.own_names() or is_served(name)
     text = "yes\n" if is_known else "There is nothing at this host name.\n"
     return Response(text, 200 if is_known else 404, mimetype="text/plain")
 

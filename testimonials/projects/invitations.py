@@ -18,21 +18,10 @@ from testimonials.core.http.i18n import gettext, gettext_noop
 from testimonials.core.http.rate_limits import Limit
 from testimonials.core.http.signing import TokenPurpose
 from testimonials.core.http.urls import link_url
+from testimonials.projects import team
 from testimonials.projects.access import ROLES, Role
 from testimonials.projects.models import Project, TeamInvitation
 from testimonials.projects.projects import lock_account, lock_project
-from testimonials.projects.team import (
-    Place,
-    count_places,
-    count_workspace_places,
-    find_role,
-    is_at,
-    list_colleagues,
-    list_members,
-    place_key,
-    require_over,
-    set_role,
-)
 
 # Functions that invite or withdraw take the locked project, or the owner's locked account.
 
@@ -64,14 +53,14 @@ class NewInvitation:
     link: str
 
 
-def list_invitations(place: Place) -> Sequence[TeamInvitation]:
+def list_invitations(place: team.Place) -> Sequence[TeamInvitation]:
     """Return the unanswered invitations, oldest first, including expired ones."""
-    query = select(TeamInvitation).where(is_at(TeamInvitation, place))
+    query = select(TeamInvitation).where(team.is_at(TeamInvitation, place))
     return db.session.scalars(query.order_by(TeamInvitation.created_at, TeamInvitation.email)).all()
 
 
 def invite(
-    place: Place,
+    place: team.Place,
     inviter: SignedIn,
     actor: Role,
     email: str,
@@ -84,18 +73,18 @@ def invite(
     inviter's role. Raises `RoleTooLow`, and `ValidationFailed` for an address that can't be
     invited.
     """
-    require_over(actor, ROLES[role])
+    team.require_over(actor, ROLES[role])
     invitations = {each.email: each for each in list_invitations(place)}
     invitation = invitations.get(email)
     if invitation is not None:
-        require_over(actor, ROLES[invitation.role])
+        team.require_over(actor, ROLES[invitation.role])
     problem, member_count, full = _check_members(place, email, ROLES[role])
     if invitation is None and member_count + len(invitations) >= MAX_TEAM:
         problem = problem or full
     if problem is not None:
         raise ValidationFailed.of({"email": [problem]})
     chosen = None if project_ids is None else _filter_owned(place.id, project_ids)
-    invitation = invitation or TeamInvitation(**place_key(place), email=email)
+    invitation = invitation or TeamInvitation(**team.place_key(place), email=email)
     invitation.role, invitation.project_ids = role, chosen
     db.session.add(invitation)
     return _renew(invitation, inviter)
@@ -108,13 +97,13 @@ def list_invited_projects(invitation: TeamInvitation) -> list[str]:
     return [each.name for each in db.session.scalars(query.order_by(Project.created_at))]
 
 
-def revoke_invitation(place: Place, actor: Role, email: str) -> None:
+def revoke_invitation(place: team.Place, actor: Role, email: str) -> None:
     """Withdraw an invitation to a locked place. Raises `NotFound` and `RoleTooLow`."""
     # PostgreSQL rejects NUL in queries.
     invitation = _find(place, email.replace("\0", ""))
     if invitation is None:
         raise NotFound(gettext_noop("This invitation was already answered or withdrawn."))
-    require_over(actor, ROLES[invitation.role])
+    team.require_over(actor, ROLES[invitation.role])
     db.session.delete(invitation)
     db.session.flush()
 
@@ -124,18 +113,18 @@ def delete_expired_invitations() -> int:
     return delete_rows(TeamInvitation, TeamInvitation.expires_at <= clock.now() - EXPIRED_KEPT)
 
 
-def _check_members(place: Place, email: str, role: Role) -> tuple[str | None, int, str]:
+def _check_members(place: team.Place, email: str, role: Role) -> tuple[str | None, int, str]:
     """Return why the address can't be invited, if so, the member count, and the text if full."""
     if isinstance(place, Project):
-        members, full = list_members(place), gettext(TEAM_FULL, most=MAX_TEAM)
+        members, full = team.list_members(place), gettext(TEAM_FULL, most=MAX_TEAM)
         # A member of all projects may get a higher role here.
         is_in = any(each.email == email and (each.here or each.role >= role) for each in members)
         problem = f"{email} is already in this project."
-        return problem if is_in else None, count_places(members), full
-    colleagues = list_colleagues(place.id)
+        return problem if is_in else None, team.count_places(members), full
+    colleagues = team.list_colleagues(place.id)
     is_in = email == place.email or any(each.email == email and each.role for each in colleagues)
     problem = f"{email} is already in all of your projects."
-    return problem if is_in else None, count_workspace_places(colleagues), WORKSPACE_FULL
+    return problem if is_in else None, team.count_workspace_places(colleagues), WORKSPACE_FULL
 
 
 def _filter_owned(owner_id: str, project_ids: Sequence[str]) -> list[str]:
@@ -149,8 +138,8 @@ def _filter_owned(owner_id: str, project_ids: Sequence[str]) -> list[str]:
     return owned
 
 
-def _find(place: Place, email: str) -> TeamInvitation | None:
-    query = select(TeamInvitation).where(is_at(TeamInvitation, place))
+def _find(place: team.Place, email: str) -> TeamInvitation | None:
+    query = select(TeamInvitation).where(team.is_at(TeamInvitation, place))
     return db.session.scalars(query.where(TeamInvitation.email == email)).one_or_none()
 
 
@@ -180,7 +169,7 @@ class OpenInvitation:
     """An invitation that can be answered, with its place and projects (empty: all projects)."""
 
     invitation: TeamInvitation
-    place: Place
+    place: team.Place
     projects: Sequence[Project]
 
     @property
@@ -220,11 +209,11 @@ def find_invitation(token: str, *, for_update: bool = False) -> OpenInvitation:
 
 def accept_invitation(opened: OpenInvitation, account: Account) -> None:
     """Give the account its role in the locked place or projects, and delete the invitation."""
-    places: Sequence[Place] = opened.projects or [opened.place]
+    places: Sequence[team.Place] = opened.projects or [opened.place]
     for place in places:
         # Somebody who is a member under another address keeps their role.
-        if find_role(place, account.id) is None:
-            set_role(place, account.id, opened.invitation.role)
+        if team.find_role(place, account.id) is None:
+            team.set_role(place, account.id, opened.invitation.role)
     decline_invitation(opened)
 
 
@@ -233,7 +222,7 @@ def decline_invitation(opened: OpenInvitation) -> None:
     db.session.flush()
 
 
-def _find_place(kind: type[Place], place_id: str, *, for_update: bool) -> Place | None:
+def _find_place(kind: type[team.Place], place_id: str, *, for_update: bool) -> team.Place | None:
     try:
         if for_update:
             return lock_project(place_id) if kind is Project else lock_account(place_id)

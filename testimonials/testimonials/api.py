@@ -16,34 +16,11 @@ from testimonials.projects.access import find_project, find_version, reserve_num
 from testimonials.projects.changes import Values
 from testimonials.projects.models import Project
 from testimonials.projects.proposals_api import keep_picture
+from testimonials.testimonials import changes, schemas
 from testimonials.testimonials import testimonials as services
-from testimonials.testimonials.changes import (
-    BulkResultsSchema,
-    TestimonialEditSchema,
-    add_each,
-    summarize_results,
-)
 from testimonials.testimonials.events import SAMPLES_DELETED
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.moderation import find_testimonial
-from testimonials.testimonials.schemas import (
-    BulkSchema,
-    DecisionSchema,
-    DecisionsSchema,
-    DeletedCountSchema,
-    PageQuerySchema,
-    SubmissionQuerySchema,
-    SubmissionSchema,
-    TagRemovedSchema,
-    TagRenameSchema,
-    TagSchema,
-    TestimonialCreateSchema,
-    TestimonialDetailSchema,
-    TestimonialListSchema,
-    TestimonialSchema,
-    UndoneSchema,
-    UndoSchema,
-)
 from testimonials.testimonials.submissions import (
     decide_all,
     describe_testimonial,
@@ -55,9 +32,9 @@ from testimonials.testimonials.tags import delete_tag, list_project_tags
 from testimonials.testimonials.tags import rename_tag as change_name
 from testimonials.testimonials.undo import make_undo_token, undo_batch
 
-_BULK = BulkResultsSchema()
-_DECISIONS = DecisionsSchema()
-_TESTIMONIAL_LIST = TestimonialListSchema()
+_BULK = changes.BulkResultsSchema()
+_DECISIONS = schemas.DecisionsSchema()
+_TESTIMONIAL_LIST = schemas.TestimonialListSchema()
 
 
 def _find_project(
@@ -78,14 +55,14 @@ testimonials.find(project=_find_project)
     scope=Scope.PUBLISH,
     by_key=True,
     change="testimonial.add",
-    body=TestimonialCreateSchema,
+    body=schemas.TestimonialCreateSchema,
     example={
         "authorName": "Maya Kowalski",
         "authorRole": "Owner",
         "text": "We switched on a Tuesday and by Friday we had five new bookings.",
         "rating": 5,
     },
-    data=TestimonialSchema,
+    data=schemas.TestimonialSchema,
 )
 def create_testimonial(body: Values) -> Values:
     """Add a testimonial.
@@ -101,7 +78,7 @@ def create_testimonial(body: Values) -> Values:
     scope=Scope.PUBLISH,
     by_key=True,
     drafts=True,
-    body=BulkSchema,
+    body=schemas.BulkSchema,
     max_bytes=512 * 1024,
     example={
         "testimonials": [
@@ -110,7 +87,7 @@ def create_testimonial(body: Values) -> Values:
         ]
     },
     query=ReasonQuerySchema,
-    data=BulkResultsSchema,
+    data=changes.BulkResultsSchema,
 )
 def create_testimonials(caller: Caller, project: Project, body: Values, query: Values) -> Answer:
     """Add up to 100 testimonials.
@@ -120,15 +97,15 @@ def create_testimonials(caller: Caller, project: Project, body: Values, query: V
     only the scope ``draft`` the answer is 200, and each becomes a proposal. The body may have up
     to 512 KiB.
     """
-    results = add_each(caller, project, body["testimonials"], **query)
-    return Answer(summarize_results(results), _BULK.dump({"results": results}))
+    results = changes.add_each(caller, project, body["testimonials"], **query)
+    return Answer(changes.summarize_results(results), _BULK.dump({"results": results}))
 
 
 @testimonials.resource(
     "DELETE /v1/projects/<project_id>/testimonials/demo",
     scope=Scope.PUBLISH,
     by_key=True,
-    data=DeletedCountSchema,
+    data=schemas.DeletedCountSchema,
     done="Demo testimonials deleted",
 )
 def delete_demo_testimonials(project: Project) -> Values:
@@ -145,8 +122,8 @@ def delete_demo_testimonials(project: Project) -> Values:
     "GET /v1/projects/<project_id>/testimonials",
     scope=Scope.READ,
     by_key=True,
-    query=PageQuerySchema,
-    data=TestimonialListSchema,
+    query=schemas.PageQuerySchema,
+    data=schemas.TestimonialListSchema,
 )
 def list_testimonials(caller: Caller, project_id: str, query: Values) -> Response:
     """List testimonials.
@@ -182,7 +159,7 @@ def _describe(caller: Caller, row: Testimonial) -> Answer:
     "GET /v1/projects/<project_id>/testimonials/<testimonial_id>",
     scope=Scope.READ,
     by_key=True,
-    data=TestimonialDetailSchema,
+    data=schemas.TestimonialDetailSchema,
 )
 def get_testimonial(caller: Caller, project: Project, testimonial_id: str) -> Answer:
     """Read a testimonial.
@@ -198,9 +175,9 @@ def get_testimonial(caller: Caller, project: Project, testimonial_id: str) -> An
     scope=Scope.PUBLISH,
     change="testimonial.edit",
     match=_describe,
-    body=TestimonialEditSchema,
+    body=changes.TestimonialEditSchema,
     example={"text": "By Friday we had five new bookings.", "tags": ["case study"], "pinned": True},
-    data=TestimonialDetailSchema,
+    data=schemas.TestimonialDetailSchema,
     raises=(409,),
 )
 def update_testimonial(body: Values) -> Values:
@@ -220,7 +197,7 @@ def update_testimonial(body: Values) -> Values:
     change="testimonial.edit",
     match=_describe,
     upload=AVATAR,
-    data=TestimonialDetailSchema,
+    data=schemas.TestimonialDetailSchema,
     raises=(409,),
 )
 def set_avatar(caller: Caller, project: Project, row: Testimonial, image: Image) -> Values:
@@ -237,7 +214,7 @@ def set_avatar(caller: Caller, project: Project, row: Testimonial, image: Image)
     scope=Scope.PUBLISH,
     change="testimonial.edit",
     match=_describe,
-    data=TestimonialDetailSchema,
+    data=schemas.TestimonialDetailSchema,
     raises=(409,),
 )
 def remove_avatar() -> Values:
@@ -253,7 +230,7 @@ def remove_avatar() -> Values:
     scope=Scope.PUBLISH,
     change="testimonial.decide",
     match=_describe,
-    data=DecisionsSchema,
+    data=schemas.DecisionsSchema,
 )
 def delete_testimonial(caller: Caller, project: Project, row: Testimonial) -> Values | Answer:
     """Move a testimonial to the trash.
@@ -270,7 +247,7 @@ def delete_testimonial(caller: Caller, project: Project, row: Testimonial) -> Va
     scope=Scope.PUBLISH,
     change="testimonial.decide",
     match=_describe,
-    data=DecisionsSchema,
+    data=schemas.DecisionsSchema,
 )
 def restore_testimonial(caller: Caller, project: Project, row: Testimonial) -> Values | Answer:
     """Bring a testimonial back from the trash.
@@ -299,8 +276,8 @@ def _decide(
 @testimonials.resource(
     "GET /v1/projects/<project_id>/submissions",
     scope=Scope.READ,
-    query=SubmissionQuerySchema,
-    data=SubmissionSchema,
+    query=schemas.SubmissionQuerySchema,
+    data=schemas.SubmissionSchema,
     is_paged=True,
 )
 def list_submissions(project: Project, query: Values) -> Page:
@@ -315,9 +292,9 @@ def list_submissions(project: Project, query: Values) -> Page:
     "POST /v1/projects/<project_id>/submissions/decisions",
     scope=Scope.PUBLISH,
     change="testimonial.decide",
-    body=DecisionSchema,
+    body=schemas.DecisionSchema,
     example={"decision": "approve", "ids": ["6a12d3b4c5f6a7b8c9d0e1f2"]},
-    data=DecisionsSchema,
+    data=schemas.DecisionsSchema,
     raises=(409,),
 )
 def decide_submissions(caller: Caller, project: Project, body: Values) -> Values | Answer:
@@ -337,9 +314,9 @@ def decide_submissions(caller: Caller, project: Project, body: Values) -> Values
 @testimonials.resource(
     "POST /v1/projects/<project_id>/undo",
     scope=Scope.PUBLISH,
-    body=UndoSchema,
+    body=schemas.UndoSchema,
     example={"undo": "WyI2YTEyZDNi..."},
-    data=UndoneSchema,
+    data=schemas.UndoneSchema,
     done="Undone",
     raises=(409,),
 )
@@ -353,7 +330,7 @@ def undo_changes(caller: Caller, project: Project, body: Values) -> Values:
 
 
 @testimonials.resource(
-    "GET /v1/projects/<project_id>/tags", scope=Scope.READ, data=TagSchema, many=True
+    "GET /v1/projects/<project_id>/tags", scope=Scope.READ, data=schemas.TagSchema, many=True
 )
 def list_tags(project: Project) -> Any:
     """List tags.
@@ -366,9 +343,9 @@ def list_tags(project: Project) -> Any:
 @testimonials.resource(
     "PATCH /v1/projects/<project_id>/tags/<path:tag>",
     scope=Scope.PUBLISH,
-    body=TagRenameSchema,
+    body=schemas.TagRenameSchema,
     example={"name": "case study"},
-    data=TagSchema,
+    data=schemas.TagSchema,
     done="Tag renamed",
 )
 def rename_tag(caller: Caller, project: Project, tag: str, body: Values) -> Values:
@@ -384,7 +361,7 @@ def rename_tag(caller: Caller, project: Project, tag: str, body: Values) -> Valu
 @testimonials.resource(
     "DELETE /v1/projects/<project_id>/tags/<path:tag>",
     scope=Scope.PUBLISH,
-    data=TagRemovedSchema,
+    data=schemas.TagRemovedSchema,
     done="Tag removed",
 )
 def remove_tag(caller: Caller, project: Project, tag: str) -> Values:

@@ -35,6 +35,7 @@ from testimonials.projects.changes import Outcome, Values, change
 from testimonials.projects.models import Project, Proposal
 from testimonials.projects.proposals import propose
 from testimonials.projects.proposals_api import ProposalSchema
+from testimonials.testimonials import moderation
 from testimonials.testimonials.fields import (
     Captions,
     CardFields,
@@ -46,14 +47,6 @@ from testimonials.testimonials.fields import (
 from testimonials.testimonials.highlights import arrange
 from testimonials.testimonials.history import record_additions
 from testimonials.testimonials.models import Testimonial
-from testimonials.testimonials.moderation import (
-    ACTIONS,
-    ActionRefused,
-    apply_action,
-    edit_testimonial,
-    find_testimonial,
-    list_open,
-)
 from testimonials.testimonials.schemas import DecisionSchema, TestimonialAddSchema
 from testimonials.testimonials.submissions import require_known
 from testimonials.testimonials.tags import MAX_TAGS, TagRefused, read_tags
@@ -167,15 +160,17 @@ _EDIT = TestimonialEditSchema()
     title=gettext_noop("edit a testimonial"),
     schema=TestimonialEditSchema,
     scope=Scope.PUBLISH,
-    before=lambda project, target, _values: read_fields(find_testimonial(project, target or "")),
+    before=lambda project, target, _values: read_fields(
+        moderation.find_testimonial(project, target or "")
+    ),
     done="Testimonial updated",
     needs_target=True,
 )
 def edit(project: Project, target: str | None, values: Values, actor: str) -> Outcome:
-    row = find_testimonial(project, target or "")
+    row = moderation.find_testimonial(project, target or "")
     if values.get("avatar_id") != row.avatar_id:
         publish_picture(project, values.get("avatar_id"))
-    batch = edit_testimonial(project, row, _to_columns(row, values), actor)
+    batch = moderation.edit_testimonial(project, row, _to_columns(row, values), actor)
     undo = make_undo_token(project, batch) if batch else None
     return Outcome({"testimonialId": row.id}, undo=undo)
 
@@ -190,8 +185,8 @@ def _to_columns(row: Testimonial, values: Values) -> Values:
     if "author_avatar" in values:
         # An uploaded photo would take precedence.
         columns.setdefault("avatar_id", None)
-    if values.get("is_pinned") and not (row.is_pinned or ACTIONS["pin"].can(row)):
-        raise ActionRefused(gettext_noop("Only an approved testimonial can be pinned."))
+    if values.get("is_pinned") and not (row.is_pinned or moderation.ACTIONS["pin"].can(row)):
+        raise moderation.ActionRefused(gettext_noop("Only an approved testimonial can be pinned."))
     if "highlights" in values:
         text = values.get("text", row.text)
         columns["highlights"] = arrange(text, values["highlights"]) or None
@@ -222,10 +217,10 @@ def read_fields(row: Testimonial) -> Values:
 def decide(project: Project, _target: str | None, values: Values, actor: str) -> Outcome:
     rows = require_known(project, values["ids"])
     name = values["decision"]
-    if not list_open(project, rows, name):
+    if not moderation.list_open(project, rows, name):
         states = ", ".join(sorted({name_state(row) for row in rows}))
-        raise ActionRefused(f"This can’t be done: the state now is {states}.")
-    batch, _ = apply_action(project, rows, name, actor, reason=values.get("reason", ""))
+        raise moderation.ActionRefused(f"This can’t be done: the state now is {states}.")
+    batch, _ = moderation.apply_action(project, rows, name, actor, reason=values.get("reason", ""))
     return Outcome(undo=make_undo_token(project, batch))
 
 

@@ -12,23 +12,18 @@ from testimonials.core.http.errors import NotFound
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.http.urls import record_url
 from testimonials.projects.models import Project
+from testimonials.testimonials import schemas
 from testimonials.testimonials.history import MOST_TOLD, list_history
 from testimonials.testimonials.inbox import ASIDE, InboxFilter, find_rows, match_filter
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.moderation import apply_action, find_testimonial, list_open
-from testimonials.testimonials.schemas import (
-    EVERYTHING,
-    TRASH,
-    TestimonialDetailSchema,
-    VisibleTestimonialSchema,
-)
 from testimonials.testimonials.tags import find_spellings, spell
 from testimonials.testimonials.undo import make_undo_token
 
-_DETAIL = TestimonialDetailSchema()
-_VISIBLE = VisibleTestimonialSchema()
+_DETAIL = schemas.TestimonialDetailSchema()
+_VISIBLE = schemas.VisibleTestimonialSchema()
 # Values of `status` with a tab of their own; the others are in the tab All.
-OWN_TABS = (TRASH, EVERYTHING, ASIDE, "spam")
+OWN_TABS = (schemas.TRASH, schemas.EVERYTHING, ASIDE, "spam")
 
 
 def may_see_all(caller: Caller) -> bool:
@@ -60,7 +55,7 @@ def list_submissions(project: Project, query: dict[str, Any]) -> Page:
     """Return a page of testimonials for a query loaded by `SubmissionQuerySchema`."""
     status, tag, rating = query["status"], query["tag"], query["minRating"]
     filters = InboxFilter(
-        tab=status if status in OWN_TABS else EVERYTHING,
+        tab=status if status in OWN_TABS else schemas.EVERYTHING,
         q=query["q"],
         min_rating=None if rating is None else int(rating),
         source=query["source"],
@@ -99,7 +94,7 @@ def decide_all(
             {
                 "id": each,
                 "result": "done" if each in allowed else "unchanged",
-                "status": TRASH if rows[each].deleted_at else rows[each].status,
+                "status": schemas.TRASH if rows[each].deleted_at else rows[each].status,
             }
             if each in rows
             else {"id": each, "result": "unknown", "status": None}

@@ -14,16 +14,7 @@ from sqlalchemy.orm import Mapped, Session, mapped_column
 from testimonials.core import clock
 from testimonials.core.db.engine import Base, Timestamp, insert_into, present
 from testimonials.core.extensions import db
-from testimonials.core.http.answers import (
-    Answer,
-    answer_bytes,
-    dump_json,
-    dump_matched,
-    is_among,
-    is_dry_run,
-    make_etag,
-    wrap,
-)
+from testimonials.core.http import answers
 from testimonials.core.http.errors import ServiceError, ValidationFailed
 
 KEPT = timedelta(hours=24)
@@ -127,7 +118,7 @@ class IdempotentCall:
     def of(cls, caller: Any, sent: Any) -> "IdempotentCall":
         """Read the key of this request with the body `sent`. Raises `ValidationFailed`."""
         key = _read_key()
-        if not key or is_dry_run():
+        if not key or answers.is_dry_run():
             return cls()
         # Each token has its own keys, so none gets the answers of another.
         return cls(f"{caller.id}.{caller.token_id or ''}", key, _fingerprint(sent))
@@ -144,8 +135,8 @@ class IdempotentCall:
             raise KeyReused
         if not row.body:
             raise AnswerNotKept
-        etag = make_etag(dump_matched(json.loads(row.body)["data"]))
-        response = answer_bytes(row.body, etag=etag)
+        etag = answers.make_etag(answers.dump_matched(json.loads(row.body)["data"]))
+        response = answers.answer_bytes(row.body, etag=etag)
         response.status_code = row.status
         response.headers["Idempotent-Replayed"] = "true"
         abort(response)
@@ -156,26 +147,26 @@ class IdempotentCall:
         The next part takes the key again. So an interrupted call can be repeated to go on, and one
         that was overtaken by another with the same key ends with the other's answer.
         """
-        if is_dry_run():
+        if answers.is_dry_run():
             db.session.rollback()
             return
         if self.key:
             db.session.execute(delete(IdempotencyKey).filter_by(owner=self.owner, key=self.key))
         db.session.commit()
 
-    def answer(self, made: Answer, *, is_secret: bool = False) -> Response:
+    def answer(self, made: answers.Answer, *, is_secret: bool = False) -> Response:
         """Return the response and store it with the changes; a dry run rolls them back."""
         message, data, status = made
-        if is_dry_run() and is_secret:
+        if answers.is_dry_run() and is_secret:
             data = {name: value for name, value in data.items() if name not in SECRET_FIELDS}
-        content = dump_json(data)
+        content = answers.dump_json(data)
         # MCP shows no headers, so the message says it too.
-        message = f"Dry run, nothing was changed: {message}" if is_dry_run() else message
-        envelope = wrap(message, content)
-        etag = "" if is_secret else make_etag(dump_matched(data, content))
-        response = answer_bytes(envelope, etag=etag, is_secret=is_secret)
+        message = f"Dry run, nothing was changed: {message}" if answers.is_dry_run() else message
+        envelope = answers.wrap(message, content)
+        etag = "" if is_secret else answers.make_etag(answers.dump_matched(data, content))
+        response = answers.answer_bytes(envelope, etag=etag, is_secret=is_secret)
         response.status_code = status
-        if is_dry_run():
+        if answers.is_dry_run():
             db.session.rollback()
             response.headers["X-Dry-Run"] = "true"
         elif self.key:
@@ -190,8 +181,8 @@ def require_match(data: Any) -> None:
     `data` is the resource before the change, as its GET returns it.
     """
     header = request.headers.get("If-Match", "").strip()
-    etag = make_etag(dump_matched(data))
-    if header and not is_among(etag, header):
+    etag = answers.make_etag(answers.dump_matched(data))
+    if header and not answers.is_among(etag, header):
         raise PreconditionFailed(
             f"This was changed since you read it: its ETag is {etag} now, and If-Match names "
             f"another. Nothing was changed. Read it again, and repeat your change with that ETag, "
