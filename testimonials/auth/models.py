@@ -128,8 +128,6 @@ class BillingSubscription(Base):
 
 
 class Passkey(Base):
-    """The public key of a passkey."""
-
     id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
     account_id: Mapped[str] = child_of(Account.id, index=True)
     # In base64url, of at most 1,023 bytes.

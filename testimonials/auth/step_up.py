@@ -61,8 +61,6 @@ class StrongNeeded(ServiceError):
 
 @dataclass(frozen=True)
 class WaysIn:
-    """The ways to sign in to an account."""
-
     has_password: bool
     passkeys: int
     app: AuthenticatorApp | None

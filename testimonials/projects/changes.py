@@ -26,8 +26,6 @@ Values = dict[str, Any]
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result of a change."""
-
     # Stored with the proposal for the agent, such as the id of a new testimonial.
     result: Values = field(default_factory=dict)
     # The `data` of the API's answer, if no GET shows what was changed.

@@ -91,7 +91,6 @@ def place_key(place: Place) -> dict[str, str]:
 
 
 def is_at(model: type[Member] | type[TeamInvitation], place: Place) -> ColumnElement[bool]:
-    """Return the condition for members or invitations of a place."""
     (column, place_id), *_ = place_key(place).items()
     return model.__table__.columns[column] == place_id
 

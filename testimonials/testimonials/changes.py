@@ -248,7 +248,6 @@ def find_picture(project: Project, image_id: str | None) -> Image | None:
 
 
 def publish_picture(project: Project, image_id: str | None) -> Image | None:
-    """Make a picture public; return it."""
     if image := find_picture(project, image_id):
         image.is_held = False
     return image

@@ -241,7 +241,6 @@ def _match_origin(row: type[Testimonial | TestimonialCount], filters: InboxFilte
 def _match_tab(
     row: type[Testimonial | TestimonialCount], is_deleted: ColumnElement[bool], tab: str
 ) -> list[Any]:
-    """Return the conditions on a tab, for testimonials or their counts."""
     conditions: list[Any] = [is_deleted if tab == "trash" else ~is_deleted]
     if tab == "rejected":
         conditions.append(row.status.in_(("rejected", "withdrawn")))

@@ -70,8 +70,6 @@ class BulkSchema(StrictSchema):
 
 
 class TwitterSchema(Schema):
-    """An author on X."""
-
     id = String()
     handle = String()
     displayName = String()
@@ -85,8 +83,6 @@ class ReplySchema(WholeSchema):
 
 
 class AnswerSchema(WholeSchema):
-    """An answer, with the question as it was asked."""
-
     id = String(description="The question's.")
     question = String()
     kind = Choice(*KINDS)
@@ -360,8 +356,6 @@ class ChangeSchema(SparseSchema):
 
 
 class TestimonialDetailSchema(SubmissionSchema):
-    """A testimonial in any state, with its history."""
-
     history = List(
         fields.Nested(ChangeSchema),
         description="Who wrote, changed and decided what, newest first; at most 200 changes.",

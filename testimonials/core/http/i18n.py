@@ -43,8 +43,6 @@ MAX_ACCEPT_LENGTH = 1000
 
 @dataclass(frozen=True)
 class Language:
-    """A language, with its own name for itself."""
-
     code: str
     name: str
     direction: str = "ltr"

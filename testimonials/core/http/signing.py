@@ -40,8 +40,6 @@ class _ClockSigner(TimestampSigner):
 
 
 class TokenPurpose:
-    """Signs and reads the tokens of one purpose."""
-
     def __init__(self, name: str) -> None:
         self.name = name
 
