@@ -145,7 +145,7 @@ def read_pasted(text: str) -> AddressList:
 def read_csv(content: bytes, columns: Mapping[str, int] | None = None) -> AddressList:
     """Read a CSV file with a column of addresses and, optionally, names and companies.
 
-    `columns` are positions chosen by somebody. Raises `TableUnreadable`.
+    `columns` are the positions that somebody chose. Raises `TableUnreadable`.
     """
     if len(content) > MAX_FILE_BYTES:
         raise TableUnreadable(gettext_noop("The file is too large: the limit is 1 MB."))

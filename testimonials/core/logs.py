@@ -220,7 +220,7 @@ def _loggable_path() -> str:
 
 
 def init_error_reports(app: Flask, release: str) -> None:
-    """Report errors to Sentry, if it is set, without personal data."""
+    """Report errors to Sentry, if it is configured, without personal data."""
     if not current_settings(app).sentry_dsn:
         return
     from sentry_sdk import init

@@ -195,7 +195,7 @@ def _find_common(old: list[str], new: list[str]) -> list[tuple[int, int]]:
     """Return the index pairs of the longest common subsequence, the last pair first.
 
     A number has a bit for each old word, so each new word is compared with all of them at once
-    (Crochemore et al., 2001): the time doesn't depend on the words.
+    (Crochemore et al., 2001): the time depends only on how many there are.
     """
     places: dict[str, int] = {}
     for place, word in enumerate(old):

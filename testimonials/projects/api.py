@@ -143,7 +143,7 @@ def set_logo(caller: Caller, project: Project, image: Image) -> Values:
     """Upload the logo.
 
     The body is the image itself: PNG, JPEG or WebP of at most 2 MB. It is scaled down to at most
-    640 by 320 pixels, and its metadata are removed.
+    640 by 320 pixels, and its metadata is removed.
     """
     return {"image_id": keep_picture(caller, project, "logo", image)}
 
@@ -215,6 +215,6 @@ def check_domain(project: Project, prepared: tuple[str, domains.Finding]) -> Cus
 def remove_domain(project: Project) -> None:
     """Remove the project’s own host name.
 
-    Links use the service’s own address again, which has worked all the time.
+    Links use the service’s own address again, which never stopped working.
     """
     domains.remove_domain(project)

@@ -66,7 +66,7 @@ _STYLE = re.compile(r"<style[^<>]{0,200}>([^<]{1,200000})", re.I)
 _BUTTON = re.compile(r"(?:^|[\s,.>])(?:button|btn|a)\b|btn|button|cta", re.I)
 _WHOLE_PAGE = re.compile(r"(?:^|[\s,])(?:html|body|:root)\s*$")
 _VARIABLE = re.compile(r"var\(\s{0,3}(--[\w-]{1,60})")
-# Ends of the names of fonts that don't contain "sans", "serif" or "round".
+# Endings of font names that don't contain "sans", "serif" or "round".
 _PLAIN = ("system-ui", "arial", "helvetica", "verdana", "roboto", "inter", "segoe ui", "lato")
 _ROUNDED = ("nunito", "quicksand", "comfortaa", "fredoka", "baloo 2", "dosis")
 _CLASSIC = (

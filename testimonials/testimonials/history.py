@@ -161,7 +161,7 @@ def _record(
             | follow_change(row, before, digests.get(row.id, {}))
         )
     values = {"action": action, "actor": actor, "batch_id": part.id}
-    # The batch has a reason if all its rows have the same.
+    # The batch has a reason if all its rows have the same one.
     reason = reasons.pop() if len(reasons) == 1 else None
     is_of_many = part.is_one_of_many
     record_changes(project, entries, by, is_of_many=is_of_many, reason=reason, **values)

@@ -163,7 +163,7 @@ def apply_to_many(
 def list_open(project: Project, rows: Sequence[Testimonial], name: str) -> list[Testimonial]:
     """Return the rows whose state allows an action.
 
-    Raises `ActionRefused` if all that do lack the captions that the project requires.
+    Raises `ActionRefused` if all of these lack the captions that the project requires.
     """
     can = [row for row in rows if ACTIONS[name].can(row)]
     if name != "approve" or not project.whole_page_design["needsCaptions"]:
