@@ -70,7 +70,7 @@ def require_all_projects(caller: Caller) -> None:
 
 
 def find_caller() -> Caller:
-    """Return the caller, from the account's two headers or a token there or as Bearer.
+    """Return the caller, from the account's two headers, or from a token there or sent as Bearer.
 
     A proxy may add its own Bearer credential, so next to the two headers only one with our prefix
     counts. Raises `CredentialsInvalid`.

@@ -254,7 +254,7 @@ def find_links(text: str) -> list[str]:
 
 
 def count_flood(project: Project) -> int:
-    """Return how many testimonials of a flood of the last week are still in spam."""
+    """Return how many testimonials from floods in the last week are still in spam."""
     row, since = Testimonial, clock.now() - timedelta(days=7)
     count = select(func.count(row.id)).where(row.project_id == project.id, row.created_at > since)
     flood = count.where(row.held_for.contains(submission.FLOOD), row.status == "spam")

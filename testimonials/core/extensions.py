@@ -177,7 +177,7 @@ _LOCK = Prepared(text("BEGIN IMMEDIATE"))
 
 
 class _Turn:
-    """A thread's turn at writing. After waiting too long, the thread goes on without."""
+    """A thread's turn at writing. After waiting too long, the thread goes on without one."""
 
     def __init__(self, bind: Any) -> None:
         self._lock: threading.Lock = bind.get_execution_options()[_LOCK_OF_TURNS]

@@ -148,7 +148,7 @@ def _require_open(row: Proposal, decider: Decider) -> None:
 
 
 def _accept(project: Project, row: Proposal, actor: str) -> str | None:
-    """Make the change and return its `Outcome.undo`; raise why it is no longer possible."""
+    """Make the change and return its `Outcome.undo`; raise an error if it is no longer possible."""
     change = CHANGES[row.kind]
     try:
         values = change.schema.check(row.values)
