@@ -97,7 +97,7 @@ MESSAGE_LENGTH = 2_000
 CTA_LABEL_LENGTH = 60
 URL_LENGTH = 500
 RATED_NAME_LENGTH = 120
-# The programs with which websites are made.
+# The programs that websites are made with.
 SITES = ("wordpress", "shopify", "webflow", "wix", "squarespace", "framer", "other", "code")
 # Search engines show ratings of these, but not those that a business collects about itself.
 RATED_KINDS = ("Product", "SoftwareApplication", "Course")

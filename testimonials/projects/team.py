@@ -127,7 +127,7 @@ def set_role(place: Place, account_id: str, role: str | None, source: str = OWNE
 
 
 def settle_roles(account_id: str, *conditions: ColumnElement[bool]) -> None:
-    """End what somebody has in projects but no longer the role for; call it after role changes.
+    """End what somebody's role in projects no longer allows; call this after a role has changed.
 
     This ends the notifications of former members, and the tokens and invitations with which former
     admins could get back in. It locks the projects, so that no new ones are made meanwhile.
@@ -305,7 +305,7 @@ def list_colleagues(owner_id: str) -> list[Colleague]:
 
 
 def count_workspace_places(colleagues: Iterable[Colleague]) -> int:
-    """Count those who count towards the limit: to whom the owner gave a role in all projects."""
+    """Count the people who count towards the limit: the owner gave them a role in all projects."""
     return sum(each.source == OWNER for each in colleagues)
 
 
