@@ -327,9 +327,8 @@ class AddressTaken(ServiceError):
 
 
 def make_change_link(account: Account, new_email: str) -> str:
-    return link_url(
-        "email", change_purpose.sign([account.id, credentials.fingerprint(account), new_email])
-    )
+    token = change_purpose.sign([account.id, credentials.fingerprint(account), new_email])
+    return link_url("email", token)
 
 
 def find_change(token: str) -> tuple[Account, str]:
