@@ -1,9 +1,9 @@
 // Saving changes automatically: one request at a time, each with all changes so far.
 import { fill, post } from '../post.js';
 
-// Send queued changes to `action`. `toBody(names)` returns the body for changed names,
-// `onStored(data, waiting)` gets each response and the names changed since, `onFailed(failure)` gets
-// errors, and `say(kind, reason)` shows the state: saving, saved or failed.
+// Send what `toBody` returns to `action` after changes. `onStored(data, waiting)` gets each response
+// and the names changed since, `onFailed(failure)` gets errors, and `say(kind, reason)` shows the
+// state: saving, saved or failed.
 export function startSaving(action, toBody, { onStored, onFailed = () => {}, say = () => {} }) {
   let waiting = new Set();
   let sending = new Set();
@@ -23,7 +23,7 @@ export function startSaving(action, toBody, { onStored, onFailed = () => {}, say
       say('saving');
       try {
         controller = new AbortController();
-        const body = toBody(sending);
+        const body = toBody();
         // `keepalive` finishes small requests when the page is left.
         const options = { signal: controller.signal, keepalive: body instanceof URLSearchParams };
         const data = await post(action, body, options);
@@ -42,11 +42,10 @@ export function startSaving(action, toBody, { onStored, onFailed = () => {}, say
 
   addEventListener('online', save);
   addEventListener('pagehide', () => {
-    const rest = new Set([...sending, ...waiting]);
-    if (!rest.size) return;
+    if (!sending.size && !waiting.size) return;
     // Otherwise the pending request might arrive after this one.
     controller?.abort();
-    post(action, toBody(rest), { keepalive: true }).catch(() => {});
+    post(action, toBody(), { keepalive: true }).catch(() => {});
   });
   addEventListener('pageshow', (event) => { if (event.persisted) save(); });
 
@@ -69,6 +68,27 @@ export function sayIn(place) {
     const words = place.dataset[`say${kind[0].toUpperCase()}${kind.slice(1)}`];
     (place.querySelector('[data-save-text]') ?? place).textContent = fill(words, { reason });
   };
+}
+
+const fieldsOf = (form, name) => [...form.elements].filter((each) => each.name === name && each.matches('select, textarea, input:not([type="hidden"])'));
+
+function write(field, value) {
+  if (field.type === 'radio') field.checked = field.value === String(value);
+  else if (field.type === 'checkbox') field.checked = Array.isArray(value) ? value.includes(field.value) : value;
+  else if (!Array.isArray(value)) field.value = value;
+}
+
+// Show what is stored in a form that says what it has shown before, other than in the fields that are
+// `waiting` or in use.
+export function showStored(form, values, waiting) {
+  const { before } = form.elements;
+  const known = JSON.parse(before.value);
+  for (const [name, value] of Object.entries(values)) {
+    const fields = fieldsOf(form, name);
+    const isNew = JSON.stringify(value) !== JSON.stringify(known[name]);
+    if (isNew && !waiting.has(name) && fields[0] !== document.activeElement) for (const field of fields) write(field, value);
+  }
+  before.value = JSON.stringify({ ...known, ...values });
 }
 
 // The fields that were changed before the script was loaded.

@@ -1,40 +1,17 @@
 // The page editor works without this file: its forms have a Save button. With it each change is
 // saved, and shown in the preview, at once.
 import { fill, showProblem } from '../../post.js';
-import { describe, describedBy } from '../mended.js';
-import { listChanged, sayIn, startSaving } from '../saving.js';
+import { describe, describedBy } from '../../mend.js';
+import { listChanged, sayIn, showStored, startSaving } from '../saving.js';
 import { isComplete, startItems } from './items.js';
 import { startPictures } from './pictures.js';
 import { framePart, patch, refresh, showView, startPreview } from './preview.js';
 
 const form = document.querySelector('[data-editor]');
-const all = JSON.parse(form.dataset.config);
 // Typing is debounced.
 const TYPING_MS = 400;
-// The queue's name for questions, steps and prompts, which are sent as a whole.
-const LISTS = ' lists';
 
-const controls = (name) => [...form.elements].filter((each) => each.name === name && each.type !== 'hidden' && each.localName !== 'button');
-const isText = (name) => !['radio', 'checkbox', 'number'].includes(controls(name)[0].type);
-const config = Object.fromEntries(Object.entries(all).filter(([, value]) => !Array.isArray(value)));
-let lists = Object.fromEntries(Object.entries(all).filter(([, value]) => Array.isArray(value)));
-
-/* ---------------------------------------------------------- the settings */
-
-function read(name) {
-  const [first] = controls(name);
-  if (first.type === 'checkbox') return first.checked;
-  if (first.type === 'radio') return controls(name).find((each) => each.checked)?.value;
-  return first.value;
-}
-
-function write(name, value) {
-  for (const each of controls(name)) {
-    if (each.type === 'checkbox') each.checked = value;
-    else if (each.type === 'radio') each.checked = each.value === value;
-    else each.value = value;
-  }
-}
+/* ---------------------------------------------------------- the fields */
 
 // Show or remove the error below a field.
 function showFieldProblem(field, text) {
@@ -47,31 +24,21 @@ function showFieldProblem(field, text) {
   describe(field, text ? [...others, id] : others);
 }
 
-// Check a field's length as the server does: in code points, after trimming.
-function checkLength(field) {
-  const limit = Number(field.dataset.limit);
-  const isLong = Boolean(limit) && [...field.value.trim()].length > limit;
-  showFieldProblem(field, isLong ? fill(form.dataset.sayLong, { limit }) : '');
-  return !isLong;
-}
+// The server counts code points, after trimming.
+const isLong = (field) => [...field.value.trim()].length > Number(field.dataset.limit);
+// An incomplete card is saved once it loses the focus.
+const isBegun = (item) => item.contains(document.activeElement) && !isComplete(item);
+const findAll = (selector, isWanted) => [...form.querySelectorAll(selector)].filter(isWanted);
 
-form.addEventListener('input', (event) => {
-  const { name, type } = event.target;
-  if (type === 'file') return;
-  const isTyped = ['text', 'url'].includes(type) || event.target.localName === 'textarea';
-  if (isTyped && !checkLength(event.target)) {
-    // The queued value is out of date.
-    saving.drop(name in config ? name : LISTS);
-    return;
-  }
-  if (!(name in config)) {
-    if (name) changeLists(isTyped ? TYPING_MS : 0);
-    return;
-  }
-  change({ [name]: read(name) }, isText(name) ? TYPING_MS : 0);
+form.addEventListener('input', ({ target }) => {
+  if (!target.name || target.type === 'file') return;
+  const isTyped = ['text', 'url', 'number'].includes(target.type) || target.localName === 'textarea';
+  if ('limit' in target.dataset) showFieldProblem(target, isLong(target) ? fill(form.dataset.sayLong, target.dataset) : '');
+  if (!isLong(target)) change(target.name, isTyped ? TYPING_MS : 0);
+  patch();
 });
-form.addEventListener('change', (event) => {
-  if (event.target.type !== 'file') saving.save();
+form.addEventListener('change', ({ target }) => {
+  if (target.type !== 'file') saving.save();
 });
 form.addEventListener('submit', (event) => {
   if (event.submitter?.hasAttribute('formaction')) return;
@@ -80,56 +47,35 @@ form.addEventListener('submit', (event) => {
 });
 form.querySelector('[data-save]').hidden = true;
 
-function change(changes, delay) {
-  for (const [name, value] of Object.entries(changes)) {
-    if (value === undefined || config[name] === value) continue;
-    config[name] = value;
-    saving.queue(name, delay);
-  }
-  patch(config);
-}
-
-/* -------------------------------------------------------------- the lists */
-
 let isHeld = false;
-const isWaiting = () => [...form.querySelectorAll('[data-item]')].some((item) => item.contains(document.activeElement) && !isComplete(item));
-
-// The server would reject an incomplete card, so it is saved once it loses the focus.
-function changeLists(delay = 0) {
-  isHeld = isWaiting();
-  if (isHeld) saving.drop(LISTS);
-  else saving.queue(LISTS, delay);
+function change(name, delay = 0) {
+  isHeld = findAll('[data-item]', isBegun).length > 0;
+  if (!isHeld) saving.queue(name, delay);
 }
 
-form.addEventListener('focusout', (event) => {
-  const item = event.target.closest('[data-item]');
-  if (isHeld && item && !item.contains(event.relatedTarget)) {
-    isHeld = false;
-    saving.queue(LISTS);
-  }
+form.addEventListener('focusout', ({ target, relatedTarget }) => {
+  if (!isHeld || target.closest('[data-item]')?.contains(relatedTarget)) return;
+  isHeld = false;
+  // By then the focus has moved.
+  saving.queue('cards', 1);
 });
-
-// A colleague's new question, which this form never showed, must not count as deleted.
-const seen = new Set(Object.values(lists).flat().map((item) => item.id));
-const seenOf = (items) => items.filter((item) => typeof item === 'string' || seen.has(item.id));
-const shown = () => JSON.stringify(Object.fromEntries(Object.entries(lists).map(([name, items]) => [name, seenOf(items)])));
-
-function toBody(names) {
-  const body = new URLSearchParams();
-  for (const name of names) if (name !== LISTS) body.append(name, config[name]);
-  if (!names.has(LISTS)) return body;
-  for (const [name, value] of new FormData(form)) {
-    if (!(name in config) && typeof value === 'string') body.append(name, value);
-  }
-  body.set('before', shown());
-  for (const item of form.querySelectorAll('[data-item]')) seen.add(item.dataset.item);
-  return body;
-}
 
 /* ------------------------------------------------------------------ saving */
 
+// The cards that this form has shown: one that a colleague has added since must not count as deleted.
+const seen = new Set();
 // The fields with errors in the last response.
 let refused = [];
+
+// The whole form, without what would be rejected.
+function toBody() {
+  const body = new URLSearchParams([...new FormData(form)].filter(([, value]) => typeof value === 'string'));
+  for (const place of [...findAll('[data-limit]', isLong), ...findAll('[data-item]', isBegun)]) {
+    body.delete(place.closest('[data-items]')?.dataset.items ?? place.name);
+  }
+  for (const item of form.querySelectorAll('[data-item]')) seen.add(item.dataset.item);
+  return body;
+}
 
 const fieldOf = (name) => {
   const place = document.getElementById(`editor-${name}`);
@@ -141,18 +87,14 @@ function onFailed({ errors }) {
   for (const [field, texts] of refused) showFieldProblem(field, texts.join(' '));
 }
 
-function onStored(data, waiting) {
+function onStored({ values = {}, rows }, waiting) {
   for (const [field] of refused.splice(0)) if (field.isConnected) showFieldProblem(field, '');
-  const values = Object.entries(data.values ?? {});
-  lists = { ...lists, ...Object.fromEntries(values.filter(([, value]) => Array.isArray(value))) };
-  // Shows what a colleague has changed meanwhile.
-  for (const [name, value] of values) {
-    if (Array.isArray(value) || waiting.has(name) || config[name] === value || !controls(name).length) continue;
-    config[name] = value;
-    if (controls(name)[0] !== document.activeElement) write(name, value);
+  for (const name of ['questions', 'steps']) {
+    if (values[name]) values[name] = values[name].filter(({ id }) => seen.has(id));
   }
-  showValues(data.rows);
-  if (!waiting.size) refresh(config);
+  showStored(form, values, waiting);
+  showValues(rows);
+  if (!waiting.size) refresh();
 }
 
 const state = document.querySelector('[data-save-state]');
@@ -192,7 +134,7 @@ for (const row of document.querySelectorAll('[data-row]')) {
 }
 
 function showRow(row) {
-  showView(row.dataset.shows, config);
+  showView(row.dataset.shows);
   framePart(row.dataset.row);
 }
 
@@ -209,20 +151,13 @@ function openRow(part) {
 // Outside of the rows nothing is framed.
 document.getElementById('settings-pane').addEventListener('focusin', (event) => framePart(event.target.closest('[data-part]')?.dataset.part ?? ''));
 
-startItems(form, changeLists);
-startPictures({
-  onChange: (rows) => {
-    refresh(config);
-    showValues(rows);
-  },
-  onFocus: (focusX, focusY) => {
-    write('focusX', focusX);
-    write('focusY', focusY);
-    change({ focusX, focusY }, TYPING_MS);
-  },
+startItems(form, () => change('cards'));
+startPictures((rows) => {
+  refresh();
+  showValues(rows);
 });
-startPreview(config, openRow);
-patch(config);
+startPreview(openRow);
+patch();
 const opened = document.querySelector('[data-row][open]');
-if (opened) showView(opened.dataset.shows, config);
+if (opened) showView(opened.dataset.shows);
 for (const field of listChanged(form)) field.dispatchEvent(new Event('input', { bubbles: true }));

@@ -49,22 +49,23 @@ function startPicture(field, onChange) {
 const within = (value) => Math.round(Math.min(100, Math.max(0, value)));
 
 // The focal point: dragged, or moved by the arrow keys.
-function startFocus(cover, onFocus) {
+function startFocus(cover) {
   const ring = cover.querySelector('[data-focus-ring]');
   const now = cover.querySelector('[data-picture-now]');
   const fields = ['focusX', 'focusY'].map((name) => document.getElementById(`editor-${name}`));
-  let [x, y] = fields.map((field) => Number(field.value));
+  const read = () => fields.map((field) => Number(field.value));
 
   function place() {
+    const [x, y] = read();
     ring.style.setProperty('left', `${x}%`);
     ring.style.setProperty('top', `${y}%`);
     ring.setAttribute('aria-valuenow', x);
     ring.setAttribute('aria-valuetext', `${x} percent from the left, ${y} percent from the top`);
   }
-  function move(toX, toY) {
-    [x, y] = [within(toX), within(toY)];
+  function move(...point) {
+    fields.forEach((field, axis) => { field.value = within(point[axis]); });
     place();
-    onFocus(x, y);
+    for (const field of fields) field.dispatchEvent(new Event('input', { bubbles: true }));
   }
   function follow({ clientX, clientY }) {
     const { left, top, width, height } = now.getBoundingClientRect();
@@ -76,6 +77,7 @@ function startFocus(cover, onFocus) {
     const [dx, dy] = { ArrowLeft: [-by, 0], ArrowRight: [by, 0], ArrowUp: [0, -by], ArrowDown: [0, by] }[event.key] ?? [];
     if (dx === undefined) return;
     event.preventDefault();
+    const [x, y] = read();
     move(x + dx, y + dy);
   });
   ring.addEventListener('pointerdown', (event) => {
@@ -96,10 +98,9 @@ function startFocus(cover, onFocus) {
   place();
 }
 
-// Start the picture fields; `onChange` is called after each change, `onFocus(x, y)` with the focal
-// point in percent.
-export function startPictures({ onChange, onFocus }) {
+// Start the picture fields; `onChange` is called after each new picture.
+export function startPictures(onChange) {
   for (const field of document.querySelectorAll('[data-picture]')) startPicture(field, onChange);
   const cover = document.querySelector('[data-picture="cover"]');
-  if (cover) startFocus(cover, onFocus);
+  if (cover) startFocus(cover);
 }

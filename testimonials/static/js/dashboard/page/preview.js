@@ -1,6 +1,7 @@
 // The preview beside the settings: it shows changes, and frames the part being edited.
 import { readPage } from '../pages.js';
 
+const { elements } = document.querySelector('[data-editor]');
 const frame = document.querySelector('[data-preview]');
 const address = new URL(frame.getAttribute('src'), location.href);
 const ACCENT = '#4F46E5';
@@ -57,29 +58,29 @@ export function framePart(name) {
 }
 
 // Show simple changes before they are saved.
-export function patch(config) {
+export function patch() {
   const inside = page();
   if (!inside?.body) return;
-  const root = inside.documentElement;
-  if (config.theme) root.dataset.theme = config.theme;
-  const put = (selector, text) => {
-    const place = inside.querySelector(selector);
-    if (place && text?.trim()) place.textContent = text.trim();
+  const { theme, thankYouMessage, headline, description, focusX, focusY } = elements;
+  if (theme) inside.documentElement.dataset.theme = theme.value;
+  const put = (selector, field) => {
+    const [place, text] = [inside.querySelector(selector), field?.value.trim()];
+    if (place && text) place.textContent = text;
   };
   if (view === 'thanks') {
-    put('.message-text', config.thankYouMessage);
+    put('.message-text', thankYouMessage);
   } else {
-    put('h1', config.headline);
-    put('.lead', config.description);
+    put('h1', headline);
+    put('.lead', description);
   }
-  if ('focusX' in config) inside.body.style.setProperty('--tm-focus', `${config.focusX}% ${config.focusY}%`);
+  if (focusX) inside.body.style.setProperty('--tm-focus', `${focusX.value}% ${focusY.value}%`);
   show();
 }
 
 let round = 0;
 
 // Load the page from the server, without the flash of a reload.
-export async function refresh(config) {
+export async function refresh() {
   const mine = ++round;
   address.searchParams.set('view', view);
   // If it fails, the preview stays; saving reports the error.
@@ -89,7 +90,7 @@ export async function refresh(config) {
   const main = inside?.querySelector('main');
   if (!main) {
     // The frame shows its first page once it has loaded, which may be older than what was read.
-    frame.addEventListener('load', () => refresh(config), { once: true });
+    frame.addEventListener('load', refresh, { once: true });
     return;
   }
   inside.body.className = fresh.body.className;
@@ -98,18 +99,18 @@ export async function refresh(config) {
     if (!inside.querySelector(`link[href="${link.getAttribute('href')}"]`)) inside.head.append(inside.importNode(link));
   }
   main.replaceWith(inside.importNode(fresh.querySelector('main'), true));
-  patch(config);
+  patch();
 }
 
 // Show the page as first seen, the open form or the thank-you page.
-export function showView(name, config) {
+export function showView(name) {
   if (!name || name === view) return;
   view = name;
-  refresh(config);
+  refresh();
 }
 
 // Links and forms of the preview do nothing; a tap on a part opens its row.
-function hold(config, onTouch) {
+function hold(onTouch) {
   const inside = page();
   inside.addEventListener('click', (event) => {
     if (event.target.closest('a')) event.preventDefault();
@@ -118,7 +119,7 @@ function hold(config, onTouch) {
     if (touched) onTouch(touched);
   });
   inside.addEventListener('submit', (event) => event.preventDefault());
-  patch(config);
+  patch();
 }
 
 // The frame has the width of the chosen device, scaled down if there is less room.
@@ -147,9 +148,9 @@ function startPanes(split) {
   }
 }
 
-export function startPreview(config, onTouch) {
+export function startPreview(onTouch) {
   startWidths(document.querySelector('[data-stage]'));
   startPanes(document.querySelector('[data-split]'));
-  frame.addEventListener('load', () => hold(config, onTouch));
-  if (page()?.readyState === 'complete' && page().body?.childElementCount) hold(config, onTouch);
+  frame.addEventListener('load', () => hold(onTouch));
+  if (page()?.readyState === 'complete' && page().body?.childElementCount) hold(onTouch);
 }

@@ -3,7 +3,7 @@
 import '../../copy.js';
 import { fill, post } from '../../post.js';
 import { areKeysOn, isField, letterOf } from '../keys.js';
-import { listChanged, startSaving } from '../saving.js';
+import { listChanged, showStored, startSaving } from '../saving.js';
 import { showToast } from '../toast.js';
 import { startPicture } from './picture.js';
 
@@ -13,22 +13,9 @@ const frame = document.querySelector('[data-frame]');
 const stage = document.querySelector('[data-stage]');
 const note = document.querySelector('[data-note]');
 const find = (name) => document.querySelector(`[data-${name}]`);
-// The values stored on the server.
-let values = JSON.parse(form.elements.before.value);
 const TYPING_MS = 400;
 
 /* ---------------------------------------------------------------- controls */
-
-const controls = (name) => [...form.elements].filter((each) => each.name === name && each.type !== 'hidden');
-
-function write(name, value) {
-  for (const each of controls(name)) {
-    if (name === 'tags') each.checked = value.includes(each.value);
-    else if (each.type === 'checkbox') each.checked = value;
-    else if (each.type === 'radio') each.checked = each.value === String(value);
-    else each.value = value;
-  }
-}
 
 function show({ color }) {
   const own = form.elements.colour.value.trim();
@@ -44,12 +31,7 @@ function show({ color }) {
 
 // Show the server's response: changed values, and the texts of the head.
 function take(data, waiting = new Set()) {
-  for (const [name, value] of Object.entries(data.values)) {
-    const isNew = JSON.stringify(value) !== JSON.stringify(values[name]);
-    if (isNew && !waiting.has(name) && controls(name)[0] !== document.activeElement) write(name, value);
-  }
-  values = data.values;
-  form.elements.before.value = JSON.stringify(values);
+  showStored(form, data.values, waiting);
   find('changed').textContent = data.changed;
   find('look').textContent = data.look;
   find('back').textContent = data.back;
@@ -64,7 +46,7 @@ function take(data, waiting = new Set()) {
 
 const readForm = (submitter = null) => new URLSearchParams(new FormData(form, submitter));
 function refuse(failure) {
-  for (const name of Object.keys(failure.errors ?? {})) controls(name)[0]?.setAttribute('aria-invalid', 'true');
+  for (const name of Object.keys(failure.errors ?? {})) document.getElementById(`editor-${name}`)?.setAttribute('aria-invalid', 'true');
   showToast(fill(words.sayFailed, { reason: failure.message }));
 }
 // The whole form is sent, with the former values.
