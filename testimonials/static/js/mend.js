@@ -1,32 +1,39 @@
-// An error goes when it is mended: once a field that was refused holds something else that the
-// browser finds no fault with. What only the server knows, it says again.
+// An error goes when its field holds something that the browser finds no fault with. What only the
+// server knows, it says again.
 
-const valueOf = (field) => (field.type === 'checkbox' || field.type === 'radio' ? field.checked : field.value);
+export const describedBy = (element) => (element.getAttribute('aria-describedby') ?? '').split(' ').filter(Boolean);
+export function describe(element, ids) {
+  if (ids.length) element.setAttribute('aria-describedby', ids.join(' '));
+  else element.removeAttribute('aria-describedby');
+}
+const isError = (id) => id.endsWith('-error');
 
-export function watchErrors(form) {
-  const summary = form.querySelector('[data-error-summary]');
-  for (const error of form.querySelectorAll('.field-error[id$="-error"]')) {
-    const place = error.closest('.field, fieldset');
-    const fields = [...place.querySelectorAll('input, textarea, select')];
-    const before = fields.map(valueOf);
-    const listen = () => {
-      const isSame = fields.every((field, index) => valueOf(field) === before[index]);
-      const isLong = fields.some((field) => [...field.value.trim()].length > Number(field.dataset.limit ?? Infinity));
-      if (isSame || isLong || !fields.every((field) => field.validity.valid)) return;
-      place.removeEventListener('input', listen);
-      for (const field of fields) field.removeAttribute('aria-invalid');
-      error.remove();
-      strike(summary, fields);
-    };
-    place.addEventListener('input', listen);
-  }
+function take(element) {
+  const ids = describedBy(element);
+  for (const id of ids.filter(isError)) document.getElementById(id)?.remove();
+  describe(element, ids.filter((id) => !isError(id)));
+  element.removeAttribute('aria-invalid');
 }
 
-function strike(summary, fields) {
-  for (const link of summary?.querySelectorAll('a') ?? []) {
-    if (fields.some((field) => `#${field.id}` === link.hash)) link.closest('li').remove();
+function shorten(summary, field, group) {
+  for (const link of summary.querySelectorAll('a[href^="#"]')) {
+    const target = document.getElementById(link.hash.slice(1));
+    if (target && (target === field || group?.contains(target))) link.closest('li').remove();
   }
-  const left = summary?.querySelectorAll('li').length;
-  if (!left) summary?.remove();
-  else summary.querySelector('h2').textContent = summary.dataset[`title-${left}`] ?? '';
+  const { length } = summary.querySelectorAll('li');
+  const title = summary.querySelector('h2');
+  title.textContent = summary.dataset[`title-${length}`] ?? title.textContent;
+  if (length) return;
+  summary.remove();
+  const prefix = `${summary.dataset.error} `;
+  if (document.title.startsWith(prefix)) document.title = document.title.slice(prefix.length);
 }
+
+document.addEventListener('input', ({ target: field }) => {
+  const group = field.closest('fieldset[aria-describedby]');
+  const wrong = [field, group].filter((each) => each && describedBy(each).some(isError));
+  if (!wrong.length || !field.validity.valid || [...field.value.trim()].length > Number(field.dataset.limit)) return;
+  wrong.forEach(take);
+  const summary = document.querySelector('[data-error-summary]');
+  if (summary) shorten(summary, field, group);
+});

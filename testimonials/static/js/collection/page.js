@@ -124,7 +124,7 @@ function setUp(form) {
   load(find('[data-look]'), () => import('./look.js'), (module) => { show = module.setUpLook(form); });
   load(find('[data-prompts]'), () => import('./prompts.js'), (module) => module.setUpPrompts(form));
   load(photoField, () => import('./photo.js'), (module) => { photo = module.setUpPhoto(photoField); });
-  load(find('[data-error-summary]'), () => import('../mend.js'), (module) => module.watchErrors(form));
+  load(find('[data-error-summary]'), () => import('../mend.js'));
 
   // Null where the page takes no recordings.
   const record = setUpRecord(form);

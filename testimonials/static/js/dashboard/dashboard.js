@@ -4,7 +4,7 @@ import { send } from '../post.js';
 import './autosave.js';
 import './dialog.js';
 import './keys.js';
-import './mended.js';
+import '../mend.js';
 import './toast.js';
 
 // Menus are details elements. Only one is open, and Escape closes it.
