@@ -7,11 +7,23 @@ const dialog = document.getElementById('all-keys');
 const root = document.documentElement;
 let goUntil = 0;
 
-export const areKeysOn = () => root.dataset.keys !== 'off';
 export const isField = (element) => element.isContentEditable
   || element.matches?.('textarea, select, input:not([type="checkbox"], [type="radio"])');
 // On a keyboard without Latin letters the position of the key counts.
-export const letterOf = (event) => (!/^[ -~]/.test(event.key) && /^Key[A-Z]$/.test(event.code) ? event.code[3] : event.key).toLowerCase();
+const letterOf = (event) => (!/^[ -~]/.test(event.key) && /^Key[A-Z]$/.test(event.code) ? event.code[3] : event.key).toLowerCase();
+const areKeysOn = () => root.dataset.keys !== 'off';
+const isTaken = (event) => event.isComposing || isField(event.target) || document.querySelector('dialog[open]');
+
+// The letter of a key that is for the page: not with a modifier, in a field, beneath a dialog or with
+// the keys turned off.
+export function readKey(event) {
+  const isModified = event.ctrlKey || event.metaKey || event.altKey;
+  return isModified || isTaken(event) || !areKeysOn() ? '' : letterOf(event);
+}
+
+// Ctrl+Z works even with the keys turned off; fields have their own undo.
+export const isUndo = (event) => (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey
+  && letterOf(event) === 'z' && !isTaken(event);
 
 root.dataset.keys = recall(STORE) === 'off' ? 'off' : 'on';
 const keySwitch = dialog?.querySelector('[data-keys-on]');
@@ -27,17 +39,12 @@ keySwitch?.addEventListener('change', () => {
   show();
 });
 
-export function showKeys() {
-  show();
-  dialog.showModal();
-}
 dialog?.addEventListener('click', (event) => { if (event.target === dialog) dialog.close(); });
-document.addEventListener('click', (event) => { if (event.target.closest('[data-all-keys]')) showKeys(); });
 
 // Captured before the page's keys, which must not get the letter after G.
 document.addEventListener('keydown', (event) => {
-  if (!dialog || event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.repeat) return;
-  if (isField(event.target) || document.querySelector('dialog[open]') || event.target.closest('details[open]')) return;
+  if (!dialog || event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
+  if (isTaken(event) || event.target.closest('details[open]')) return;
   const key = letterOf(event);
   const place = event.timeStamp < goUntil ? document.querySelector(`[data-go="${CSS.escape(key)}"]`) : null;
   goUntil = 0;
@@ -49,6 +56,18 @@ document.addEventListener('keydown', (event) => {
     goUntil = event.timeStamp + GO_MS;
   } else if (key === '?') {
     event.preventDefault();
-    showKeys();
+    show();
+    dialog.showModal();
   }
 }, true);
+
+// A key that presses a button or a link, or opens a row, of the page.
+document.addEventListener('keydown', (event) => {
+  const key = readKey(event);
+  const control = key && !event.repeat && document.querySelector(`[data-key="${CSS.escape(key)}"]:not([hidden])`);
+  if (!control) return;
+  event.preventDefault();
+  control.click();
+  // Continue with what it opens.
+  if (control.matches('summary')) control.focus();
+});

@@ -2,9 +2,9 @@
 // form's field when it is sent.
 import { Failure, announce, fill, post, send, showProblem } from '../../post.js';
 import { makeChips } from '../chips.js';
+import { count } from '../counted.js';
 import { openSheet, read, show } from '../dialog.js';
 import { takeFile } from '../dropping.js';
-import { count } from './counted.js';
 
 const form = document.querySelector('[data-ask]');
 const HEAD = 'email,name,company,order';

@@ -1,8 +1,8 @@
 // Without this file, Collect has a field for addresses, a preview and buttons.
 import '../../copy.js';
+import { count } from '../counted.js';
 import './ask.js';
 import './words.js';
-import { count } from './counted.js';
 
 // Count down the seconds in which a mail can be cancelled, without announcing each.
 const rows = [...document.querySelectorAll('[data-seconds]')].map((row) => [row, Number(row.dataset.seconds)]);

@@ -1,6 +1,6 @@
 // The inbox works without this file: every button is a plain form. With it decisions are immediate,
 // keys work, and Undo restores rows.
-import { areKeysOn, isField, letterOf } from '../keys.js';
+import { isUndo, readKey } from '../keys.js';
 import { keepList } from './list.js';
 import { askWhy, closeWhy, decide, hasJustDecided, idle, isBusy, undo } from './decisions.js';
 import { anchor, current, inbox, move, pick, pickAll, ROW, rows, setAnchor, setCurrent, setUp, showSelection } from './rows.js';
@@ -116,19 +116,16 @@ function answer(proposal, decision) {
 const undoLast = () => undo(document.querySelector('[data-undo-last]'));
 
 document.addEventListener('keydown', (event) => {
-  // Works even with the keys turned off; fields have their own undo.
-  if ((event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey && letterOf(event) === 'z'
-    && !isField(event.target) && !document.querySelector('dialog[open]')) {
+  if (isUndo(event)) {
     event.preventDefault();
     undoLast();
     return;
   }
   const asked = event.target.closest('[data-reasons]')?.closest('[data-item]');
   if (event.key === 'Escape' && asked) leaveWhy(asked);
-  if (!areKeysOn() || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+  const key = readKey(event);
   // Letters typed in an open menu are for the menu.
-  if (document.querySelector('dialog[open]') || isField(event.target) || event.target.closest('details[open]')) return;
-  const key = letterOf(event);
+  if (!key || event.target.closest('details[open]')) return;
   const at = current?.isConnected ? current : null;
   const row = at?.matches('[data-item]') ? at : null;
   // A focused button or checkbox gets the space bar.

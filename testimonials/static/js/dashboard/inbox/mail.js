@@ -1,5 +1,5 @@
 // The inbox's keys for deciding from the mail, with the same switch to turn them off.
-import { areKeysOn, isField, letterOf } from '../keys.js';
+import { isUndo, readKey } from '../keys.js';
 
 let isSent = false;
 document.addEventListener('submit', (event) => {
@@ -10,13 +10,9 @@ document.addEventListener('submit', (event) => {
 addEventListener('pageshow', () => { isSent = false; });
 
 document.addEventListener('keydown', (event) => {
-  if (isField(event.target) || event.isComposing || event.repeat || event.altKey) return;
-  const key = letterOf(event);
-  const isUndo = key === 'z' && !event.shiftKey && (event.ctrlKey || event.metaKey);
-  if (!isUndo && (event.ctrlKey || event.metaKey || !areKeysOn())) return;
   const player = event.target.closest('button, a, summary, video, audio') ? null : document.querySelector('[data-play]');
-  const control = key === ' ' ? player : document.querySelector(`[data-key="${CSS.escape(key)}"]`);
-  if (!control) return;
+  const control = isUndo(event) ? document.querySelector('[data-key="z"]') : readKey(event) === ' ' && player;
+  if (!control || event.repeat) return;
   event.preventDefault();
   control.click();
 });

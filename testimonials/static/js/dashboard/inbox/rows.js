@@ -1,4 +1,5 @@
 // The list of the inbox: its rows, the current row, and the selection.
+import { count } from '../counted.js';
 
 export const inbox = () => document.getElementById('inbox');
 export const rows = () => [...inbox().querySelectorAll('[data-item]')];
@@ -6,15 +7,6 @@ export const rows = () => [...inbox().querySelectorAll('[data-item]')];
 export const ROW = '[data-item], [data-proposal]';
 export const list = () => inbox().querySelector('[data-list]');
 export const picks = () => [...inbox().querySelectorAll('[data-pick]')];
-
-const rules = new Intl.PluralRules(document.documentElement.lang || 'en');
-
-// An element's text for a number, by the plural forms of its language.
-function say(place, count, plus = '') {
-  const { dataset } = place;
-  const form = plus ? 'Other' : rules.select(count).replace(/^./, (letter) => letter.toUpperCase());
-  return (dataset[`say${form}`] ?? dataset.sayOther).replace('#', `${count}${plus}`);
-}
 
 /* ---------------------------------------------------------- current row */
 
@@ -53,13 +45,13 @@ export function showSelection() {
   const all = head.querySelector('[data-all]');
   if (all && chosen < boxes.length) all.checked = false;
   const { total, plus } = list()?.dataset ?? { total: 0, plus: '' };
-  const count = all?.checked ? `${total}${plus}` : chosen;
+  const number = !all?.checked ? chosen : plus ? `${total}${plus}` : Number(total);
   head.classList.toggle('has-selection', chosen > 0);
   inbox().classList.toggle('is-selecting', chosen > 0);
   head.querySelector('[data-every]').hidden = chosen === boxes.length;
   const selected = head.querySelector('[data-selected]');
-  selected.textContent = !chosen ? '' : all?.checked ? say(selected, Number(total), plus) : say(selected, chosen);
-  for (const place of head.querySelectorAll('[data-bulk-number]')) place.textContent = count || '';
+  selected.textContent = chosen ? count(selected, 'say', number) : '';
+  for (const place of head.querySelectorAll('[data-bulk-number]')) place.textContent = number || '';
 }
 
 export function pickAll(isOn) {

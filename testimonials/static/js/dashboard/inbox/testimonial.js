@@ -1,7 +1,7 @@
 // One testimonial: its card is saved automatically, selected words can be highlighted, and J and K go
 // through the list. Without this file all are plain forms.
 import { post } from '../../post.js';
-import { areKeysOn, isField, letterOf } from '../keys.js';
+import { isField } from '../keys.js';
 import { showToast } from '../toast.js';
 import { readList } from './list.js';
 
@@ -106,7 +106,7 @@ if (marker) {
   shown.addEventListener('click', () => { if (getSelection().isCollapsed) text.focus(); });
 }
 
-/* ------------------------------------------------------------ list, keys */
+/* ------------------------------------------------------------------ list */
 
 const { url, ids = [] } = readList();
 const here = location.pathname.split('/').pop();
@@ -124,20 +124,7 @@ if (named?.matches('details')) named.open = true;
 else if (named?.matches('.field')) named.querySelector('input:not([hidden])').focus();
 document.addEventListener('keydown', (event) => {
   const open = rows.find((each) => each.open);
-  if (event.key === 'Escape' && open && !document.querySelector('dialog[open]')) {
-    open.open = false;
-    open.querySelector('summary').focus();
-    return;
-  }
-  if (!areKeysOn() || event.ctrlKey || event.metaKey || event.altKey || event.repeat || isField(event.target) || document.querySelector('dialog[open]')) return;
-  const key = letterOf(event);
-  if (key === 'h' && marker && readSelection()?.words.trim()) {
-    event.preventDefault();
-    highlight();
-    return;
-  }
-  const control = document.querySelector(`[data-key="${CSS.escape(key)}"]:not([hidden])`);
-  if (control) control.click();
-  // Continue with what it opens.
-  if (control?.matches('summary')) control.focus();
+  if (event.key !== 'Escape' || !open || document.querySelector('dialog[open]')) return;
+  open.open = false;
+  open.querySelector('summary').focus();
 });

@@ -2,7 +2,7 @@
 // draft at once, and shown in the preview.
 import '../../copy.js';
 import { fill, post } from '../../post.js';
-import { areKeysOn, isField, letterOf } from '../keys.js';
+import { isUndo, readKey } from '../keys.js';
 import { listChanged, showStored, startSaving } from '../saving.js';
 import { showToast } from '../toast.js';
 import { startPicture } from './picture.js';
@@ -122,7 +122,7 @@ more.addEventListener('keydown', (event) => {
   more.querySelector('summary').focus();
 });
 document.addEventListener('keydown', (event) => {
-  if (event.key.toLowerCase() !== 'z' || !(event.ctrlKey || event.metaKey) || event.shiftKey || isField(event.target) || document.querySelector('dialog[open]')) return;
+  if (!isUndo(event)) return;
   event.preventDefault();
   find('undo-step').click();
 });
@@ -145,9 +145,8 @@ function see(view) {
   tell({ view });
 }
 now.addEventListener('click', () => see(state.view === 'now' ? 'draft' : 'now'));
-const isHeld = (event) => letterOf(event) === 'c' && !event.ctrlKey && !event.metaKey && !event.altKey && !isField(event.target) && areKeysOn();
-document.addEventListener('keydown', (event) => { if (isHeld(event) && !event.repeat && !event.defaultPrevented) see('now'); });
-document.addEventListener('keyup', (event) => { if (isHeld(event)) see('draft'); });
+document.addEventListener('keydown', (event) => { if (readKey(event) === 'c' && !event.repeat && !event.defaultPrevented) see('now'); });
+document.addEventListener('keyup', (event) => { if (readKey(event) === 'c') see('draft'); });
 
 for (const radio of document.querySelectorAll('[name="device"]')) radio.addEventListener('change', () => { stage.dataset.device = radio.value; });
 for (const radio of document.querySelectorAll('[name="try"]')) radio.addEventListener('change', () => tell({ data: radio.value }));
