@@ -4,8 +4,6 @@ const strip = document.querySelector('[data-toasts]');
 const template = document.getElementById('toast-template');
 let timer = 0;
 
-// Messages in the page as loaded can be closed too.
-for (const button of document.querySelectorAll('[data-toast-close]')) button.hidden = false;
 document.addEventListener('click', (event) => {
   event.target.closest?.('[data-toast-close]')?.closest('[data-toast]').remove();
 });
