@@ -20,12 +20,17 @@ const isChoice = (field) => field.type === 'checkbox' || field.type === 'radio' 
 const isFile = (field) => field.type === 'file';
 const isText = (field) => field.localName === 'textarea';
 
-// The choices as stored on the server.
-const read = (form) => [...form.elements].filter(isChoice)
-  .map((field) => [field, field.localName === 'select' ? field.value : field.checked]);
-function putBack(choices) {
-  for (const [field, value] of choices) {
-    if (field.localName === 'select') field.value = value; else field.checked = value;
+// By default, a choice is as stored on the server.
+function keepChoices(form) {
+  for (const field of form.elements) {
+    if ('checked' in field) field.defaultChecked = field.checked;
+    for (const option of field.options ?? []) option.defaultSelected = option.selected;
+  }
+}
+function resetChoices(form) {
+  for (const field of form.elements) {
+    if ('checked' in field) field.checked = field.defaultChecked;
+    for (const option of field.options ?? []) option.selected = option.defaultSelected;
   }
 }
 
@@ -39,7 +44,6 @@ function savingOf(form) {
 
 function start(form) {
   const state = form.querySelector('[data-save-state]');
-  let kept = read(form);
   const tell = (type, detail) => form.dispatchEvent(new CustomEvent(type, { bubbles: true, detail }));
   function toBody() {
     const body = new FormData(form);
@@ -49,12 +53,12 @@ function start(form) {
   }
   const saving = startSaving(form.getAttribute('action'), toBody, {
     onStored(data) {
-      kept = read(form);
+      keepChoices(form);
       tell('saved', data);
     },
     onFailed(failure) {
       saving.drop(ALL);
-      putBack(kept);
+      resetChoices(form);
       tell('refused', failure);
     },
     say: state ? sayIn(state) : sayInToast,
@@ -77,11 +81,6 @@ document.addEventListener('submit', (event) => {
   event.preventDefault();
   savingOf(event.target).queue(ALL);
 });
-// Before the first change, the form shows what is stored.
-document.addEventListener('focusin', ({ target }) => {
-  if (target.form?.matches('[data-autosave]')) savingOf(target.form);
-});
-
 // On a slow connection, save what was changed before this file was loaded; but not what the browser
 // restores after a reload.
 const isOpened = performance.getEntriesByType('navigation')[0]?.type === 'navigate';
