@@ -113,10 +113,8 @@ def find_word_actions(rows: Iterable[Testimonial]) -> dict[str, list[str]]:
     """Return what was done about the current words of testimonials, by id, newest first."""
     by_id = {row.id: row for row in rows}
     words = {id: describe_words(row) for id, row in by_id.items()}
-    then, actions = (
-        {id: dict(each) for id, each in words.items()},
-        {id: list[str]() for id in by_id},
-    )
+    then = {id: dict(each) for id, each in words.items()}
+    actions = {id: list[str]() for id in by_id}
     query = select(Event.testimonial_id, Event.action, Event.before)
     query = query.where(Event.testimonial_id.in_(by_id), IS_HISTORY).order_by(Event.id.desc())
     for id, action, before in db.session.execute(query):

@@ -38,14 +38,11 @@ def rotate_key() -> SigningKey:
     private = Ed25519PrivateKey.generate()
     public, nonce = private.public_key().public_bytes_raw(), secrets.token_bytes(NONCE_LENGTH)
     sealed = nonce + _make_cipher().encrypt(nonce, private.private_bytes_raw(), None)
-    key = SigningKey(id=name_key(public), public_key=public.hex(), private_key=sealed.hex())
+    name = hashlib.sha256(public).hexdigest()[:16]
+    key = SigningKey(id=name, public_key=public.hex(), private_key=sealed.hex())
     db.session.add(key)
     db.session.flush()
     return key
-
-
-def name_key(public: bytes) -> str:
-    return hashlib.sha256(public).hexdigest()[:16]
 
 
 def list_keys() -> list[SigningKey]:
@@ -171,7 +168,8 @@ def check_record(log: Log, content: bytes) -> None:
     with refusing(lambda _fault: wrong):
         record = json.loads(content)
         name, entries = record["testimonial"], [each["entry"] for each in record["entries"]]
-        if not entries or entries != [each for each in log.entries if _names(each, name)]:
+        own = [each for each in log.entries if each.get("testimonial") == name]
+        if not own or entries != own:
             raise wrong
         hashed = [each for each in record["entries"] if "words" in each["entry"]]
         # The newest of these must match what is shown; others must if they have a salt.
@@ -179,10 +177,6 @@ def check_record(log: Log, content: bytes) -> None:
             _matches(each, record) for each in hashed if each is hashed[-1] or "salt" in each
         ):
             raise wrong
-
-
-def _names(entry: dict[str, Any], testimonial_id: str) -> bool:
-    return bool(entry.get("testimonial") == testimonial_id)
 
 
 def _matches(item: dict[str, Any], record: dict[str, Any]) -> bool:

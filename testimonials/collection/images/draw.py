@@ -62,10 +62,8 @@ def draw_stars(
     reach = round(size * (whole * (_CELL + _STAR_GAP) + part * _CELL) / _CELL)
     if is_mirrored:
         at, reach = (at[0] - width, at[1]), width - reach
-    for color, left, right in (
-        (full, 0, reach) if not is_mirrored else (full, reach, width),
-        (empty, reach, width) if not is_mirrored else (empty, 0, reach),
-    ):
+    first, second = (empty, full) if is_mirrored else (full, empty)
+    for color, left, right in ((first, 0, reach), (second, reach, width)):
         if right > left:
             part_of = mask.crop((left, 0, right, size))
             picture.paste(color, (at[0] + left, at[1]), part_of)

@@ -146,14 +146,8 @@ def fetch_picture(picture: Picture, limit: Limit = OWN_DRAWINGS) -> bytes:
 
 def _draw(picture: Picture) -> bytes:
     photo, logo = (_load(picture.shown[name]) for name in ("photo", "logo"))
-    shown = picture.shown | {
-        "look": picture.look,
-        "size": picture.size,
-        "photo": None,
-        "logo": None,
-    }
-    if photo:
-        shown["photo"] = base64.b64encode(photo.content).decode()
+    shown = picture.shown | {"look": picture.look, "size": picture.size}
+    shown["photo"] = base64.b64encode(photo.content).decode() if photo else None
     if logo:
         content = base64.b64encode(logo.content).decode()
         shown["logo"] = {"content": content, "width": logo.width, "height": logo.height}
