@@ -206,7 +206,7 @@ def _read_upload() -> bytes:
     except RequestEntityTooLarge:
         raise reading.ArchiveRefused(TOO_LARGE) from None
     if file is None or not file.filename:
-        raise reading.ArchiveRefused(_("Fill in this field."))
+        raise reading.ArchiveRefused(_("Choose a file."))
     if len(content) > MAX_FILE_BYTES:
         raise reading.ArchiveRefused(TOO_LARGE)
     return content

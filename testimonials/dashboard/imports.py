@@ -134,7 +134,7 @@ def show_draft(row: TableImport) -> Preview:
     if not preview.errors:
         preview.plan = plan_import(row.project_id, preview.reading)
         if preview.plan.unclear_date:
-            preview.errors["dates"] = [_("Choose one of the options.")]
+            preview.errors["dates"] = [_("Do dates start with the day or the month?")]
     return preview
 
 
@@ -248,7 +248,7 @@ def _read_source(access: Access, lines: str) -> Source:
     elif lines:
         name, content = translate(PASTED), lines.encode()
     else:
-        raise ValidationFailed.of({"file": [_("Fill in this field.")]})
+        raise ValidationFailed.of({"file": [_("Choose a file.")]})
     if len(content) > MAX_FILE_BYTES:
         raise ValidationFailed.of({"file": [TOO_LARGE]})
     try:

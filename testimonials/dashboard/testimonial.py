@@ -65,7 +65,7 @@ class TestimonialForm(FormSchema):
         include = fields.list_columns(but=("text", "author_name", "author_role", "author_avatar"))
 
     text = fields.Words(required=False, load_default="")
-    author_name = fields.AuthorName(required=True)
+    author_name = fields.AuthorName(missing=gettext_noop("Enter the author’s name."))
     author_role = fields.AuthorLine(load_default="")
     # May be disposable, since nothing is mailed to it.
     author_email = Email(
@@ -116,7 +116,7 @@ def to_columns(sent: dict[str, Any], picture: uploads.Image | None, row: Testimo
     columns = dict(sent)
     is_removed = columns.pop("remove_avatar")
     if not columns["text"] and not (row and row.is_recorded):
-        raise ValidationFailed.of({"text": [_("Fill in this field.")]})
+        raise ValidationFailed.of({"text": [_("Enter what they said.")]})
     if row is not None:
         if columns["submitted_at"].date() == row.submitted_at.date():
             columns["submitted_at"] = row.submitted_at

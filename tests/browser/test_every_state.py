@@ -397,7 +397,7 @@ def moderating(site: Site, open_page: OpenPage) -> Iterator[Page]:
     yield page
     page.goto(f"{project.dashboard}/testimonials/new")
     page.get_by_role("button", name="Add a testimonial").click()
-    expect(page.get_by_text("Fill in this field.")).to_be_visible()
+    expect(page.get_by_text("Enter the author’s name.")).to_be_visible()
     yield page
 
 

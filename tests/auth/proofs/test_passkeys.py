@@ -280,7 +280,7 @@ def test_a_member_is_led_to_setting_it_up_and_comes_back(app, owner, outsider, p
     assert (answer.status_code, answer.location.split("?")[0]) == (303, NEEDED)
     page = member.get(answer.location)
     assert "This project requires more than a password" in page.text
-    assert "Signing in" in page.text
+    assert "Set it up" in page.text
     # It stays in the list, and nothing is changed meanwhile.
     assert project in member.get("/dashboard/projects").text
     path = f"/dashboard/projects/{project}/settings"

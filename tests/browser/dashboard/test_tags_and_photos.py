@@ -58,9 +58,9 @@ def test_filters_apply_at_once_and_an_error_goes_when_it_is_mended(open_page, pr
     page.get_by_label("Name", exact=True).fill("Aiko")
     follow(page.get_by_role("button", name="Add a testimonial"))
     text = page.get_by_role("textbox", name="Words")
-    expect(page.get_by_text("Error: Fill in this field.")).to_be_visible()
+    expect(page.get_by_text("Error: Enter what they said.")).to_be_visible()
     text.fill("Good")
-    expect(page.get_by_text("Error: Fill in this field.")).to_have_count(0)
+    expect(page.get_by_text("Error: Enter what they said.")).to_have_count(0)
     expect(text).not_to_have_attribute("aria-invalid", "true")
 
 

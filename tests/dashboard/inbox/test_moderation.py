@@ -217,7 +217,7 @@ def test_editing_keeps_what_was_sent_and_refuses_what_the_api_refuses(inbox):
     form = {"author_name": "", "text": "x" * 2001, "submitted_on": "2026-01-02", "rating": "6"}
     answer = inbox.client.post(f"{inbox.base}/testimonials/{maya}", data=form)
     assert answer.status_code == 422
-    for expected in ("Fill in this field.", "Shorten this to 2000", "1 to 5 stars", "x" * 2001):
+    for expected in ("Enter the author", "Shorten this to 2000", "1 to 5 stars", "x" * 2001):
         assert expected in answer.text
     with inbox.app.app_context():
         assert db.session.get_one(models.Testimonial, maya).text == "Better words"
