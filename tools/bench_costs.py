@@ -21,7 +21,7 @@ from testimonials import create_app
 from testimonials.auth.accounts import claim_account
 from testimonials.auth.models import Account
 from testimonials.auth.sessions import start_session
-from testimonials.core.extensions import begin_write, db, limiter
+from testimonials.core.extensions import db, limiter, lock_for_writing
 from testimonials.core.settings.table import load_settings
 from tests.support.largest_inputs import TAKEN, Input, Place, Sent, draw_words, list_inputs
 from tests.support.process import Service, start_service
@@ -84,7 +84,7 @@ class Meter:
         made = service.call("POST", f"/v1/projects/{project}/testimonials", said, key)
         self.app = create_app(load_settings({}, {"instance_path": str(folder / "instance")}))
         with self.app.app_context():
-            begin_write()
+            lock_for_writing()
             account = db.session.get_one(Account, key["x-service-account-id"])
             claim_account(account, "none")
             session = {"Cookie": f"testimonials={start_session(account, 'bench')}"}

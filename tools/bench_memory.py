@@ -20,7 +20,7 @@ from testimonials import create_app
 from testimonials.auth.accounts import claim_account
 from testimonials.auth.models import Account
 from testimonials.auth.sessions import start_session
-from testimonials.core.extensions import begin_write, db
+from testimonials.core.extensions import db, lock_for_writing
 from testimonials.core.late import read_routes
 from testimonials.core.settings.table import load_settings
 from tests.attacks.forms import Field, Form, crawl
@@ -103,7 +103,7 @@ def use_everything(service: Service, folder: Path) -> Counter[int]:
 def _sign_in(folder: Path, key: dict[str, str]) -> str:
     app = create_app(load_settings({}, {"instance_path": str(folder)}))
     with app.app_context():
-        begin_write()
+        lock_for_writing()
         account = db.session.get_one(Account, key["x-service-account-id"])
         claim_account(account, "none")
         cookie = f"testimonials={start_session(account, 'bench')}"

@@ -27,7 +27,7 @@ from testimonials import create_app
 from testimonials.auth.models import Account
 from testimonials.auth.sessions import start_session
 from testimonials.auth.tokens import Scope, make_token
-from testimonials.core.extensions import begin_write, db
+from testimonials.core.extensions import db, lock_for_writing
 from testimonials.core.settings.table import load_settings
 from testimonials.projects.defaults import WIDGET_CONFIG, default_page_config
 from testimonials.projects.models import Project
@@ -178,7 +178,7 @@ def fill(
         service.kill()
     app = create_app(load_settings({}, {"instance_path": str(folder)} | settings))
     with app.app_context():
-        begin_write()
+        lock_for_writing()
         owner = db.session.scalars(select(Account)).one()
         owner.project_limit = 2 * PROJECTS
         # As after the claim; nobody signs in with this password.
