@@ -10,12 +10,14 @@ import schemathesis
 from flask import Flask
 from werkzeug.test import TestResponse
 
+from testimonials.auth.tokens import Scope
 from testimonials.core.http.errors import ServiceError
 from testimonials.core.http.openapi import operations
 from tests.auth.tokens import give_token
+from tests.conftest import Caller
 from tests.support.commands import COMMANDS
 from tests.support.pictures import photo, to_bytes
-from tests.support.rows import add_testimonial
+from tests.support.rows import add_testimonial, everything
 
 Document = dict[str, Any]
 Call = Callable[..., Any]
@@ -68,15 +70,12 @@ def _closed(schema: Any) -> Any:
     return closed
 
 
-def test_is_valid_openapi(document):
+def test_is_valid_openapi_whose_references_lead_somewhere(document):
     assert document["openapi"].startswith("3.1")
     # Raises an error that says where the document breaks the standard.
     schemathesis.openapi.from_dict(copy.deepcopy(document)).validate()
     for schema in document["components"]["schemas"].values():
         jsonschema_rs.meta.validate(schema)
-
-
-def test_references_lead_somewhere(document):
     names = {
         f"#/components/{kind}/{name}"
         for kind, parts in document["components"].items()
@@ -171,35 +170,65 @@ def test_answers_may_grow_and_bodies_may_not(document):
     # A shape that is both would have to be open and closed.
     answers = {name for each in operations for name in _names(document, each["responses"])}
     assert not bodies & answers
-
-
-def test_project_has_all_its_fields(document):
+    # A project has all its fields.
     for name in ("Project", "PublicPageConfig", "WidgetConfig", "CollectFields"):
         schema = document["components"]["schemas"][name]
         assert set(schema["required"]) == set(schema["properties"]), name
 
 
-def test_answers_are_as_documented(document, app, make_caller):
+def test_answers_are_as_documented_and_dry_runs_leave_nothing(document, app, make_caller):
     agent = make_caller("somebody-else@example.com")
-    owner = make_caller("claimed@example.com", is_claimed=True)
-    seen = set()
+    claimed = {"email": "claimed@example.com"}
+    owner = make_caller(claimed["email"], is_claimed=True)
+    seen, drafters = set(), list[Caller]()
 
     def call(path: str, method: str, body: object = None, **values: str) -> Any:
-        sent = {"data": body, "content_type": "image/png"} if isinstance(body, bytes) else {}
-        answer = agent.client.open(
-            path.format(**values), method=method, headers=agent.headers, buffered=True,
-            **sent or {"json": body},
-        )  # fmt: skip
+        is_file = isinstance(body, bytes)
+        sent = {"data": body, "content_type": "image/png"} if is_file else {"json": body}
+        sent |= {"path": path.format(**values), "method": method, "buffered": True}
+        # Of a claimed account nothing is changed, dry or not.
+        if method != "get" and body != claimed:
+            check_dry_runs(app, agent, drafters, sent)
+        answer = agent.client.open(headers=agent.headers, **sent)
         validate(document, answer, path, method)
         assert answer.status_code == 200, answer.text
         seen.add((path, method))
         return answer.json["data"] if answer.json else None
 
-    call("/v1/auth/agent-init", "post", {"email": "claimed@example.com"})
+    call("/v1/auth/agent-init", "post", claimed)
     data = call("/v1/auth/agent-init", "post", {"email": "new@example.com"})
     agent.account_id, agent.api_key = data["accountId"], data["apiKey"]
+    visit_specified(call, "Fern & Fable")
+    agent, drafters = give_token(app, owner), [give_token(app, owner, Scope.READ, Scope.DRAFT)]
+    project = visit_specified(call, "Kiln & Clay")
+    for visit in (
+        visit_inbox, visit_proposals, visit_webhooks, visit_testimonial, visit_page, visit_requests,
+    ):  # fmt: skip
+        visit(call, app, project)
+    assert seen == listed(document)
+
+
+def check_dry_runs(app: Flask, agent: Caller, drafters: list[Caller], sent: dict[str, Any]) -> None:
+    """Try a call as who may do it, and as who may propose it: it is answered, and nothing stays."""
+    before = everything(app)
+    for caller in (agent, *drafters):
+        # The same key each time, since none is kept.
+        headers = caller.headers | {"Idempotency-Key": "k"}
+        answer = caller.client.open(
+            **sent | {"path": f"{sent['path']}?dryRun=true"}, headers=headers
+        )
+        if caller is agent or answer.status_code not in (403, 404, 409):
+            assert answer.status_code in (200, 202), answer.text
+            assert answer.headers["X-Dry-Run"] == "true"
+            assert '"message":"Dry run, nothing was changed: ' in answer.text
+            assert "tst_" not in answer.text
+    assert everything(app) == before, sent
+
+
+def visit_specified(call: Call, name: str) -> str:
+    """Make the calls that every agent begins with; return the project."""
     call("/v1/me", "get")
-    project = call("/v1/projects", "post", {"businessName": "Fern & Fable"})["_id"]
+    project = str(call("/v1/projects", "post", {"businessName": name})["_id"])
     call("/v1/projects", "get")
     call("/v1/projects/{project_id}", "get", project_id=project)
     settings = {"layout": "carousel", "initialCount": 3, "showStars": False}
@@ -208,23 +237,19 @@ def test_answers_are_as_documented(document, app, make_caller):
     call("/v1/projects/{project_id}/widgets", "get", project_id=project)
     testimonials = "/v1/projects/{project_id}/testimonials"
     call(testimonials, "post", BODY, project_id=project)
-    everything = {
+    whole = {
         "rating": 4.5, "authorRole": "Owner", "authorCompany": "Kiln & Clay",
         "authorAvatar": "https://example.com/maya.webp?size=80",
     }  # fmt: skip
-    row = call(testimonials, "post", BODY | everything, project_id=project)["_id"]
+    row = call(testimonials, "post", BODY | whole, project_id=project)["_id"]
     picture = testimonials + "/{testimonial_id}/picture"
     call(picture, "get", project_id=project, testimonial_id=row)
     assert len(call(testimonials, "get", project_id=project)["items"]) == 8
     call(testimonials + "/demo", "delete", project_id=project)
-    call("/v1/setup", "put", {"externalId": "kiln", "design": {"font": "serif"}})
-    agent = give_token(app, owner)
-    project = call("/v1/projects", "post", {"businessName": "Kiln & Clay"})["_id"]
-    for visit in (
-        visit_inbox, visit_proposals, visit_webhooks, visit_testimonial, visit_page, visit_requests,
-    ):  # fmt: skip
-        visit(call, app, project)
-    assert seen == listed(document)
+    new = {"externalId": "y", "authorName": "Maya", "text": "Warm bread."}
+    setup = {"externalId": "kiln", "design": {"font": "serif"}, "testimonials": [new]}
+    call("/v1/setup", "put", setup)
+    return project
 
 
 def visit_proposals(call: Call, _app: Flask, project: str) -> None:
