@@ -22,6 +22,7 @@ from testimonials.operations.expiry import sweep
 from tests.auth.browsers import mailed_path, open_browser, sign_in
 from tests.auth.links import init
 from tests.conftest import PASSWORD, Caller, MovableClock, start_caller
+from tests.support.finding import find
 
 SIZE = settings(
     stateful_step_count=20, deadline=None, database=None, suppress_health_check=list(HealthCheck)
@@ -309,11 +310,6 @@ class Accounts(Machine):
         self.has = Credentials()
         self.browsers: list[Browser] = []
 
-    def find_key(self, page: str) -> str:
-        found = re.search(r"tst_live_\w+", page)
-        assert found
-        return found[0]
-
     def inside(self, index: int) -> Browser | None:
         those = [each for each in self.browsers if each.is_in]
         return self.choose(those, index) if those else None
@@ -345,7 +341,7 @@ class Accounts(Machine):
         self.has.replace_link("")
         self.browsers.append(Browser(client))
         if choice == "replace":
-            self.has.replace_key(self.find_key(answer.text))
+            self.has.replace_key(find(r"(tst_live_\w+)", answer.text))
 
     @precondition(lambda self: self.has.old_links)
     @rule(index=few)
@@ -396,7 +392,7 @@ class Accounts(Machine):
             for each in self.browsers:
                 each.is_in = each is browser
             if key:
-                self.has.replace_key(self.find_key(answer.text))
+                self.has.replace_key(find(r"(tst_live_\w+)", answer.text))
 
     @precondition(lambda self: self.inside(0))
     @rule(index=few)
@@ -406,7 +402,7 @@ class Accounts(Machine):
         form = {"proof": self.has.password}
         answer = browser.client.post("/dashboard/account/key", data=form)
         assert answer.status_code == 200, answer.text
-        self.has.replace_key(self.find_key(answer.text))
+        self.has.replace_key(find(r"(tst_live_\w+)", answer.text))
 
     @precondition(lambda self: self.inside(0))
     @rule(index=few)

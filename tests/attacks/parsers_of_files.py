@@ -32,7 +32,7 @@ from testimonials.transfer.archives.writing import reading_snapshot, write_archi
 from testimonials.transfer.erasure import ListDamaged, parse_list
 from testimonials.transfer.tables.jobs import DEFAULT_OPTIONS, read_file
 from testimonials.transfer.tables.plan import plan_import
-from tests.attacks.parsing import Attacked, Parser, as_text, in_app, parser
+from tests.attacks.parsing import Attacked, Parser, as_text, in_app, parser, take
 from tests.support.mutating import to_json
 from tests.support.pictures import photo, to_bytes
 from tests.testimonials.media import recorded
@@ -102,21 +102,18 @@ def _(attacked: Attacked) -> Parser:
 
     def read(sample: Any) -> None:
         if not isinstance(sample, bytes):
-            kept = {
-                name: files[name]
-                for name in files
-                if name.partition("/")[2][:24] in to_json(sample)
-            }
+            said = to_json(sample)
+            kept = {name: files[name] for name in files if name.partition("/")[2][:24] in said}
             sample = pack_zip({"project.json": as_text(sample), **kept}, zipfile.ZIP_STORED)
-        # As the page does, from memory, and as the command does, from a file.
         stored_before = list_stored()
-        for open_source in (io.BytesIO, open_file):
-            try:
-                restore(open_source, sample)
-            except ServiceError:
-                # Nothing half: what was stored of it is gone.
-                assert list_stored() == stored_before
-                raise
+        # As the page does, from memory, or as the command does, from a file.
+        (open_source,) = take((io.BytesIO, open_file, open_file, io.BytesIO), 1)
+        try:
+            restore(open_source, sample)
+        except ServiceError:
+            # Nothing half: what was stored of it is gone.
+            assert list_stored() == stored_before
+            raise
 
     def restore(open_source: Callable[[bytes], Any], content: bytes) -> None:
         with (
@@ -138,11 +135,8 @@ def _(attacked: Attacked) -> Parser:
         path.write_bytes(content)
         return path.open("rb")
 
-    return Parser(
-        [*described, VERSION_1.read_bytes(), *described, spoken],
-        in_app(attacked, read),
-        (ServiceError,),
-    )
+    samples = [*described, VERSION_1.read_bytes(), *described, spoken]
+    return Parser(samples, in_app(attacked, read), (ServiceError,))
 
 
 @parser("backups")
@@ -202,32 +196,22 @@ def _(attacked: Attacked) -> Parser:
         '"Maya, K",m@a.example,It works.,4½,12/03/2026 10:00 PM,https://a.example/m.jpg,"a,b"\n'
         "Theo,t@b.example,Good.,5/5,2026-03-12T10:00:00+02:00,,c\n"
     )
-    items = [
-        {
-            "author": {"name": "Maya", "email": "m@a.example"},
-            "text": "It works.",
-            "rating": 4.5,
-            "date": "2026-03-12",
-            "tags": ["a"],
-        }
-    ]
+    author = {"name": "Maya", "email": "m@a.example"}
+    item = {"author": author, "text": "It works.", "rating": 4.5, "date": "2026-03-12"}
+    items = [item | {"tags": ["a"]}]
 
     def read(sample: Any) -> None:
         content = sample if isinstance(sample, bytes) else as_text(sample)
         for encoding in ("utf-8", "shift-jis", "utf-16"):
+            options = DEFAULT_OPTIONS | {"encoding": encoding, "repairs": ["rating", "text"]}
             try:
-                reading = read_file(
-                    content, DEFAULT_OPTIONS | {"encoding": encoding, "repairs": ["rating", "text"]}
-                )
+                reading = read_file(content, options)
             except ServiceError:
                 continue
             plan_import(project_id, reading)
 
-    return Parser(
-        [table, table.encode("utf-16"), {"data": {"items": items}}, items, to_json(items)],
-        in_app(attacked, read),
-        (TableUnreadable,),
-    )
+    samples = [table, table.encode("utf-16"), {"data": {"items": items}}, items, to_json(items)]
+    return Parser(samples, in_app(attacked, read), (TableUnreadable,))
 
 
 @parser("lists of addresses")

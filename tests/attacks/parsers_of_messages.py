@@ -14,6 +14,10 @@ from tests.support.pictures import photo, to_bytes
 from tests.testimonials.media import recorded
 
 
+def as_unicode(value: object) -> str:
+    return str(value).encode("utf-8", "replace").decode()
+
+
 # What programs send.
 @parser("OAuth: registration")
 def _(attacked: Attacked) -> Parser:
@@ -22,12 +26,9 @@ def _(attacked: Attacked) -> Parser:
         made = attacked.knock("/oauth/register", "POST", data=as_text(sample), headers=headers)
         for uri in made.json["redirect_uris"] if made.status_code == 201 else ():  # type: ignore[index]
             asked = {
-                "client_id": made.json["client_id"],
-                "redirect_uri": uri,
-                "response_type": "code",
-                "code_challenge": PROOF.rstrip("="),
-                "code_challenge_method": "S256",
-            }
+                "client_id": made.json["client_id"], "redirect_uri": uri, "response_type": "code",
+                "code_challenge": PROOF.rstrip("="), "code_challenge_method": "S256",
+            }  # fmt: skip
             attacked.knock("/oauth/authorize", query_string=asked, by=attacked.browser)
 
     uris = [REDIRECT_URI, "http://127.0.0.1:6274/oauth/callback?a=b", "https://a.example:8443/x"]
@@ -38,13 +39,8 @@ def _(attacked: Attacked) -> Parser:
 @parser("OAuth: the consent and the token")
 def _(attacked: Attacked) -> Parser:
     def read(sample: Any) -> None:
-        sent = (
-            {str(name): str(each) for name, each in sample.items()}
-            if isinstance(sample, dict)
-            else {"client_id": str(sample)}
-        )
-        sent = {name: each.encode("utf-8", "replace").decode() for name, each in sent.items()}
-        sent = {name.encode("utf-8", "replace").decode(): each for name, each in sent.items()}
+        sent = sample if isinstance(sample, dict) else {"client_id": sample}
+        sent = {as_unicode(name): as_unicode(each) for name, each in sent.items()}
         attacked.knock("/oauth/authorize", query_string=sent, by=attacked.browser)
         attacked.knock("/oauth/token", "POST", data=sent)
 
@@ -55,26 +51,12 @@ def _(attacked: Attacked) -> Parser:
 
 @parser("MCP")
 def _(attacked: Attacked) -> Parser:
+    listing = {"limit": 3, "projectId": attacked.project_id}
+    setup = {"dryRun": True, "externalId": "a", "project": {"businessName": "Oats"}}
     calls: tuple[tuple[str, dict[str, Any]], ...] = (
         ("tools/list", {}),
-        (
-            "tools/call",
-            {
-                "name": "list_testimonials",
-                "arguments": {"limit": 3, "projectId": attacked.project_id},
-            },
-        ),
-        (
-            "tools/call",
-            {
-                "name": "set_up_project",
-                "arguments": {
-                    "dryRun": True,
-                    "externalId": "a",
-                    "project": {"businessName": "Oats"},
-                },
-            },
-        ),
+        ("tools/call", {"name": "list_testimonials", "arguments": listing}),
+        ("tools/call", {"name": "set_up_project", "arguments": setup}),
         ("prompts/get", {"name": "set_up", "arguments": {"business": "Oats"}}),
         ("resources/read", {"uri": f"testimonials://projects/{attacked.project_id}/wall"}),
         ("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}}),
@@ -85,15 +67,12 @@ def _(attacked: Attacked) -> Parser:
         params = sample.get("params") if isinstance(sample, dict) else None
         if isinstance(params, dict) and "_meta" in params:
             named = str(params.get("name") or params.get("uri"))
-            headers = {
-                "Content-Type": "application/json",
-                "MCP-Protocol-Version": "2026-07-28",
+            headers |= {
+                "MCP-Protocol-Version": "2026-07-28", "Mcp-Name": as_header(named),
                 "Mcp-Method": as_header(str(sample.get("method"))),
-                "Mcp-Name": as_header(named),
-            }
-        attacked.knock(
-            "/mcp", "POST", data=as_text(sample), headers=attacked.token.headers | headers
-        )
+            }  # fmt: skip
+        headers |= attacked.token.headers
+        attacked.knock("/mcp", "POST", data=as_text(sample), headers=headers)
 
     plain = [{"jsonrpc": "2.0", "id": 7, "method": name, "params": more} for name, more in calls]
     current = [each | {"params": each["params"] | {"_meta": META}} for each in plain]
@@ -121,25 +100,19 @@ def _(attacked: Attacked) -> Parser:
     feed = attacked.knock(f"/widget/{attacked.project_id}/data?limit=1")
     after = "1764000000000-" + "0" * 24
     samples = [
-        "5",
-        after,
-        "MC4xNzY0MDAwMDAwMDAwLjAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMC40LjU",
-        "2026-03-12T10:00:00Z",
-        "bread",
-        "0" * 24,
-    ]
+        "5", after, "MC4xNzY0MDAwMDAwMDAwLjAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMC40LjU",
+        "2026-03-12T10:00:00Z", "bread", "0" * 24,
+    ]  # fmt: skip
     assert listed.status_code == 200, feed.text
 
     def read(text: str) -> None:
-        text = text.encode("utf-8", "replace").decode()
+        text = as_unicode(text)
         path = take(("testimonials", "events", "insights", "submissions"), 1)[0]
         for name in take(("after", "limit", "since", "days", "status", "offset"), 2):
-            attacked.knock(
-                f"{where}/{path}", query_string={name: text}, headers=attacked.token.headers
-            )
-        sent = dict.fromkeys(
-            ("after", "limit", "tag", "min", "id", "lang", "layout", "theme", "widget"), text
-        )
+            sent = {name: text}
+            attacked.knock(f"{where}/{path}", query_string=sent, headers=attacked.token.headers)
+        names = ("after", "limit", "tag", "min", "id", "lang", "layout", "theme", "widget")
+        sent = dict.fromkeys(names, text)
         for path in take(("{}/data", "{}", "{}/fragment", "{}/newsletter", "/bakery/wall"), 1):
             path = path.replace("{}", f"/widget/{attacked.project_id}")
             attacked.knock(path, query_string=take((sent, {"after": text}), 1)[0])
@@ -155,74 +128,45 @@ def _(attacked: Attacked) -> Parser:
     form = {"surface": "form", "form": "after-class", "opened": True, "started": True}
 
     def read(sample: Any) -> None:
+        path = f"/widget/{attacked.project_id}/seen"
         for origin in (headers["Origin"], ORIGIN):
-            attacked.knock(
-                f"/widget/{attacked.project_id}/seen",
-                "POST",
-                data=as_text(sample),
-                headers=headers | {"Origin": origin},
-            )
+            sent = headers | {"Origin": origin}
+            attacked.knock(path, "POST", data=as_text(sample), headers=sent)
 
     return Parser([body, form, to_json(body)], read)
 
 
 @parser("headers")
 def _(attacked: Attacked) -> Parser:
-    recording = (
-        recorded.upload(attacked.app.test_client(), recorded.VOICE, "voice")
-        if attacked.project_id
-        else ""
-    )
+    project = attacked.project_id
+    recording = recorded.upload(attacked.app.test_client(), recorded.VOICE, "voice")
     headers = {
-        "HTTP_HOST": "testimonials.example.com:443",
-        "HTTP_RANGE": "bytes=0-99",
-        "HTTP_IF_RANGE": '"a"',
-        "HTTP_IF_MATCH": '"0123456789abcdef0123"',
-        "HTTP_IF_NONE_MATCH": 'W/"a", "b"',
-        "HTTP_IDEMPOTENCY_KEY": '"a key \\" of one"',
-        "HTTP_ACCEPT_LANGUAGE": "de-AT;q=0.9, en;q=0.5",
-        "HTTP_ACCEPT": "application/json;q=1",
+        "HTTP_HOST": "testimonials.example.com:443", "HTTP_RANGE": "bytes=0-99",
+        "HTTP_IF_RANGE": '"a"', "HTTP_IF_MATCH": '"0123456789abcdef0123"',
+        "HTTP_IF_NONE_MATCH": 'W/"a", "b"', "HTTP_IDEMPOTENCY_KEY": '"a key \\" of one"',
+        "HTTP_ACCEPT_LANGUAGE": "de-AT;q=0.9, en;q=0.5", "HTTP_ACCEPT": "application/json;q=1",
         "HTTP_ACCEPT_ENCODING": "gzip, br;q=0.5",
         "HTTP_COOKIE": "__Host-testimonials=abc; __Host-testimonials-known-1=a.b.c",
-        "HTTP_ORIGIN": "https://a.example:8443",
-        "HTTP_REFERER": "https://a.example:8443/x",
-        "HTTP_SEC_FETCH_SITE": "same-origin",
-        "HTTP_USER_AGENT": BROWSER,
+        "HTTP_ORIGIN": "https://a.example:8443", "HTTP_REFERER": "https://a.example:8443/x",
+        "HTTP_SEC_FETCH_SITE": "same-origin", "HTTP_USER_AGENT": BROWSER,
         "HTTP_X_FORWARDED_FOR": "198.51.100.7, 2001:db8::1",
-        "HTTP_X_FORWARDED_HOST": "words.bakery.example:8443",
-        "HTTP_X_FORWARDED_PROTO": "https",
-        "HTTP_X_FORWARDED_PORT": "8443",
-        "HTTP_X_FORWARDED_PREFIX": "/a",
-        "HTTP_AUTHORIZATION": "Bearer tst_pat_abc",
-        "HTTP_X_SERVICE_ACCOUNT_ID": "0" * 24,
-        "HTTP_X_API_KEY": "tst_key_abc",
-        "HTTP_UPLOAD_OFFSET": "12",
-        "CONTENT_LENGTH": "2",
-        "CONTENT_TYPE": "application/json; charset=utf-8",
-        "HTTP_X_REQUEST_ID": "abc-123",
-        "HTTP_DATE": "Tue, 24 Nov 2026 10:00:00 GMT",
-        "REMOTE_ADDR": "198.51.100.7",
-        "HTTP_MCP_PROTOCOL_VERSION": "2026-07-28",
-        "HTTP_STRIPE_SIGNATURE": "t=1,v1=a",
+        "HTTP_X_FORWARDED_HOST": "words.bakery.example:8443", "HTTP_X_FORWARDED_PROTO": "https",
+        "HTTP_X_FORWARDED_PORT": "8443", "HTTP_X_FORWARDED_PREFIX": "/a",
+        "HTTP_AUTHORIZATION": "Bearer tst_pat_abc", "HTTP_X_SERVICE_ACCOUNT_ID": "0" * 24,
+        "HTTP_X_API_KEY": "tst_key_abc", "HTTP_UPLOAD_OFFSET": "12", "CONTENT_LENGTH": "2",
+        "CONTENT_TYPE": "application/json; charset=utf-8", "HTTP_X_REQUEST_ID": "abc-123",
+        "HTTP_DATE": "Tue, 24 Nov 2026 10:00:00 GMT", "REMOTE_ADDR": "198.51.100.7",
+        "HTTP_MCP_PROTOCOL_VERSION": "2026-07-28", "HTTP_STRIPE_SIGNATURE": "t=1,v1=a",
         "HTTP_IF_MODIFIED_SINCE": "Tue, 24 Nov 2026 10:00:00 GMT",
-    }
+    }  # fmt: skip
     doors = (
-        ("/bakery", "GET"),
-        ("/login", "GET"),
-        (f"/media/recordings/{recording}", "GET"),
-        (f"/widget/{attacked.project_id}/data", "GET"),
-        ("/login", "POST"),
-        ("/dashboard", "GET"),
-        ("/bakery/recordings/" + "0" * 24, "PATCH"),
-        ("/mcp", "POST"),
-        (f"/v1/projects/{attacked.project_id}", "PATCH"),
-        ("/v1/me", "GET"),
-        ("/healthz", "GET"),
-        ("/nowhere", "GET"),
-        (f"/widget/{attacked.project_id}/seen", "POST"),
-        ("/widget/v1.js", "GET"),
+        ("/bakery", "GET"), ("/login", "GET"), (f"/media/recordings/{recording}", "GET"),
+        (f"/widget/{project}/data", "GET"), ("/login", "POST"), ("/dashboard", "GET"),
+        ("/bakery/recordings/" + "0" * 24, "PATCH"), ("/mcp", "POST"),
+        (f"/v1/projects/{project}", "PATCH"), ("/v1/me", "GET"), ("/healthz", "GET"),
+        ("/nowhere", "GET"), (f"/widget/{project}/seen", "POST"), ("/widget/v1.js", "GET"),
         ("/webhooks/stripe", "POST"),
-    )
+    )  # fmt: skip
     whole = dict(attacked.token.headers.items())
 
     def read(sample: dict[str, str]) -> None:
@@ -230,13 +174,8 @@ def _(attacked: Attacked) -> Parser:
             return
         sent = {as_header(str(name)): as_header(str(value)) for name, value in sample.items()}
         for path, method in take(doors, 2):
-            attacked.knock(
-                path,
-                method,
-                data=b"{}",
-                headers=whole if path.startswith("/v1/p") else {},
-                environ_overrides=sent,
-            )
+            own = whole if path.startswith("/v1/p") else {}
+            attacked.knock(path, method, data=b"{}", headers=own, environ_overrides=sent)
 
     return Parser([{name: value} for name, value in headers.items()], read)
 
@@ -246,13 +185,8 @@ def _(attacked: Attacked) -> Parser:
     assert attacked.project_id
     kind = "multipart/form-data; boundary=edge"
     token = recorded.form_token(attacked.app.test_client())
-    parts = {
-        "token": token,
-        "text": "They listened.",
-        "name": "Theo",
-        "consent": "yes",
-        "rating": "5",
-    }
+    parts = {"token": token, "text": "They listened.", "name": "Theo", "consent": "yes"}
+    parts |= {"rating": "5"}
     body = "".join(
         f'--edge\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n'
         for name, value in parts.items()

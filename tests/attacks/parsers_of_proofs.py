@@ -30,7 +30,7 @@ from testimonials.projects.models import Project
 from testimonials.projects.projects import lock_project
 from testimonials.transfer.tables.plan import PictureUnreachable, fetch_picture
 from tests.attacks.parsing import CHALLENGE, Attacked, Parser, as_text, in_app, parser
-from tests.auth.billing.test_stripe_webhook import Subscription
+from tests.auth.billing.test_stripe_webhook import Subscription, checkout
 from tests.auth.billing.test_stripe_webhook import sign as sign_event
 from tests.auth.oidc.providers import CLIENT, InventiveProvider
 from tests.auth.proofs.authenticator import HOST, Device, decode, encode
@@ -38,6 +38,13 @@ from tests.support.mutating import to_json
 
 
 # What identity providers, authenticators and shops sign.
+def join_token(sample: Any) -> str:
+    """Return head and claims of a JWT without its signature."""
+    is_whole = isinstance(sample, dict)
+    parts = (sample.get("header"), sample.get("claims")) if is_whole else (sample, sample)
+    return ".".join(encode(as_text(each)) for each in parts)
+
+
 @parser("ID tokens and keys of a provider")
 def _(attacked: Attacked) -> Parser:
     provider = InventiveProvider()
@@ -49,19 +56,11 @@ def _(attacked: Attacked) -> Parser:
         if isinstance(sample, str):
             token, keys = sample, provider.public_keys()
         else:
-            parts = (
-                (sample.get("header"), sample.get("claims"))
-                if isinstance(sample, dict)
-                else (sample, sample)
-            )
-            signed = ".".join(encode(as_text(each)) for each in parts)
+            signed = join_token(sample)
             token = f"{signed}.{encode(provider.sign_rs256(signed.encode()))}"
             found = sample.get("keys") if isinstance(sample, dict) else None
-            keys = (
-                [each for each in found if isinstance(each, dict)]
-                if isinstance(found, list)
-                else []
-            )
+            found = found if isinstance(found, list) else []
+            keys = [each for each in found if isinstance(each, dict)]
         expected = Expected(provider.issuer, CLIENT, "once")
         return read_id_token(token, lambda kid: keys[:1], expected)
 
@@ -75,10 +74,9 @@ def _(attacked: Attacked) -> Parser:
     issuer = "https://id.example"
     names = ("authorization_endpoint", "token_endpoint", "jwks_uri", "userinfo_endpoint")
     said = {name: f"{issuer}:8443/{name}" for name in names} | {
-        "issuer": "",
-        "scopes_supported": ["openid"],
+        "issuer": "", "scopes_supported": ["openid"],
         "token_endpoint_auth_methods_supported": ["client_secret_post"],
-    }
+    }  # fmt: skip
 
     def read(sample: Any) -> object:
         return read_metadata(sample) if isinstance(sample, dict) else None
@@ -132,12 +130,7 @@ def _(attacked: Attacked) -> Parser:
 
     def read(sample: Any) -> object:
         if not isinstance(sample, str):
-            parts = (
-                (sample.get("header"), sample.get("claims"))
-                if isinstance(sample, dict)
-                else (sample, sample)
-            )
-            signed = ".".join(encode(as_text(each)) for each in parts)
+            signed = join_token(sample)
             sample = f"{signed}.{encode(hmac.digest(secret.encode(), signed.encode(), 'sha256'))}"
         return read_purchase(db.session.get_one(Project, project_id), sample)
 
@@ -158,18 +151,8 @@ def _(attacked: Attacked) -> Parser:
             "/webhooks/stripe", "POST", data=body, headers={"Stripe-Signature": sign_event(body)}
         )
 
-    checkout = event | {
-        "type": "checkout.session.completed",
-        "data": {
-            "object": {
-                "id": "cs_1",
-                "mode": "subscription",
-                "customer": "cus_1",
-                "client_reference_id": attacked.owner.account_id,
-            }
-        },
-    }
-    return Parser([event, checkout, to_json(event)], read)
+    bought = checkout(attacked.owner.account_id)
+    return Parser([event, bought, to_json(event)], read)
 
 
 class Raw(socketserver.ThreadingTCPServer):
@@ -208,13 +191,10 @@ def _(attacked: Attacked) -> Parser:
             client.ask(url, {})
 
     head = b"HTTP/1.1 %b\r\nContent-Type: application/json\r\n"
-    retry = (
-        head % b"429 Wait"
-        + b"Retry-After: Tue, 24 Nov 2026 10:00:00 GMT\r\nContent-Length: 2\r\n\r\n{}"
-    )
-    moved = (
-        head % b"302 Found" + b"Location: http://[::1]:8443/next?a=b\r\nContent-Length: 0\r\n\r\n"
-    )
+    retry = head % b"429 Wait" + b"Retry-After: Tue, 24 Nov 2026 10:00:00 GMT\r\n"
+    retry += b"Content-Length: 2\r\n\r\n{}"
+    moved = head % b"302 Found" + b"Location: http://[::1]:8443/next?a=b\r\n"
+    moved += b"Content-Length: 0\r\n\r\n"
     chunked = head % b"200 OK" + b'Transfer-Encoding: chunked\r\n\r\n8\r\n{"a": 1}\r\n0\r\n\r\n'
     deep = head % b"200 OK" + b"Content-Length: 9000\r\n\r\n" + b"[" * 9000
     return Parser([retry, moved, chunked, deep], in_app(attacked, read))
@@ -242,12 +222,8 @@ def _(attacked: Attacked) -> Parser:
 
     def read(sample: bytes) -> None:
         server.said = sample
-        look_up(
-            "words.a.example",
-            ("TXT",),
-            f"127.0.0.1:{server.server_address[1]}",
-            time.monotonic() + 0.02,
-        )
+        at, until = f"127.0.0.1:{server.server_address[1]}", time.monotonic() + 0.02
+        look_up("words.a.example", ("TXT",), at, until)
 
     counts = struct.pack("!B4H", 0x80, 1, 2, 0, 0)
     alias = b"\xc0\x0c" + struct.pack("!HHIH", 5, 1, 60, 7) + b"\x04word\xc0\x12"

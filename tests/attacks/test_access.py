@@ -36,9 +36,7 @@ PUBLIC = {
         "/v1/auth/agent-init",
     },
     "It says the same to everybody, after a link was used.": {
-        "/claim/declined",
-        "/claim/revoked",
-        "/invite/declined",
+        "/claim/declined", "/claim/revoked", "/invite/declined",
         "/yours/done/<any(deleted, 'not-mine'):reason>",
     },
     "It is the page on which a business asks the public.": {
@@ -64,8 +62,7 @@ PUBLIC = {
         "/oauth/token",
     },
     "It says which host names are customers’, and that this service answers.": {
-        "/domains/ask",
-        "/domains/mark",
+        "/domains/ask", "/domains/mark",
     },
     "It is kept by the provider’s signature.": {"/webhooks/stripe"},
 }  # fmt: skip
@@ -102,13 +99,10 @@ READER_SEES |= MOVED.keys()
 OWNER_ONLY = {
     f"{PROJECT}/{path}"
     for path in (
-        "settings/delete",
-        "people/<account_id>/role",
-        "people/hand-over",
-        "people/hand-over/withdraw",
-        "people/all",
+        "settings/delete", "people/<account_id>/role", "people/hand-over",
+        "people/hand-over/withdraw", "people/all",
     )
-}
+}  # fmt: skip
 # A deleted project is gone for everybody but its owner.
 OF_DELETED = {f"{PROJECT}/take-back"}
 
@@ -169,9 +163,8 @@ def knock(
     path, sent = path or world.path(door, ids, token), dict[str, Any](method=door.method)
     sent["headers"] = headers
     if door.first in ("v1", "mcp"):
-        with browser.open(
-            path, buffered=True, **sent | world.call(browser.application, door)
-        ) as answer:
+        sent |= world.call(browser.application, door)
+        with browser.open(path, buffered=True, **sent) as answer:
             yield answer
         return
     for body in [None] if door.is_safe else world.bodies(world.path(door)):
@@ -434,16 +427,9 @@ def test_a_link_opens_what_it_was_mailed_for_alone(app, make_app, world, doors):
         foreign = TokenPurpose("reset").sign(payload)
     for door in of(doors, "link"):
         right = world.links[door.first]
-        wrong = [
-            forged,
-            foreign,
-            right[:-2],
-            right[:8] + "A" * 8 + right[16:],
-            "..",
-            "é",
-            "0" * 2000,
-        ]
-        wrong += [token for first, token in world.links.items() if first != door.first]
+        wrong = [forged, foreign, right[:-2], right[:8] + "A" * 8 + right[16:], "..", "é"]
+        others = [token for first, token in world.links.items() if first != door.first]
+        wrong += ["0" * 2000, *others]
         known = None
         for token in wrong:
             for answer in knock(browser, world, door, token=token):

@@ -5,7 +5,6 @@ program's, as on a real host.
 """
 
 import re
-import threading
 from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -18,7 +17,6 @@ from flask import Flask
 from selectolax.lexbor import LexborHTMLParser
 from sqlalchemy import update
 from werkzeug.datastructures import Headers
-from werkzeug.serving import make_server
 from werkzeug.test import EnvironBuilder
 
 from testimonials.auth.models import Session
@@ -26,11 +24,11 @@ from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from tests.attacks.conftest import restore
 from tests.attacks.test_access import addresses, keeper
-from tests.attacks.world import Door, World, find_doors
+from tests.attacks.world import World, find_doors
 from tests.conftest import MakeApp
 from tests.operations.server.hosts.nginx import run_below
 from tests.support.sampling import mostly_thorough
-from tests.support.servers import PATIENCE, free_port
+from tests.support.servers import PATIENCE, free_port, serving
 
 BASE = "/testimonials"
 # What the other program of the host answers.
@@ -130,17 +128,9 @@ def host(request: pytest.FixtureRequest, make_app: MakeApp, world: World) -> Ite
     port = inner if is_alone else free_port()
     base_url = f"http://127.0.0.1:{port}{BASE}"
     app = make_app(base_url=base_url, trusted_proxies=1 if is_alone else 2)
-    server = make_server("127.0.0.1", inner, app, threaded=True)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
     proxy = run_below(BASE, port, f"http://127.0.0.1:{inner}", OTHERS)
-    try:
-        with nullcontext() if is_alone else proxy:
-            yield Host(app, port)
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with serving(app, inner), nullcontext() if is_alone else proxy:
+        yield Host(app, port)
 
 
 @pytest.mark.parametrize("host", mostly_thorough(["alone", "behind nginx"], "alone"), indirect=True)
@@ -152,7 +142,11 @@ def test_no_page_leads_out_of_the_path(host, world):
         ("", ["", "/", "/login", "/robots.txt", f"/{world.ids['slug']}", "/llms.txt"]),
     ):
         waiting = [BASE + path for path in starts]
-        waiting += [BASE + world.path(door) for door in find_doors(host.app) if is_open(door)]
+        waiting += [
+            BASE + world.path(door)
+            for door in find_doors(host.app)
+            if door.method == "GET" and keeper(door) != "key" and "filename" not in door.names
+        ]
         while waiting:
             path = waiting.pop().partition("#")[0]
             if (who, path.partition("?")[0]) in seen or "/logout" in path:
@@ -166,10 +160,6 @@ def test_no_page_leads_out_of_the_path(host, world):
     assert host.leaks == []
     # Pages, their style sheets and scripts, of both.
     assert len(seen) > 150
-
-
-def is_open(door: Door) -> bool:
-    return door.method == "GET" and keeper(door) != "key" and "filename" not in door.names
 
 
 def test_no_form_or_call_leads_out_of_the_path(host, world, instance):

@@ -8,6 +8,7 @@ import pytest
 from flask import Flask
 from sqlalchemy import delete
 
+from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from testimonials.core.http.rate_limits import RateLimitCounter
 from tests.attacks import parsers_of_files, parsers_of_messages, parsers_of_proofs
@@ -40,7 +41,8 @@ def test_damage_is_refused_in_words(attacked, backend, name):
         return
     for number in range(rounds(500, 20_000)):
         if number % 10 == 0:
-            forget_counts(attacked.app)
+            with attacked.app.app_context(), write():
+                db.session.execute(delete(RateLimitCounter))
         bad = mutate(parser.samples[number % len(parser.samples)], chance)
         try:
             parser.read(bad)
@@ -69,9 +71,3 @@ def describe(fault: Exception) -> str:
         at = at.tb_next
     place = f"{at.tb_frame.f_code.co_filename}:{at.tb_lineno}" if at else ""
     return f"{type(fault).__name__} at {place}"
-
-
-def forget_counts(app: Flask) -> None:
-    with app.app_context():
-        db.session.execute(delete(RateLimitCounter))
-        db.session.commit()

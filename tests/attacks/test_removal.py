@@ -39,17 +39,13 @@ ASKING = {
 }  # fmt: skip
 
 
-def forget_proofs(app: Flask, instance: Path) -> bytes:
-    """Let every session have been proved long ago; return the database as it is then."""
+def test_what_a_thief_would_do_asks_for_a_proof(app, instance, world):
+    # Every session was proved long ago.
     with app.app_context():
         with db.engine.begin() as connection:
             connection.execute(update(Session).values(proved_at=None))
         db.session.execute(db.text("PRAGMA wal_checkpoint(TRUNCATE)"))
-    return (instance / "testimonials.db").read_bytes()
-
-
-def test_what_a_thief_would_do_asks_for_a_proof(app, instance, world):
-    content, before = forget_proofs(app, instance), everything(app)
+    content, before = (instance / "testimonials.db").read_bytes(), everything(app)
     doors = [door for door in of(find_doors(app), "session") if not door.is_safe]
     asking = set()
     for door in doors:

@@ -40,6 +40,7 @@ from tests.integrations.oauth.asking import ask_to_connect, consent, exchange, r
 from tests.integrations.webhooks.receiver import Receiver, receiving
 from tests.support.applications import change_settings
 from tests.support.commands import run_well
+from tests.support.finding import find
 from tests.support.rows import (
     add_member,
     add_testimonial,
@@ -51,7 +52,6 @@ from tests.testimonials.media.recorded import VIDEO, Upload
 
 DOCUMENT = Path(__file__).parents[2] / "docs/security.md"
 ACCOUNT = "/dashboard/account"
-NEW_PASSWORD = "seven green lanterns"
 SLUG = "larkspur"
 
 
@@ -107,11 +107,8 @@ class Thing:
 
 def make_token(scene: Scene) -> str:
     form = {"name": "Helper", "scopes": "read", "project": scene.project}
-    found = re.search(
-        r"tst_tok_\w+", scene.press(f"{scene.base}/settings/developers/tokens/new", **form)
-    )
-    assert found
-    return found[0]
+    page = scene.press(f"{scene.base}/settings/developers/tokens/new", **form)
+    return find(r"(tst_tok_\w+)", page)
 
 
 def make_code(scene: Scene) -> tuple[dict[str, str], str]:
@@ -126,9 +123,7 @@ def make_grant(scene: Scene) -> str:
 
 
 def make_decision_link(scene: Scene) -> str:
-    found = re.search(rf"{ORIGIN}(/decide/\S+)", scene.submissions_mail().text)
-    assert found
-    return found[1]
+    return find(rf"{ORIGIN}(/decide/\S+)", scene.submissions_mail().text)
 
 
 def make_unsubscribe_link(scene: Scene) -> str:
@@ -147,19 +142,16 @@ def make_invitation(scene: Scene) -> str:
 
 def make_purchase_link(scene: Scene) -> str:
     page = scene.press(f"{scene.base}/settings/developers/purchases/secret", last_four="")
-    found = re.search(r"tst_sign_\w{30,}", page)
-    assert found
+    secret = find(r"(tst_sign_\w{30,})", page)
     in_a_month = {"exp": int(clock.now().timestamp()) + 30 * 86_400}
-    return f"/{SLUG}?purchase={sign(found[0], claims(**in_a_month))}"
+    return f"/{SLUG}?purchase={sign(secret, claims(**in_a_month))}"
 
 
 def make_webhook(scene: Scene) -> None:
     """Add a webhook; something happens that it has not been told of yet."""
     path = f"{scene.base}/settings/developers/webhooks/new"
     form = {"url": scene.receiver.url, "events": ["testimonial.approved", "project.updated"]}
-    found = re.search(r"whsec_[\w+/=-]{30,}", scene.press(path, **form))
-    assert found
-    scene.secret = found[0]
+    scene.secret = find(r"(whsec_[\w+/=-]{30,})", scene.press(path, **form))
     scene.owner.create_testimonial(scene.project)
 
 
@@ -302,6 +294,11 @@ def change_member(scene: Scene, action: str, **form: str) -> None:
     scene.press(path, by=scene.owner, **form)
 
 
+def change_password(scene: Scene) -> None:
+    path = f"{ACCOUNT}/security/password"
+    scene.press(path, current=PASSWORD, password="seven green lanterns")
+
+
 # The columns of the table; with True what happens to an owner.
 EVENTS: dict[str, tuple[bool, Callable[[Scene], object]]] = {
     "owner suspended": (True, suspend),
@@ -310,12 +307,7 @@ EVENTS: dict[str, tuple[bool, Callable[[Scene], object]]] = {
     "colleague made reader": (False, lambda scene: change_member(scene, "role", role="reader")),
     "handed over": (True, hand_over),
     "signed out everywhere": (True, lambda scene: scene.press(f"{ACCOUNT}/security/sessions/end")),
-    "new password": (
-        True,
-        lambda scene: scene.press(
-            f"{ACCOUNT}/security/password", current=PASSWORD, password=NEW_PASSWORD
-        ),
-    ),
+    "new password": (True, change_password),
 }
 
 

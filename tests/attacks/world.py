@@ -33,6 +33,7 @@ from tests.collection.requests.asking import ask
 from tests.conftest import PASSWORD, Caller, MakeCaller
 from tests.integrations.oauth.asking import ask_to_connect
 from tests.projects.proposals.agents import hold_picture, propose
+from tests.support.finding import find
 from tests.support.pictures import photo, to_bytes
 from tests.support.rows import (
     add_member,
@@ -283,10 +284,7 @@ def _fill(app: Flask, browser: FlaskClient, owner: Caller, project: str) -> str:
     assert client.post("/v1/projects", json={}, headers=begun).status_code == 200
     # There is something now, so the mail about another key has a link that revokes it.
     assert init(client, "unclaimed@example.com").status_code == 200
-    page = browser.get(f"{base}/settings/brand").text
-    found = re.search(r"/media/(\w+)\.webp", page)
-    assert found
-    return found[1]
+    return find(r"/media/(\w+)\.webp", browser.get(f"{base}/settings/brand").text)
 
 
 def _send_test(browser: FlaskClient, project: str, webhook: str) -> str:
@@ -300,9 +298,7 @@ def _make_token(browser: FlaskClient, project: str) -> str:
     base = f"/dashboard/projects/{project}/settings/developers"
     form = {"name": "Secret token", "scopes": "read", "project": project}
     expect(browser.post(f"{base}/tokens/new", data=form), 200)
-    found = re.search(r"/tokens/(\w{24})/revoke", browser.get(f"{base}/tokens").text)
-    assert found
-    return found[1]
+    return find(r"/tokens/(\w{24})/revoke", browser.get(f"{base}/tokens").text)
 
 
 def _choose_file(browser: FlaskClient, base: str) -> str:

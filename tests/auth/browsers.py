@@ -1,7 +1,5 @@
 """Browsers of people with an account, and the links in the mails to them."""
 
-import re
-
 from flask import Flask
 from flask.testing import FlaskClient
 from sqlalchemy import select
@@ -13,6 +11,7 @@ from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from tests.auth.links import ORIGIN, mails
 from tests.conftest import PASSWORD, Caller
+from tests.support.finding import find
 
 COOKIE = "__Host-testimonials"
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
@@ -64,10 +63,13 @@ def session_ids(app: Flask, account_id: str | None = None) -> list[str]:
 
 def mailed_path(app: Flask, purpose: str) -> str:
     mail = [mail for mail in mails(app) if mail.purpose == purpose][-1]
-    found = re.search(rf"{ORIGIN}(/\S+)", mail.text)
-    assert found
-    return found[1]
+    return find(rf"{ORIGIN}(/\S+)", mail.text)
 
 
 def purposes(app: Flask) -> list[tuple[str, str]]:
     return [(mail.purpose, mail.recipient) for mail in mails(app)]
+
+
+def draft_of(page: str) -> str:
+    """Return what was typed before the session had ended, as the page keeps it."""
+    return find(r'name="draft" value="([^"]+)"', page)

@@ -18,7 +18,6 @@ from testimonials.core.db.identifiers import TOKEN_PREFIX, new_credential
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from testimonials.core.http.openapi import operations
-from testimonials.core.http.resource import Operation
 from tests.auth.browsers import open_browser
 from tests.auth.tokens import TokenCaller, give_token
 from tests.conftest import PASSWORD, Caller
@@ -80,16 +79,8 @@ def test_a_token_is_taken_wherever_it_is_sent(app, owner, outsider):
 def test_forged_tokens_are_all_refused_alike(app, owner):
     agent = give_token(app, owner)
     token = agent.api_key
-    forged = [
-        new_credential(TOKEN_PREFIX),
-        token[:-1],
-        token + "A",
-        token.lower(),
-        "tst_tok_",
-        "x",
-        "é",
-    ]
-    forged += [token[:20] + ("A" if token[20] != "A" else "B") + token[21:], "a" * 10_000]
+    forged = [new_credential(TOKEN_PREFIX), token[:-1], token + "A", token.lower(), "tst_tok_"]
+    forged += ["x", "é", token[:20] + ("A" if token[20] != "A" else "B") + token[21:], "a" * 10_000]
     told = {refuse(agent, {"Authorization": f"Bearer {each}"}) for each in forged}
     told.add(refuse(agent, {"Authorization": f"Bearer {owner.api_key}"}))
     assert len(told) == 1
@@ -233,18 +224,9 @@ def test_history_and_activity_name_the_token(app, owner):
 
 # What the specification gives the account's key; everything else it may only propose.
 OF_THE_KEY = {
-    "get_me",
-    "list_projects",
-    "create_project",
-    "get_project",
-    "update_widget_config",
-    "get_embed_snippet",
-    "list_testimonials",
-    "create_testimonial",
-    "delete_demo_testimonials",
-}
-
-
+    "get_me", "list_projects", "create_project", "get_project", "update_widget_config",
+    "get_embed_snippet", "list_testimonials", "create_testimonial", "delete_demo_testimonials",
+}  # fmt: skip
 # What else it reaches, and why.
 MORE_OF_THE_KEY = {
     "set_up_project": "What the key may not do there becomes a proposal.",
@@ -262,25 +244,11 @@ MORE_OF_THE_KEY = {
     "get_testimonial": "It shows what the list shows.",
     "get_testimonial_picture": "It shows what is public.",
 }
-
-
 # What no token does, by the words that a path or a view would have for it.
 NEVER = re.compile(r"password|session|token(?!s? expire)|team|member|invit|billing|claim|export")
-
-
-SETS = [
-    scopes for count in range(len(Scope) + 1) for scopes in itertools.combinations(Scope, count)
-]
-
-
+SETS = [each for count in range(len(Scope) + 1) for each in itertools.combinations(Scope, count)]
 # The key, each scope alone, and all; with --deep the others too.
 CHOSEN = [*SETS[: len(Scope) + 1], *sample(SETS[len(Scope) + 1 : -1], 0), SETS[-1]]
-
-
-def find_rules(app: Flask) -> dict[str, Operation]:
-    return {
-        operation.name: operation for _, operation in operations(app) if not operation.is_public
-    }
 
 
 @pytest.mark.parametrize("scopes", CHOSEN, ids="+".join)
@@ -311,8 +279,7 @@ def test_scopes_let_pass_or_are_named(app, owner, scopes):
 
 
 def test_the_key_reaches_no_more_than_it_should(app):
-    rules = find_rules(app)
-    reached = {name for name, rule in rules.items() if rule.by_key}
+    reached = {each.name for _, each in operations(app) if each.by_key and not each.is_public}
     assert reached == OF_THE_KEY | MORE_OF_THE_KEY.keys()
 
 

@@ -23,18 +23,9 @@ ODD: tuple[Any, ...] = (
 DEEP = "a place that is very deep"
 MARKS = re.compile(rb"PK[\x01-\x08][\x01-\x08]|[A-Za-z]{4}|\x1aE\xdf\xa3")
 NUMBERS = (
-    b"\x00",
-    b"\x01",
-    b"\x7f",
-    b"\x80",
-    b"\xff",
-    b"\xff\xff\xff\xff",
-    b"\x00" * 8,
-    b"\x00\x00\x00\x08",
-    b"\x08",
-    b"\x0c",
-    b"\x0e",
-)
+    b"\x00", b"\x01", b"\x7f", b"\x80", b"\xff", b"\xff\xff\xff\xff", b"\x00" * 8,
+    b"\x00\x00\x00\x08", b"\x08", b"\x0c", b"\x0e",
+)  # fmt: skip
 
 
 def mutate(good: Any, chance: Random) -> Any:

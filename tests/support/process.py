@@ -16,7 +16,7 @@ from email.message import Message
 from pathlib import Path
 from typing import Any
 
-from tests.support.servers import PATIENCE, wait_for
+from tests.support.servers import PATIENCE, is_listening, wait_for
 
 COMMAND = (sys.executable, "-m", "testimonials")
 
@@ -94,10 +94,7 @@ class Service:
 
     @property
     def is_listening(self) -> bool:
-        """Whether anybody still listens on its port; asking so is no connection."""
-        port = f":{int(self.url.rpartition(':')[2]):04X}"
-        lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()]
-        return any(fields[1].endswith(port) and fields[3] == "0A" for fields in lines)
+        return is_listening(int(self.url.rpartition(":")[2]))
 
     def stop(self) -> int:
         """Send SIGTERM and wait; return the exit code. All that it logged is in `output` then."""

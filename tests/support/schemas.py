@@ -135,7 +135,9 @@ def fill(engine: Engine) -> None:
     with engine.begin() as connection:
         for table in _tables(connection):
             for number in range(0 if table.name in KEPT else ROWS):
-                connection.execute(table.insert().values(_row(table, number)))
+                columns = [column for column in table.columns if column.computed is None]
+                row = {each.name: _value(table, each, number) for each in columns}
+                connection.execute(table.insert().values(row))
 
 
 def read(engine: Engine) -> Rows:
@@ -196,14 +198,6 @@ def _tables(connection: Connection) -> list[Table]:
             and not table.name.startswith(("testimonial_search", "sqlite_"))
         ]
     return _known[schema]
-
-
-def _row(table: Table, number: int) -> dict[str, Any]:
-    return {
-        column.name: _value(table, column, number)
-        for column in table.columns
-        if column.computed is None
-    }
 
 
 def _value(table: Table, column: Any, number: int) -> Any:

@@ -25,6 +25,8 @@ from typing import Any
 import psycopg
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import Envelope, Session
+from flask import Flask
+from werkzeug.serving import make_server
 
 # Below those that Linux itself gives to whoever asks for any (from 32768 on, unless told).
 PORTS = range(10_000, 32_000)
@@ -41,6 +43,27 @@ def free_port() -> int:
         with contextlib.suppress(OSError), socket.socket() as probe:
             probe.bind(("127.0.0.1", port))
             return port
+
+
+def is_listening(port: int) -> bool:
+    """Tell whether anybody listens on a port; asking so is no connection."""
+    tables = (Path(f"/proc/net/{name}").read_text() for name in ("tcp", "tcp6"))
+    lines = [line.split() for table in tables for line in table.splitlines()]
+    return any(each[1].endswith(f":{port:04X}") and each[3] == "0A" for each in lines)
+
+
+@contextlib.contextmanager
+def serving(app: Flask, port: int) -> Iterator[None]:
+    """Serve an application in this process, on a port."""
+    server = make_server("127.0.0.1", port, app, threaded=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
 
 
 # Where the tests find the PostgreSQL that was started for them.

@@ -1,21 +1,19 @@
 """Many visitors of one collection page at once, each with an address of their own."""
 
-import html
 import http.client
-import re
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from urllib.parse import urlencode, urlsplit
 
+from tests.support.finding import find
+
 Work = Callable[[http.client.HTTPConnection, int], None]
 
 
 def form_token(page: str) -> str:
-    found = re.search(r'name="token" value="([^"]+)"', page)
-    assert found, page
-    return html.unescape(found[1])
+    return find(r'name="token" value="([^"]+)"', page)
 
 
 @dataclass

@@ -61,7 +61,7 @@ def test_the_link_alone_changes_nothing(app, client, owner, outsider, link):
     assert email_of(owner) == NEW
 
 
-def test_an_old_address_is_told(app, owner, browser, link):
+def test_an_old_address_is_told_and_the_link_works_once(app, owner, browser, link):
     confirm(browser, link)
     mail = mails(app)[-1]
     assert (mail.purpose, mail.recipient) == ("address-changed", owner.email)
@@ -70,10 +70,6 @@ def test_an_old_address_is_told(app, owner, browser, link):
     assert f"You now sign in as {NEW}" in words
     assert f"On {clock.day(clock.now())} your account left this address" in words
     assert "from this address: testimonials@testimonials.example.com." in words
-
-
-def test_a_link_works_once(app, owner, browser, link):
-    confirm(browser, link)
     assert browser.post(link).status_code == 404
     # Not even after the account has gone back to the address from which the link led away.
     ask(browser, owner.email)

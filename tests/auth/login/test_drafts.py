@@ -9,7 +9,7 @@ from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
-from tests.auth.browsers import COOKIE, sign_in
+from tests.auth.browsers import COOKIE, draft_of, sign_in
 from tests.conftest import PASSWORD, Caller
 from tests.dashboard.inbox.inbox import JSON, Inbox, open_inbox
 from tests.support import pictures
@@ -22,12 +22,6 @@ FORM = {"author_name": "Aiko", "text": WORDS, "submitted_on": "2025-03-12", "tag
 @pytest.fixture
 def inbox(app: Flask, owner: Caller) -> Inbox:
     return open_inbox(app, owner, slug="salon")
-
-
-def draft_of(page: str) -> str:
-    found = re.search(r'name="draft" value="([^"]+)"', page)
-    assert found
-    return found[1]
 
 
 def log_in(client: FlaskClient, email: str, draft: str, password: str = PASSWORD) -> TestResponse:

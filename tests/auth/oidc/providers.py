@@ -25,6 +25,7 @@ from werkzeug.test import TestResponse
 
 from testimonials.core import clock
 from tests.auth.links import ORIGIN
+from tests.support.finding import find
 from tests.support.servers import free_port
 
 FOLDER = Path(__file__).parents[3] / "packages/identity-provider"
@@ -232,9 +233,7 @@ def leave(browser: FlaskClient, path: str = "/login/company", **form: str) -> st
     """Press a button that leads to the company; return the address to which the page leads."""
     answer = browser.post(path, data=form)
     assert answer.status_code == 200, answer.text
-    found = re.search(r'http-equiv="refresh" content="0; url=([^"]+)"', answer.text)
-    assert found, answer.text
-    return found[1].replace("&amp;", "&")
+    return find(r'http-equiv="refresh" content="0; url=([^"]+)"', answer.text)
 
 
 def come_back(browser: FlaskClient, address: str) -> TestResponse:

@@ -20,6 +20,7 @@ from werkzeug.test import TestResponse
 
 from tests.auth.links import ORIGIN
 from tests.conftest import PASSWORD
+from tests.support.finding import find
 
 HOST = ORIGIN.split("//")[1]
 SHA256 = hashes.SHA256()
@@ -120,11 +121,8 @@ def prove(browser: FlaskClient, path: str, device: Device, **form: str) -> TestR
 def begin_app(browser: FlaskClient) -> tuple[str, str]:
     """Begin to connect an app; return its secret and the form's token."""
     page = browser.post(f"{SECURITY}/app/new").text
-    key = re.search(r'id="app-key">([^<]+)<', page)
-    setup = re.search(r'name="setup" value="([^"]+)"', page)
-    assert key
-    assert setup
-    return key[1].replace(" ", ""), html.unescape(setup[1])
+    key = find(r'id="app-key">([^<]+)<', page)
+    return key.replace(" ", ""), find(r'name="setup" value="([^"]+)"', page)
 
 
 def connect_app(browser: FlaskClient, step: int) -> tuple[str, list[str]]:
@@ -133,7 +131,8 @@ def connect_app(browser: FlaskClient, step: int) -> tuple[str, list[str]]:
     form = {"setup": setup, "code": code_of(secret, step)}
     answer = browser.post(f"{SECURITY}/app", data=form)
     assert answer.status_code == 200
-    return secret, re.findall(r"\b[a-z2-9]{4}-[a-z2-9]{4}\b(?!\w)", _codes(answer.text))
+    codes = find(r'(?s)(<pre class="codes".*?</pre>)', answer.text)
+    return secret, re.findall(r"\b[a-z2-9]{4}-[a-z2-9]{4}\b(?!\w)", codes)
 
 
 def code_of(secret: str, step: int) -> str:
@@ -151,9 +150,3 @@ def begin_sign_in(browser: FlaskClient, email: str, **form: str) -> tuple[TestRe
     answer = browser.post("/login", data={"email": email, "password": PASSWORD} | form)
     found = re.search(r'name="step" value="([^"]+)"', answer.text)
     return answer, html.unescape(found[1]) if found else ""
-
-
-def _codes(page: str) -> str:
-    found = re.search(r'<pre class="codes".*?</pre>', page, re.DOTALL)
-    assert found
-    return found[0]

@@ -1,6 +1,5 @@
 """A running service logs no personal data and no secrets while people use it."""
 
-import html
 import json
 import re
 import secrets
@@ -9,6 +8,7 @@ from urllib.parse import urlencode
 import pytest
 
 from testimonials.core.db.identifiers import KEY_PREFIX, new_credential
+from tests.support.finding import find
 from tests.support.process import Answer, Service
 from tests.support.servers import MailSink, wait_for
 
@@ -23,12 +23,6 @@ def send(service: Service, path: str, cookie: str = "", **values: str) -> Answer
     """Send a form without following redirects."""
     headers = FORM | ({"Cookie": cookie} if cookie else {})
     return service.call("POST", path, urlencode(values).encode(), headers)
-
-
-def find(pattern: str, text: str) -> str:
-    found = re.search(pattern, text)
-    assert found, text
-    return html.unescape(found[1])
 
 
 def use(service: Service, smtp: MailSink) -> list[str]:
