@@ -101,7 +101,7 @@ def literals(tree: ast.Module) -> list[str]:
     return texts
 
 
-def test_no_other_module_writes_a_path(app):
+def test_no_other_module_and_no_template_writes_a_path(app):
     roots = {rule.rule.split("/")[1] for rule in app.url_map.iter_rules()}
     # The API's paths are its contract, and those of health checks are known to proxies.
     roots -= {"", "v1", "healthz", "readyz"}
@@ -114,6 +114,12 @@ def test_no_other_module_writes_a_path(app):
     }
     assert {name: found for name, found in writers.items() if name not in WRITERS} == {}
     assert writers.keys() == WRITERS.keys()
+    link = re.compile(r"""\b(?:href|action|formaction|src)="/[^"]*""")
+    written = {
+        template.name: link.findall(template.read_text("utf-8"))
+        for template in (ROOT / "templates").rglob("*.html")
+    }
+    assert {name: found for name, found in written.items() if found} == {}
 
 
 def test_no_other_module_reads_an_origin():
@@ -123,15 +129,6 @@ def test_no_other_module_reads_an_origin():
         if re.search(r"settings\S*\.(?:app_url|base_url)\b", file.read_text("utf-8"))
     }
     assert readers == READERS.keys()
-
-
-def test_no_template_writes_a_path():
-    path = re.compile(r"""\b(?:href|action|formaction|src)="/[^"]*""")
-    written = {
-        template.name: path.findall(template.read_text("utf-8"))
-        for template in (ROOT / "templates").rglob("*.html")
-    }
-    assert {name: found for name, found in written.items() if found} == {}
 
 
 def test_urls_lead_to_their_pages(app):

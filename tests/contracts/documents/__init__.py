@@ -26,6 +26,8 @@ from tests.support.commands import COMMANDS, GROUPS
 DOCS = Path(__file__).parents[3] / "docs"
 EXAMPLE_URL = "https://testimonials.example.com"
 PROGRAM = "testimonials"
+# Between paragraphs.
+BREAK = "\n\n"
 
 
 def write_table(head: list[str], rows: list[list[str]]) -> str:
@@ -62,7 +64,7 @@ def render_settings() -> str:
 def render_commands() -> str:
     parts = [_render_command(found, PROGRAM) for found in (serve, mcp, *COMMANDS)]
     for group in GROUPS:
-        parts.append(f"## {PROGRAM} {group.name}\n\n{_first_sentence(group)}")
+        parts.append(f"## {PROGRAM} {group.name}\n\n{_help(group).partition(BREAK)[0]}")
         parts += [_render_command(found, path) for path, found in _walk(group, PROGRAM)]
     return "\n\n".join(parts)
 
@@ -141,8 +143,4 @@ def _render_command(command: click.Command, path: str) -> str:
 
 def _help(command: click.Command) -> str:
     paragraphs = (command.help or "").split("\n\n")
-    return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
-
-
-def _first_sentence(command: click.Command) -> str:
-    return _help(command).partition("\n\n")[0]
+    return BREAK.join(" ".join(paragraph.split()) for paragraph in paragraphs)

@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -12,7 +11,7 @@ import pytest
 from testimonials.core.http.openapi import build_openapi
 from tests.contracts.documents import DOCS
 from tests.contracts.documents.test_documents import give_token
-from tests.support.servers import PATIENCE
+from tests.support.process import run_program
 
 pytestmark = [pytest.mark.process, pytest.mark.thorough]
 
@@ -27,15 +26,7 @@ def read_code(language: str) -> str:
 
 def run(*command: str | Path, folder: Path) -> str:
     programs = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    ran = subprocess.run(
-        command,
-        cwd=folder,
-        env=os.environ | {"PATH": programs, "NO_COLOR": "1"},
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=False,
-    )
+    ran = run_program(command, cwd=folder, env=os.environ | {"PATH": programs, "NO_COLOR": "1"})
     assert ran.returncode == 0, ran.stdout + ran.stderr
     return ran.stdout + ran.stderr
 

@@ -3,7 +3,6 @@
 import json
 import re
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -26,9 +25,8 @@ from tests.contracts.documents import (
     write_documents,
 )
 from tests.support.pictures import photo, to_bytes
-from tests.support.process import Service
+from tests.support.process import Service, run_program
 from tests.support.sampling import mostly_thorough
-from tests.support.servers import PATIENCE
 
 LINK = re.compile(r"\]\((?!https?:|mailto:)([^)\s#]*)(?:#([^)\s]+))?\)")
 
@@ -64,7 +62,7 @@ def leads_somewhere(path: Path, anchor: str) -> bool:
     return not anchor or anchor in named
 
 
-def test_each_file_that_is_named_exists():
+def test_each_file_and_each_test_that_is_named_exists():
     root = DOCS.parent
     files = [*DOCS.glob("*.md"), *root.glob("*.md"), *root.glob("compose*.yaml")]
     assert [
@@ -77,14 +75,11 @@ def test_each_file_that_is_named_exists():
         # architecture.md names files from the package on, SECURITY.md from the tests' folder.
         if not any((root / start / name).exists() for start in ("", "testimonials", "tests"))
     ] == []
-
-
-def test_each_test_that_the_threat_model_names_exists():
-    root = DOCS.parent
+    # And each test that the threat model names.
     named = re.findall(r"`([\w/]+\.py)::(test_\w+)`", (root / "SECURITY.md").read_text())
     assert len(named) > 80
-    files = {path: (root / "tests" / path).read_text() for path, _ in named}
-    assert [name for path, name in named if f"def {name}(" not in files[path]] == []
+    sources = {path: (root / "tests" / path).read_text() for path, _ in named}
+    assert [name for path, name in named if f"def {name}(" not in sources[path]] == []
 
 
 def test_guide_for_agents_is_short_and_names_the_whole_one():
@@ -133,14 +128,9 @@ def commands_in(text: str) -> list[str]:
 def run(command: str, variables: dict[str, str], *, may_fail: bool = False) -> str:
     shell = shutil.which("bash")
     assert shell is not None
-    answer = subprocess.run(
-        [shell, "-euc", command.replace("curl ", "curl --fail-with-body ")],
-        env=variables | {"PATH": "/usr/local/bin:/usr/bin:/bin"},
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=False,
-    )
+    script = command.replace("curl ", "curl --fail-with-body ")
+    environment = variables | {"PATH": "/usr/local/bin:/usr/bin:/bin"}
+    answer = run_program([shell, "-euc", script], env=environment)
     assert answer.returncode == 0 or may_fail, f"{command}\n{answer.stdout}{answer.stderr}"
     return answer.stdout
 
@@ -203,18 +193,15 @@ def test_reference_can_be_followed_too(start, tmp_path):
     change = {"kind": "widget", "values": {"showStars": False}}
     path = f"/v1/projects/{project}/proposals"
     (tmp_path / "file").write_bytes(to_bytes(photo(), "PNG"))
+    proposal = service.call("POST", path, change, credentials).data["_id"]
+    account = credentials["x-service-account-id"]
     variables = {
-        "<PROPOSAL_ID>": service.call("POST", path, change, credentials).data["_id"],
-        "<TESTIMONIAL_ID>": row["_id"],
-        "<ACCOUNT_ID>": credentials["x-service-account-id"],
-        "<API_KEY>": credentials["x-api-key"],
-        "<TOKEN>": give_token(service, credentials["x-service-account-id"]),
-        "<PROJECT_ID>": project,
-        "<FILE>": str(tmp_path / "file"),
-        "https://testimonials.example.com": service.url,
+        "<PROPOSAL_ID>": proposal, "<TESTIMONIAL_ID>": row["_id"], "<ACCOUNT_ID>": account,
+        "<API_KEY>": credentials["x-api-key"], "<TOKEN>": give_token(service, account),
+        "<PROJECT_ID>": project, "<FILE>": str(tmp_path / "file"), EXAMPLE_URL: service.url,
         # A second sign-up with the documented address would replace the key in use.
         "owner@example.com": "somebody-else@example.com",
-    }
+    }  # fmt: skip
     blocks = re.findall(r"```sh\n(.*?)\n```", render_api(), re.DOTALL)
     assert len(blocks) >= 13
     # What is removed is removed last.

@@ -11,6 +11,7 @@ from testimonials.dashboard.add_to_site import LANGUAGES
 from testimonials.widget.container import SHAPES
 from testimonials.widget.embed import CODE, OTHER, SITES
 from tests.contracts.documents import render_agent_quickstart
+from tests.support.finding import find
 
 WIDGET = Path(testimonials.__file__).parent / "static" / "widget"
 STILL = Path(testimonials.__file__).parent / "templates" / "widget" / "_still.html"
@@ -47,10 +48,9 @@ def first_column(text: str) -> list[str]:
     return [name for row in rows for name in re.findall(r"`([^`]+)`", row)]
 
 
-def test_attributes(document, script):
-    watched = re.search(r"attributeFilter = \[([^\]]+)\]", script)
-    assert watched
-    chosen = set(re.findall(r"'(\w+)'", watched[1]))
+def test_attributes_states_and_events(document, script):
+    watched = find(r"attributeFilter = \[([^\]]+)\]", script)
+    chosen = set(re.findall(r"'(\w+)'", watched))
     written = {name.lower() for name in re.findall(r"ta(?:set)?\.testimonials([A-Z]\w+)", script)}
     assert written >= {"state", "count"}
     table = first_column(section(document, "Attributes of the container"))
@@ -58,22 +58,17 @@ def test_attributes(document, script):
     assert tuple(first_column(section(document, "Shapes"))) == SHAPES
     said = set(re.findall(r"data-testimonials-(\w+)", document))
     assert said == chosen | written
-
-
-def test_states_and_events(document, script):
     said = section(document, "What it says")
     events = set(re.findall(r"\bevent = '(\w+)'", script))
     assert events == {"ready", "error"}
     assert {f"testimonials:{event}" for event in events} == {
         name for name in first_column(said) if name.startswith("testimonials:")
     }
-    states = re.search(r"`data-testimonials-state` \| ([^|]+)", said)
-    assert states
-    written = set(re.findall(r"testimonialsState = '(\w+)'", script)) | {"empty"} | events
-    assert set(re.findall(r"`(\w+)`", states[1])) == written
-    detail = re.search(r"detail: \{ ([^}]+) \}", script)
-    assert detail
-    names = [name.split(":")[0] for name in detail[1].split(", ")]
+    listed = find(r"`data-testimonials-state` \| ([^|]+)", said)
+    states = set(re.findall(r"testimonialsState = '(\w+)'", script)) | {"empty"} | events
+    assert set(re.findall(r"`(\w+)`", listed)) == states
+    detail = find(r"detail: \{ ([^}]+) \}", script)
+    names = [name.split(":")[0] for name in detail.split(", ")]
     assert f"`{{{', '.join(names)}}}`" in said
 
 
@@ -113,10 +108,8 @@ def test_parts(document, script):
     assert set(re.findall(r"::part\((\w+)\)", document)) <= made
 
 
-def test_the_guide_for_agents_names_every_hook_in_under_1000_words(document):
-    words = render_agent_quickstart().split()
-    assert len(words) < 1000
-    guide = " ".join(words)
+def test_the_guide_for_agents_names_every_hook(document):
+    guide = " ".join(render_agent_quickstart().split())
     for before, title, prefix in (
         ("`--testimonials-`: ", "Colours and sizes", "--testimonials-"),
         ("`::part()`: ", "Parts", ""),
@@ -150,11 +143,8 @@ def test_fields_of_the_data(document, owner, client):
         for item in feed["items"]:
             assert item.keys() <= set(re.findall(r"`(\w+)`", said.partition("Each item")[2]))
         for name in ("project", "design", "cta", "badge", "header"):
-            row = re.search(rf"\| `{name}` \| ([^|]+)", said)
-            assert row
-            assert (
-                set(re.findall(r"`(\w+)`", row[1])) == feed.get(name, {}).keys() or name not in feed
-            )
+            named = set(re.findall(r"`(\w+)`", find(rf"\| `{name}` \| ([^|]+)", said)))
+            assert name not in feed or named == feed[name].keys()
     assert fields == found
 
 

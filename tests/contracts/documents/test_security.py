@@ -48,8 +48,3 @@ def test_what_is_named_exists():
         and not any((ROOT / start / each).exists() for start in ("", "testimonials"))
     ]
     assert missing == []
-    headings = {
-        re.sub(r"[^\w\s-]", "", title.lower()).replace(" ", "-")
-        for title in re.findall(r"^#+ (.+)$", TEXT, re.M)
-    }
-    assert set(re.findall(r"\]\(#([\w-]+)\)", TEXT)) <= headings

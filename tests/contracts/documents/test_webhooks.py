@@ -3,7 +3,6 @@
 import json
 import re
 import shutil
-import subprocess
 import sys
 import time
 from typing import Any
@@ -13,24 +12,22 @@ import pytest
 from testimonials.dashboard.webhooks import EVENTS
 from testimonials.integrations.webhooks.payloads import NAMES, TEST, new_secret, sign
 from tests.contracts.documents import DOCS, render_everything
-from tests.support.servers import PATIENCE
+from tests.support.process import run_program
 
 # By language: the program, its file, and what the code is put into.
 FRAMES = {
     "python": (
-        sys.executable,
-        "verify.py",
+        sys.executable, "verify.py",
         "import json, sys\nCODE\n"
         "print(json.dumps([verify(s, h, b.encode()) for s, h, b in json.load(sys.stdin)]))\n",
     ),
     "js": (
-        "node",
-        "verify.mjs",
+        "node", "verify.mjs",
         "import { readFileSync } from 'node:fs';\nCODE\n"
         "const cases = JSON.parse(readFileSync(0));\n"
         "console.log(JSON.stringify(cases.map(([s, h, b]) => verify(s, h, Buffer.from(b)))));\n",
     ),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("language", FRAMES)
@@ -54,14 +51,7 @@ def test_code_accepts_what_is_sent_and_nothing_else(language, tmp_path):
         ((secret, good | {"webhook-id": "msg_2"}, body), False),
         ((secret, good | {"webhook-signature": "v1,x"}, body), False),
     ]
-    ran = subprocess.run(
-        [program, file],
-        input=json.dumps([case for case, _ in cases]),
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=False,
-    )
+    ran = run_program([program, file], input=json.dumps([case for case, _ in cases]))
     assert ran.returncode == 0, ran.stderr
     assert json.loads(ran.stdout) == [expected for _, expected in cases]
 
@@ -81,8 +71,5 @@ def test_the_form_and_the_document_name_each_event():
 
 def write_headers(body: str, time: int, *secrets: str) -> dict[str, str]:
     signatures = [sign(secret, "msg_1", time, body.encode()) for secret in secrets]
-    return {
-        "webhook-id": "msg_1",
-        "webhook-timestamp": str(time),
-        "webhook-signature": " ".join(signatures),
-    }
+    named = {"webhook-id": "msg_1", "webhook-timestamp": str(time)}
+    return named | {"webhook-signature": " ".join(signatures)}

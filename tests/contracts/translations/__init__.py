@@ -102,12 +102,9 @@ def _extract() -> list[tuple[str, str | tuple[str, ...], list[str]]]:
         strip_comment_tags=True,
     )
     return [
-        (path, message, comments) for path, _, message, comments, _ in sorted(found, key=_place)
+        (path, message, comments)
+        for path, _, message, comments, _ in sorted(found, key=lambda each: each[:2])
     ]
-
-
-def _place(found: tuple[Any, ...]) -> tuple[str, int]:
-    return found[0], found[1]
 
 
 @cache

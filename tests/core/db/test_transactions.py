@@ -66,16 +66,20 @@ def test_a_block_commits_at_its_end_and_an_error_takes_it_back(app):
         assert _stored() == ["kept", "more"]
 
 
-def test_an_error_to_keep_commits(app):
+def test_only_an_error_to_keep_commits_and_who_lost_the_right_goes_no_further(app):
     with app.app_context():
         with pytest.raises(NotFound):
             _add_and_fail("counted", NotFound(), keep=ServiceError)
         assert _stored() == ["counted"]
-
-
-def test_one_transaction_is_not_begun_within_another(app):
     with app.app_context(), pytest.raises(RuntimeError), write(), write():
         pass
+    # Who lost the right in between does not go on.
+    with app.app_context():
+        with write():
+            _add("locked")
+        with pytest.raises(NotFound):
+            _take_lock_away()
+        assert _stored() == ["counted", "done", "taken away"]
 
 
 @pytest.mark.postgres
@@ -93,15 +97,6 @@ def test_batches_are_transactions_of_their_own_with_the_same_things_locked(app):
                     _add(each)
         assert seen == [(["a", "b"], 1, ["locked"]), (["c"], 2, ["a", "b", "locked"])]
         assert _stored() == ["a", "b", "c", "locked"]
-
-
-def test_who_lost_the_right_in_between_does_not_go_on(app):
-    with app.app_context():
-        with write():
-            _add("locked")
-        with pytest.raises(NotFound):
-            _take_lock_away()
-        assert _stored() == ["done", "taken away"]
 
 
 def _write_in_threads(app: Flask, count: int) -> list[BaseException | None]:

@@ -46,9 +46,7 @@ def test_a_fault_is_500_with_a_request_id_that_the_log_has_too(broken_app, caplo
     faults = [record for record in caplog.records if record.levelno >= logging.ERROR]
     assert [record.request_id for record in faults] == [request_id]
     assert faults[0].exc_info
-
-
-def test_a_fault_on_a_page_is_told_in_the_visitors_language(broken_app):
+    # A page tells it in the visitor's language.
     answer = broken_app.test_client().get("/some-page", headers={"Accept-Language": "de-AT"})
     assert (answer.status_code, answer.mimetype) == (500, "text/html")
     assert answer.headers["Content-Language"] == "de"

@@ -184,7 +184,7 @@ def read(*, is_partial: bool = False, **form: str) -> SentForm:
     return Form().read(form, is_partial=is_partial)
 
 
-def test_empty_fields_are_missing_ones():
+def test_empty_fields_are_missing_ones_and_a_partial_form_has_what_was_sent():
     sent = read(name=" Ada ", text=" \r\n ", rating="")
     assert sent.errors == {}
     assert sent.values == {
@@ -192,6 +192,11 @@ def test_empty_fields_are_missing_ones():
         "rating": None, "count": None, "email": None,
     }  # fmt: skip
     assert read(name=" ").errors == {"name": ["Add your name."]}
+    assert read(is_partial=True, text="").values == {"words": ""}
+    # A switch sends "false" and, when it is on, "true" after it.
+    switch = MultiDict([("is_shown", "false"), ("is_shown", "true")])
+    assert Form().read(switch, is_partial=True).values == {"is_shown": True}
+    assert read(is_partial=True, is_shown="false").values == {"is_shown": False}
 
 
 def test_texts_become_values_of_their_fields(app):
@@ -225,11 +230,3 @@ def test_what_is_wrong_is_said_to_a_person_and_nothing_typed_is_lost(app):
     assert read(name="A", email="ada").errors == {
         "email": ["Enter an email address like name@example.com."]
     }
-
-
-def test_a_partial_form_leaves_out_what_was_not_sent():
-    assert read(is_partial=True, text="").values == {"words": ""}
-    # A switch sends "false" and, when it is on, "true" after it.
-    switch = MultiDict([("is_shown", "false"), ("is_shown", "true")])
-    assert Form().read(switch, is_partial=True).values == {"is_shown": True}
-    assert read(is_partial=True, is_shown="false").values == {"is_shown": False}

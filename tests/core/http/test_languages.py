@@ -37,7 +37,7 @@ def test_english_is_spoken_unless_another_is_asked_for():
     ]  # fmt: skip
 
 
-def test_each_language_counts_in_its_own_way():
+def test_each_language_counts_and_groups_numbers_in_its_own_way():
     for code, number, text in (
         ("en", 1, "1 star"), ("en", 0, "0 stars"), ("fr", 0, "0 étoile"), ("fr", 2, "2 étoiles"),
         ("ja", 1, "星1つ"), ("ja", 5, "星5つ"), ("tr", 1, "1 yıldız"), ("tr", 5, "5 yıldız"),
@@ -47,9 +47,6 @@ def test_each_language_counts_in_its_own_way():
     ):  # fmt: skip
         with speaking(code):
             assert ngettext("%(num)s star", "%(num)s stars", number) == text
-
-
-def test_numbers_are_grouped_as_the_language_does():
     written = {}
     for language in LANGUAGES:
         with speaking(language.code):

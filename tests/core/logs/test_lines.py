@@ -4,9 +4,7 @@ import gzip
 import itertools
 import json
 import logging
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
@@ -15,6 +13,7 @@ from flask import Flask
 
 from testimonials import __version__
 from testimonials.core.logs import MAX_FAULTS, JsonFormatter, PlainFormatter, RepeatFilter
+from tests.integrations.webhooks.receiver import Receiver, receiving
 from tests.support.servers import PATIENCE, wait_for
 
 
@@ -124,12 +123,8 @@ def test_a_fault_is_logged_once_a_minute_with_the_number_of_its_repeats():
 
     def log(problem: str, second: float) -> str | None:
         error = ValueError(problem)
-        values = {
-            "msg": "it failed",
-            "created": 1e9 + second,
-            "exc_info": (ValueError, error, None),
-        }
-        record = logging.makeLogRecord(values)
+        values = {"msg": "it failed", "created": 1e9 + second}
+        record = logging.makeLogRecord(values | {"exc_info": (ValueError, error, None)})
         return record.getMessage() if repeats.filter(record) else None
 
     assert [log("this", second) for second in (0, 1, 59)] == ["it failed", None, None]
@@ -143,43 +138,31 @@ def test_a_fault_is_logged_once_a_minute_with_the_number_of_its_repeats():
     assert all(repeats.filter(logging.makeLogRecord({"msg": "no fault"})) for _ in range(3))
 
 
-class Sentry(ThreadingHTTPServer):
-    """Records the events that it receives."""
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Receiver)
-        self.events: list[dict[str, Any]] = []
-        self.raw = ""
-
-
-class Receiver(BaseHTTPRequestHandler):
-    def do_POST(self) -> None:
-        assert isinstance(self.server, Sentry)
-        body = self.rfile.read(int(self.headers["Content-Length"]))
-        if self.headers.get("Content-Encoding") == "gzip":
-            body = gzip.decompress(body)
-        self.server.raw += body.decode()
-        lines = body.decode().splitlines()
-        for head, item in itertools.pairwise(lines):
-            if '"type":"event"' in head.replace(" ", ""):
-                self.server.events.append(json.loads(item))
-        self.send_response(200)
-        self.end_headers()
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
-
-
 @pytest.fixture
-def sentry() -> Iterator[Sentry]:
+def sentry() -> Iterator[Receiver]:
     """A server in place of Sentry; nothing is reported to it after the test."""
-    server = Sentry()
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield server
-    sentry_sdk.get_client().close(timeout=PATIENCE)
-    sentry_sdk.get_global_scope().set_client(None)
-    server.shutdown()
-    server.server_close()
+    with receiving() as server:
+        yield server
+        sentry_sdk.get_client().close(timeout=PATIENCE)
+        sentry_sdk.get_global_scope().set_client(None)
+
+
+def dsn_of(sentry: Receiver) -> str:
+    return sentry.url.replace("//", "//public@").replace("hook", "1")
+
+
+def read_reports(sentry: Receiver) -> str:
+    """Return all that it got, as text."""
+    parts = zip(sentry.bodies, sentry.headers, strict=True)
+    return "".join(
+        (gzip.decompress(body) if headers.get("content-encoding") == "gzip" else body).decode()
+        for body, headers in parts
+    )
+
+
+def find_events(sentry: Receiver) -> list[dict[str, Any]]:
+    pairs = itertools.pairwise(read_reports(sentry).splitlines())
+    return [json.loads(item) for head, item in pairs if '"type":"event"' in head.replace(" ", "")]
 
 
 def add_fault(app: Flask) -> None:
@@ -190,7 +173,7 @@ def add_fault(app: Flask) -> None:
 
 
 def test_a_report_is_without_secrets(make_app, sentry, backend):
-    app = make_app(sentry_dsn=f"http://public@127.0.0.1:{sentry.server_port}/1")
+    app = make_app(sentry_dsn=dsn_of(sentry))
     add_fault(app)
     answer = app.test_client().post(
         "/fails?email=query@example.com",
@@ -198,7 +181,7 @@ def test_a_report_is_without_secrets(make_app, sentry, backend):
         headers={"Cookie": "testimonials=cookie-secret", "User-Agent": "Somebody's browser"},
     )
     assert answer.status_code == 500
-    (event,) = wait_for(lambda: sentry.events, what="the event")
+    (event,) = wait_for(lambda: find_events(sentry), what="the event")
     problem = event["exception"]["values"][0]
     assert (problem["type"], problem["value"]) == ("ValueError", "(address) sent (key)")
     assert event["extra"]["request_id"] == answer.headers["X-Request-Id"]
@@ -206,21 +189,21 @@ def test_a_report_is_without_secrets(make_app, sentry, backend):
     for secret in (
         "private@", "query@", "form@", "wardrobes", "cookie-secret", "abcdef0123", "Someone",
     ):  # fmt: skip
-        assert secret not in sentry.raw
+        assert secret not in read_reports(sentry)
     assert not {"user", "request", "server_name"} & event.keys()
 
 
 def test_what_is_no_error_is_not_reported(make_app, sentry, backend):
-    app = make_app(sentry_dsn=f"http://public@127.0.0.1:{sentry.server_port}/1")
+    app = make_app(sentry_dsn=dsn_of(sentry))
     logging.getLogger("testimonials").warning("a warning")
     assert app.test_client().get("/v1/me").status_code == 401
     logging.getLogger("testimonials").error("the mark")
     sentry_sdk.flush(PATIENCE)
-    assert [event["logentry"]["message"] for event in sentry.events] == ["the mark"]
+    assert [event["logentry"]["message"] for event in find_events(sentry)] == ["the mark"]
 
 
 def test_without_the_setting_nothing_leaves(make_app, sentry):
     app = make_app(is_own=True)
     add_fault(app)
     assert app.test_client().post("/fails").status_code == 500
-    assert (sentry_sdk.get_client().is_active(), sentry.raw) == (False, "")
+    assert (sentry_sdk.get_client().is_active(), sentry.bodies) == (False, [])

@@ -27,17 +27,6 @@ def deliver(app: Flask, url: str) -> int:
     return deliver_mail(app, url, mail_from=SENDER)
 
 
-def job_of(app: Flask, mail: OutboxMail) -> Job:
-    with app.app_context():
-        return db.session.get_one(Job, mail.id)
-
-
-def kill_while_sending(app: Flask) -> None:
-    """Lease the mail that is due as a worker does that dies then."""
-    with app.app_context():
-        assert _take_next("mail") is not None
-
-
 def only_mail(app: Flask) -> OutboxMail:
     (mail,) = mails(app)
     return mail
@@ -100,7 +89,9 @@ def test_a_refusal_for_now_waits(app, smtp, moved_clock):
         assert (mail.state, mail.attempts) == (MailState.QUEUED, attempt)
         assert mail.last_error is not None
         assert mail.last_error.startswith("451")
-        assert job_of(app, mail).run_at == moved_clock.time + timedelta(seconds=seconds)
+        with app.app_context():
+            due = db.session.get_one(Job, mail.id).run_at
+        assert due == moved_clock.time + timedelta(seconds=seconds)
         moved_clock.move(seconds=seconds - 0.001)
         assert deliver(app, smtp.url) == 0
         moved_clock.move(seconds=0.001)
@@ -159,9 +150,7 @@ def test_without_a_server_mail_is_printed(app, caplog):
     assert "Grüße" in run_well(app, "mail", "show", mail.id)
 
 
-def test_the_background_worker_sends_what_comes_and_outlives_a_fault(
-    app, client, smtp, monkeypatch
-):
+def test_the_worker_sends_what_comes_and_outlives_a_fault(app, client, smtp, monkeypatch):
     change_settings(app, smtp_url=smtp.url)
     sweeps = []
 
@@ -194,8 +183,9 @@ def test_mail_of_a_clock_that_was_ahead_leaves_when_it_is_put_back(app, smtp, mo
     moved_clock.move(days=3000)
     put_mail(app)
     put_mail(app, recipient="other@example.com")
-    kill_while_sending(app)
-    # Its worker dies, and the clock is set right.
+    with app.app_context():
+        assert _take_next("mail") is not None
+    # The worker that has leased it dies, and the clock is set right.
     moved_clock.move(days=-3000)
     assert deliver(app, smtp.url) == 2
     assert [mail.state for mail in mails(app)] == [MailState.SENT] * 2

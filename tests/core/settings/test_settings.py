@@ -49,9 +49,7 @@ def test_it_starts_with_no_setting_at_all(instance):
     assert settings.trusted_proxies == 0
 
 
-def test_relative_files_are_those_of_the_instance_wherever_it_is_called_from(
-    instance, tmp_path, monkeypatch
-):
+def test_relative_files_are_those_of_the_instance(instance, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     settings = load(instance, database_url="sqlite:///data/shop.db", backup_path="../copies")
     assert settings.database_url == f"sqlite:///{instance}/data/shop.db"
