@@ -7,27 +7,20 @@ from pathlib import Path
 import pytest
 from flask import Flask
 
-from testimonials import create_app
 from testimonials.core.db.migrate import FORMER_HEAD, current, head, revisions, upgrade
 from testimonials.core.extensions import db
-from testimonials.core.settings.table import load_settings
 from testimonials.projects.models import Project
 from testimonials.testimonials.counts import find_wrong_counts
 from testimonials.testimonials.new_numbers import follow_old_numbers
 from testimonials.widget.settings import describe_header, rate
 from testimonials.widget.wall import count_figures
 from tests.migrations.conftest import execute
-from tests.operations.instances import query, restore_here
+from tests.operations.instances import app_on, query, restore_here
 from tests.support.killing import run_until_statement
 from tests.support.process import clean_environment
 from tests.support.schemas import KEPT, ROWS, Rows, in_use, kept, make_filled, read
 
 pytestmark = pytest.mark.postgres
-
-
-def environment_of(database: dict[str, str]) -> dict[str, str]:
-    settings = {name: value for name, value in database.items() if name != "instance_path"}
-    return clean_environment(Path(database["instance_path"]), settings)
 
 
 def backups(database: dict[str, str]) -> list[Path]:
@@ -250,24 +243,21 @@ def test_a_dry_run_says_what_it_would_do_and_does_nothing(app, database):
     assert result.output == f"The database is already at {head()}.\n"
 
 
-@pytest.mark.parametrize(
-    ("statement", "finding"),
-    [
+def test_a_check_names_all_that_is_not_as_it_should_be(app):
+    upgrade(db.engine)
+    for statement, finding in (
         ("ALTER TABLE testimonial ADD COLUMN extra INTEGER", "remove column testimonial extra"),
         ("DROP TABLE widget_sighting", "add table widget_sighting"),
         ("DROP INDEX uq_invitation_project_id_email", "uq_invitation_project_id_email"),
         ("UPDATE alembic_version SET version_num = '0021'", "the schema is at 0021"),
-    ],
-)
-def test_a_check_names_what_is_not_as_it_should_be(app, statement, finding):
-    upgrade(db.engine)
-    execute(statement)
-    assert finding in check(app)
+    ):
+        execute(statement)
+        assert finding in check(app)
 
 
 def test_a_check_of_a_file_finds_damage_and_lost_rows(tmp_path):
     instance = tmp_path / "instance"
-    app = create_app(load_settings({}, {"instance_path": str(instance)}))
+    app = app_on(instance)
     with app.app_context():
         upgrade(db.engine)
         db.session.remove()
@@ -288,13 +278,13 @@ def test_a_check_of_a_file_finds_damage_and_lost_rows(tmp_path):
     "statement",
     ["UPDATE alembic_version", "DROP TABLE former_address", "DROP COLUMN told", "num='0002'"],
 )
-def test_killed_in_the_middle_it_leaves_the_old_schema_and_the_next_start_goes_on(
-    app, database, statement
-):
+def test_killed_in_the_middle_it_goes_on_at_the_next_start(app, database, statement):
     make_filled(db.engine, FORMER_HEAD)
     before = read(db.engine)
     db.engine.dispose()
-    run_until_statement(statement, ["db", "upgrade"], environment_of(database))
+    settings = {name: value for name, value in database.items() if name != "instance_path"}
+    environment = clean_environment(Path(database["instance_path"]), settings)
+    run_until_statement(statement, ["db", "upgrade"], environment)
     assert current(db.engine) == FORMER_HEAD
     assert read(db.engine) == before
     db.engine.dispose()
@@ -333,7 +323,7 @@ def test_starts_at_once_upgrade_once_after_one_backup(app, database, start, back
 
 
 def test_without_its_backup_nothing_is_upgraded_unless_told(tmp_path):
-    app = create_app(load_settings({}, {"instance_path": str(tmp_path / "instance")}))
+    app = app_on(tmp_path / "instance")
     with app.app_context():
         make_filled(db.engine, FORMER_HEAD)
         db.engine.dispose()

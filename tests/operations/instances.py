@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from click.testing import CliRunner, Result
+from flask import Flask
 from sqlalchemy import create_engine, insert
 
+from testimonials import create_app
 from testimonials.auth.models import Account
 from testimonials.cli.backup import backup, restore
 from testimonials.core import clock
@@ -18,6 +20,11 @@ from testimonials.core.db.migrate import upgrade
 from testimonials.core.extensions import prepare_engine
 from testimonials.core.settings.table import load_settings
 from tests.support.process import clean_environment, run_command
+
+
+def app_on(folder: Path, **settings: object) -> Flask:
+    """Make an application on an instance folder, with no other setting than these."""
+    return create_app(load_settings({}, {"instance_path": str(folder)} | settings))
 
 
 def make_instance(folder: Path, *emails: str) -> Path:

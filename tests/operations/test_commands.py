@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from flask import Flask
 from flask.cli import FlaskGroup
 
 from testimonials.cli.main import main
@@ -19,23 +18,6 @@ from tests.support.commands import COMMANDS as SINGLE
 from tests.support.commands import GROUPS, run, run_json
 from tests.support.process import COMMAND, clean_environment, run_command, run_program
 from tests.support.rows import add_testimonial, add_webhook
-
-
-def _refuse(app: Flask, *arguments: str) -> str:
-    result = run(app, *arguments)
-    assert result.exit_code not in (0, None)
-    assert isinstance(result.exception, SystemExit), result.exception
-    assert result.stdout == ""
-    assert "Traceback" not in result.stderr
-    return str(result.stderr)
-
-
-def _report(app: Flask, project_id: str) -> str:
-    values = {"reason": "other", "page": "testimonial"}
-    values["testimonial"] = add_testimonial(app, project_id)
-    assert app.test_client().post("/reported/report", data=values).status_code == 200
-    return str(run_json(app, "reports", "list")[0]["id"])
-
 
 COMMANDS = {f"{group.name} {name}" for group in GROUPS for name in group.commands}
 COMMANDS |= {str(command.name) for command in SINGLE}
@@ -71,7 +53,10 @@ def test_every_command_answers_json(app, agent, owner, make_caller, tmp_path):
     first, second = (
         propose(owner, project["_id"], "page", {"headline": text})["_id"] for text in ("A?", "B?")
     )
-    report = _report(app, colleague.create_project(slug="reported")["_id"])
+    reported = add_testimonial(app, colleague.create_project(slug="reported")["_id"])
+    values = {"reason": "other", "page": "testimonial", "testimonial": reported}
+    assert app.test_client().post("/reported/report", data=values).status_code == 200
+    report = str(run_json(app, "reports", "list")[0]["id"])
     read("record rotate-key")
     read("accounts suspend", agent.email, "--reason", "Invented praise.")
     read("accounts restore", agent.email)
@@ -210,7 +195,12 @@ def test_a_failure_is_one_sentence_on_standard_error(app, owner):
         (("nonsense",), "No such command"),
         (("accounts", "lis"), "No such command"),
     ):
-        assert sentence in _refuse(app, *arguments), arguments
+        result = run(app, *arguments)
+        assert result.exit_code not in (0, None)
+        assert isinstance(result.exception, SystemExit), result.exception
+        assert result.stdout == ""
+        assert sentence in result.stderr, arguments
+        assert "Traceback" not in result.stderr
 
 
 def test_a_removal_that_is_not_confirmed_removes_nothing(app, owner):

@@ -8,11 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from flask import Flask
 
-from testimonials import create_app
 from testimonials.core.extensions import db
-from testimonials.core.settings.table import load_settings
-from tests.operations.instances import back_up, emails, make_instance, run_here
+from tests.operations.instances import app_on, back_up, emails, make_instance, run_here
 from tests.support.process import clean_environment, run_command
 
 PAGE = 2048
@@ -54,9 +53,8 @@ def damaged(tmp_path: Path) -> Path:
     return instance
 
 
-def _ask(instance: Path, arguments: str) -> str:
+def _ask(app: Flask, arguments: str) -> str:
     """Run a command; return all that it says, without the breaks of lines."""
-    app = create_app(load_settings({}, {"instance_path": str(instance)}))
     done = app.test_cli_runner().invoke(args=arguments.split())
     with app.app_context():
         db.session.remove()
@@ -69,9 +67,9 @@ def _ask(instance: Path, arguments: str) -> str:
 def test_every_command_says_so_and_its_advice_restores(damaged, kind):
     (backup,) = (damaged / "backups").glob("*.tar.gz")
     DAMAGES[kind](damaged / "testimonials.db")
-    advice = f"testimonials restore {backup.name} --replace"
+    app, advice = app_on(damaged), f"testimonials restore {backup.name} --replace"
     for command in COMMANDS:
-        said = _ask(damaged, command)
+        said = _ask(app, command)
         assert said.startswith("1 "), command
         assert "The database is damaged: " in said, command
         assert f"The newest backup is {backup.name} in {backup.parent}. Stop the service" in said
@@ -79,7 +77,7 @@ def test_every_command_says_so_and_its_advice_restores(damaged, kind):
     done = run_here("restore", damaged, *advice.split()[2:])
     assert done.output.startswith("Restored ")
     assert emails(damaged) == {"owner@example.com"}
-    assert _ask(damaged, "db check").startswith("0 The database is sound")
+    assert _ask(app, "db check").startswith("0 The database is sound")
 
 
 @pytest.mark.thorough
@@ -96,7 +94,8 @@ def test_serve_says_so_in_one_sentence(damaged, kind):
 def test_without_a_backup_there_is_no_name(tmp_path):
     instance = make_instance(tmp_path / "instance", "owner@example.com")
     DAMAGES["header"](instance / "testimonials.db")
-    assert "There is no backup in BACKUP_PATH or BACKUP_TO. Fetch one" in _ask(instance, "doctor")
+    said = _ask(app_on(instance), "doctor")
+    assert "There is no backup in BACKUP_PATH or BACKUP_TO. Fetch one" in said
     assert "nor is it in" in run_here("restore", instance, "gone.tar.gz", "--replace").output
 
 
@@ -108,7 +107,7 @@ def test_a_page_says_that_it_can_not_be_answered_and_the_log_what_to_do(damaged,
         pages = [row[0] for row in connection.execute(query)]
     for page in pages:
         _destroy(path, (page - 1) * PAGE, PAGE)
-    app = create_app(load_settings({}, {"instance_path": str(damaged)}))
+    app = app_on(damaged)
     answer = app.test_client().get("/nothing-here")
     assert (answer.status_code, answer.headers["Retry-After"]) == (503, "60")
     assert "The database is damaged: database disk image is malformed. The newest" in caplog.text

@@ -8,13 +8,12 @@ from pathlib import Path
 import pytest
 from flask import Flask
 
-from testimonials import create_app
 from testimonials.core.extensions import db
 from testimonials.core.jobs import Job, run_due
 from testimonials.core.mail.outbox import OutboxMail
-from testimonials.core.settings.table import load_settings
 from testimonials.operations.backup.creating import COPY_JOB
 from tests.conftest import MovableClock
+from tests.operations.instances import app_on
 
 Make = Callable[..., Flask]
 FIRST = "scheduled-20310505T090000Z.tar.gz"
@@ -31,8 +30,7 @@ def make(sqlite_template: Path, tmp_path: Path, moved_clock: MovableClock) -> It
     made: list[Flask] = []
 
     def make_one(**settings: object) -> Flask:
-        values = {"instance_path": str(instance), "operator_email": "operator@example.com"}
-        made.append(create_app(load_settings({}, values | settings)))
+        made.append(app_on(instance, **{"operator_email": "operator@example.com"} | settings))
         return made[-1]
 
     yield make_one

@@ -64,16 +64,6 @@ def test_a_backup_is_one_private_file_with_all_that_an_instance_is(instance, tmp
     assert query(tmp_path / "copy", "SELECT content FROM image") == [(image,)]
 
 
-def test_an_existing_file_is_never_replaced_and_a_folder_gets_a_named_one(instance, tmp_path):
-    taken = tmp_path / "taken"
-    taken.write_text("mine")
-    assert f"{taken} already exists" in refused_here("backup", instance, taken)
-    assert taken.read_text() == "mine"
-    printed = back_up(instance, tmp_path)
-    assert Path(printed["file"]).parent == tmp_path
-    assert Path(printed["file"]).name.startswith("backup-20")
-
-
 def test_a_secret_of_the_environment_is_said_to_be_missing(instance, tmp_path):
     said = "The secret key is in the environment, not in this file."
     (instance / "secret_key").unlink()
@@ -83,14 +73,6 @@ def test_a_secret_of_the_environment_is_said_to_be_missing(instance, tmp_path):
     assert not (instance / "secret_key").exists()
     (instance / "testimonials.toml").write_text(f'secret_key = "{"s" * 40}"\n')
     assert said not in run_here("backup", instance, tmp_path / "two.tar.gz").stdout
-
-
-def test_a_postgresql_that_is_away_is_said_without_its_password(instance, tmp_path):
-    url = "postgresql://user:hidden@127.0.0.1:1/x"
-    sentence = refused_here("backup", instance, tmp_path / "b", database_url=url)
-    assert "connection failed" in sentence
-    assert "hidden" not in sentence
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["instance"]
 
 
 def test_only_a_sound_database_of_this_program_is_backed_up(instance, tmp_path):
@@ -125,19 +107,31 @@ def test_a_full_disk_leaves_nothing_behind(instance, tmp_path):
     assert list(target.parent.iterdir()) == []
 
 
-def test_what_can_not_be_read_or_written_is_named(instance, tmp_path):
+def test_what_can_not_be_read_or_written_is_named_and_no_file_is_replaced(instance, tmp_path):
     nowhere = tmp_path / "nowhere"
     assert "No such file or directory" in refused_here("backup", instance, nowhere / "b.tar.gz")
     # Whoever writes it so means a folder, and would look for a file in it.
     sentence = refused_here("backup", instance, f"{nowhere}/")
     assert sentence == f"Error: The folder {nowhere} does not exist. Create it first.\n"
+    url = "postgresql://user:hidden@127.0.0.1:1/x"
+    sentence = refused_here("backup", instance, tmp_path / "b", database_url=url)
+    assert "connection failed" in sentence
+    assert "hidden" not in sentence
     (instance / "testimonials.toml").mkdir()
     assert "testimonials.toml" in refused_here("backup", instance, tmp_path / "b.tar.gz")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["instance"]
+    (instance / "testimonials.toml").rmdir()
+    taken = tmp_path / "taken"
+    taken.write_text("mine")
+    assert f"{taken} already exists" in refused_here("backup", instance, taken)
+    assert taken.read_text() == "mine"
+    printed = back_up(instance, tmp_path)
+    assert Path(printed["file"]).parent == tmp_path
+    assert Path(printed["file"]).name.startswith("backup-20")
 
 
 @pytest.mark.process
-def test_a_backup_that_is_killed_has_no_name(instance, tmp_path):
+def test_a_backup_that_is_killed_has_no_name_and_two_at_once_make_one_file(instance, tmp_path):
     folder = tmp_path / "backups"
     folder.mkdir()
     target = folder / "b.tar.gz"
@@ -149,6 +143,12 @@ def test_a_backup_that_is_killed_has_no_name(instance, tmp_path):
     # The next one needs no tidying up by hand, and does it itself.
     back_up(instance, target)
     assert [path.name for path in folder.iterdir()] == ["b.tar.gz"]
+    with ThreadPoolExecutor(2) as pool:
+        done = pool.map(
+            lambda _: command(instance, "backup", folder / "two.tar.gz").returncode, range(2)
+        )
+    assert sorted(done) == [0, 1]
+    assert sorted(path.name for path in folder.iterdir()) == ["b.tar.gz", "two.tar.gz"]
 
 
 @pytest.mark.process
@@ -171,15 +171,6 @@ def test_under_a_load_of_writes_every_row_acknowledged_before_is_in_it(start, tm
     assert again.call("GET", "/v1/projects", headers=headers).status == 200
     secrets = [(folder / "secret_key").read_text() for folder in (restored, tmp_path / "service")]
     assert secrets[0] == secrets[1]
-
-
-@pytest.mark.process
-def test_backups_at_once_make_one_file(instance, tmp_path):
-    target = tmp_path / "b.tar.gz"
-    with ThreadPoolExecutor(2) as pool:
-        done = pool.map(lambda _: command(instance, "backup", target).returncode, range(2))
-    assert sorted(done) == [0, 1]
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["b.tar.gz", "instance"]
 
 
 def test_a_disk_that_became_read_only_can_be_backed_up_to_another(tmp_path):

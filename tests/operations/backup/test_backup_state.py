@@ -34,15 +34,12 @@ def app(make_app: MakeApp, folder: Path) -> Iterator[Flask]:
         yield app
 
 
-def test_what_is_there_is_listed_newest_first(app, folder):
+def test_what_is_there_is_listed_newest_first_and_the_newest_of_each_kind_stay(app, folder):
     state, found = describe_backups(), list_kept(folder)
     assert [each.name for each in found] == [*SCHEDULED[::-1], *BEFORE[::-1]]
     assert found[0] == (SCHEDULED[2], 102, datetime(2031, 5, 3, 9, tzinfo=UTC))
     assert (state.place, state.last_at, state.last_size) == (str(folder), *found[0][:0:-1])
     assert (state.last_error, state.verified_at, state.is_running) == (None, None, False)
-
-
-def test_the_newest_of_each_kind_stay_and_what_is_no_backup_too(app, folder):
     old = [SCHEDULED[1], SCHEDULED[0], BEFORE[0]]
     before = {path.name for path in folder.iterdir()}
     assert [(each.name, each.size) for each in drop_old(is_trial=True)] == list(

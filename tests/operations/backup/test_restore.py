@@ -16,13 +16,11 @@ import pytest
 from flask import Flask
 from sqlalchemy import select
 
-from testimonials import create_app
 from testimonials.auth.models import Account
 from testimonials.core.chain import Log, read_log
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from testimonials.core.settings.instance import hold_alone
-from testimonials.core.settings.table import load_settings
 from testimonials.operations.backup.archive import DATABASE
 from testimonials.projects.defaults import WIDGET_CONFIG, default_page_config
 from testimonials.projects.models import Project
@@ -30,6 +28,7 @@ from testimonials.testimonials.record import begin_record
 from testimonials.testimonials.record_heads import find_head, write_log
 from tests.operations.disks import fill, small_disk
 from tests.operations.instances import (
+    app_on,
     back_up,
     emails,
     make_instance,
@@ -128,7 +127,7 @@ def test_over_an_instance_only_when_told_and_the_old_is_kept(archive, old):
 
 @pytest.mark.thorough
 @pytest.mark.process
-def test_a_running_service_is_not_pulled_out_from_under(archive, old, start):
+def test_a_running_service_and_a_restore_keep_each_other_away(archive, old, start):
     service = start(instance=old)
     assert "is in use. Stop the service" in refusal(old, "restore", archive, "--replace")
     # Only looking at a backup disturbs nobody.
@@ -141,11 +140,6 @@ def test_a_running_service_is_not_pulled_out_from_under(archive, old, start):
     connection.close()
     restore_here(old, archive, "--replace")
     assert emails(old) == NEW
-
-
-@pytest.mark.thorough
-@pytest.mark.process
-def test_nothing_starts_while_a_restore_is_under_way(old):
     with hold_alone(old):
         assert "A backup is being restored into" in refusal(old, "serve", "--port", "0")
 
@@ -354,9 +348,7 @@ def test_one_that_would_fill_the_disk_is_refused(archive, old):
     assert "1000000034 MB are needed and " in refused(old, archive, "--dry-run")
 
 
-def test_one_that_would_fill_another_disk_is_refused_and_leaves_nothing_there(
-    archive, tmp_path, monkeypatch
-):
+def test_one_that_would_fill_another_disk_leaves_nothing_there(archive, tmp_path, monkeypatch):
     with small_disk(tmp_path / "disk", "1m") as disk:
         fill(disk / "filler")
         monkeypatch.setenv("TESTIMONIALS_DATABASE_URL", f"sqlite:///{disk}/data.db")
@@ -395,7 +387,6 @@ def test_one_that_is_killed_can_be_run_again(archive, old, count):
 def test_a_public_record_says_that_it_goes_on_from_a_backup(tmp_path):
     """And which head it had until then, so that what is lost was at least there."""
     instance = make_instance(tmp_path / "instance", *NEW)
-    settings = load_settings({}, {"instance_path": str(instance)})
 
     def add(app: Flask, project: str) -> Log:
         """Add a testimonial; return the log after it."""
@@ -405,7 +396,7 @@ def test_a_public_record_says_that_it_goes_on_from_a_backup(tmp_path):
         assert head is not None
         return read_log("".join(f"{line}\n" for line in write_log(head)).encode())
 
-    app = create_app(settings)
+    app = app_on(instance)
     with app.app_context():
         with write():
             account = db.session.scalars(select(Account)).one()
@@ -420,7 +411,7 @@ def test_a_public_record_says_that_it_goes_on_from_a_backup(tmp_path):
         db.engine.dispose()
     restore_here(instance, tmp_path / "backup.tar.gz", "--dry-run")
     restore_here(instance, tmp_path / "backup.tar.gz", "--replace")
-    app = create_app(settings)
+    app = app_on(instance)
     with app.app_context():
         after = add(app, project)
         first, restored, newest = after.entries

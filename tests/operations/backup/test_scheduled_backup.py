@@ -17,9 +17,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "ours" / "backups"
 
 
-def test_one_is_made_when_there_is_something_to_keep_and_then_each_day(
-    make, app, folder, make_caller, moved_clock
-):
+def test_one_is_made_when_there_is_data_and_then_daily(make, app, folder, make_caller, moved_clock):
     work(app)
     assert names(folder) == []
     make_caller("owner@example.com", is_claimed=True)
@@ -48,9 +46,7 @@ def test_the_newest_are_kept_and_nothing_else_is_touched(make, folder, owner, mo
     assert set(names(folder)) == others | kept
 
 
-def test_of_two_hosts_only_the_one_that_made_a_backup_copies_it(
-    make, owner, place, tmp_path, moved_clock
-):
+def test_only_the_host_that_made_a_backup_copies_it(make, owner, place, tmp_path, moved_clock):
     one, two = (
         make(backup_path=str(tmp_path / name), backup_to=str(place), backup_keep_weeks=0)
         for name in ("one", "two")
@@ -66,9 +62,7 @@ def test_of_two_hosts_only_the_one_that_made_a_backup_copies_it(
     assert len(names(place)) == 2
 
 
-def test_a_failure_is_noted_and_mailed_once_a_day_until_it_works(
-    make, app, tmp_path, owner, moved_clock
-):
+def test_a_failure_is_mailed_once_a_day_until_it_works(make, app, tmp_path, owner, moved_clock):
     place = tmp_path / "disk"
     place.write_text("a file where the folder should be")
     broken = make(backup_path=str(place))

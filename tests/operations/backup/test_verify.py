@@ -35,9 +35,7 @@ def verify(app: Flask, *arguments: object) -> Result:
     return app.test_cli_runner().invoke(args=["backup", "verify", *map(str, arguments)])
 
 
-def test_the_newest_is_verified_when_there_is_one_and_then_each_night(
-    make, owner, moved_clock, tmp_path
-):
+def test_the_newest_is_verified_at_first_and_then_each_night(make, moved_clock, tmp_path):
     app = make(backup_hours=8760)
     # Left by one that was killed.
     (tmp_path / "ours" / ".unfinished-verify-killed").mkdir()
@@ -99,9 +97,7 @@ def test_a_failure_is_told_by_the_job_alone_and_tried_again_each_day(make, tmp_p
         ("UPDATE alembic_version SET version_num = '0001'", "can't be used: "),
     ],
 )
-def test_what_db_check_would_find_after_a_restore_is_found_before(
-    make, owner, tmp_path, change, words
-):
+def test_what_db_check_finds_is_found_before_a_restore(make, owner, tmp_path, change, words):
     project = owner.create_project()["_id"]
     owner.create_testimonial(project)
     app = make()

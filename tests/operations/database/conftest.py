@@ -9,14 +9,13 @@ import psycopg
 import pytest
 from click.testing import Result
 from flask import Flask
-from sqlalchemy import JSON, Boolean, Column, Float, Integer, LargeBinary, Table, select
+from sqlalchemy import JSON, Boolean, Column, Float, Integer, LargeBinary, select
 
-from testimonials import create_app
 from testimonials.core import clock
 from testimonials.core.db.engine import Base, Timestamp
 from testimonials.core.db.migrate import upgrade
 from testimonials.core.extensions import db
-from testimonials.core.settings.table import load_settings
+from tests.operations.instances import app_on
 from tests.support.schemas import KEPT
 
 ROWS = 3
@@ -30,22 +29,19 @@ def target(empty_postgres: str) -> str:
 
 @pytest.fixture
 def source(tmp_path: Path) -> Iterator[Flask]:
-    app = create_app(load_settings({}, {"instance_path": str(tmp_path / "instance")}))
+    app = app_on(tmp_path / "instance")
     with app.app_context():
         upgrade(db.engine)
         with db.engine.begin() as connection:
             for table in Base.metadata.sorted_tables:
                 if table.name in KEPT:
                     continue
-                connection.execute(table.insert(), [make_row(table, n) for n in range(ROWS)])
+                columns = [column for column in table.columns if column.computed is None]
+                # Their references lead to the rows of the same number.
+                rows = [{each.name: make_value(each, n) for each in columns} for n in range(ROWS)]
+                connection.execute(table.insert(), rows)
         yield app
         db.engine.dispose()
-
-
-def make_row(table: Table, number: int) -> dict[str, Any]:
-    """Make a row whose references lead to the rows of the same number."""
-    columns = [column for column in table.columns if column.computed is None]
-    return {column.name: make_value(column, number) for column in columns}
 
 
 def make_value(column: Column[Any], number: int) -> Any:

@@ -16,19 +16,17 @@ import pytest
 from flask import Flask
 from sqlalchemy import create_engine, func, inspect, select, text
 
-from testimonials import create_app
 from testimonials.auth.accounts import start_account
 from testimonials.core.db import migrate
 from testimonials.core.db.engine import Base
 from testimonials.core.db.migrate import FORMER_HEAD, head, upgrade
 from testimonials.core.extensions import db, lock_for_writing
 from testimonials.core.settings.current import current_settings
-from testimonials.core.settings.table import load_settings
 from testimonials.operations.database import BATCH
 from testimonials.testimonials.counts import find_wrong_counts
 from tests.conftest import Caller
 from tests.operations.database.conftest import ROWS, move, read_all, tables_of
-from tests.operations.instances import back_up, query, refused_here, restore_here
+from tests.operations.instances import app_on, back_up, query, refused_here, restore_here
 from tests.support.schemas import make_filled
 from tests.support.servers import POSTGRES, new_database
 from tests.transfer.archives.projects import fill_project, read_rows
@@ -41,8 +39,7 @@ def test_everything_is_there_afterwards(source, target, tmp_path):
     result = move(source, target)
     assert result.exit_code == 0, result.output
     assert "Set TESTIMONIALS_DATABASE_URL" in result.output
-    settings = {"instance_path": str(tmp_path / "instance"), "database_url": target}
-    moved = create_app(load_settings({}, settings))
+    moved = app_on(tmp_path / "instance", database_url=target)
     assert read_all(moved) == before
     # One of the testimonials came without a visit.
     others = {name: len(rows) for name, rows in before.items() if len(rows) != ROWS}
@@ -69,11 +66,12 @@ def test_everything_is_there_afterwards(source, target, tmp_path):
 
 
 def test_more_rows_than_fit_into_a_batch(source, target):
+    """To an address from standard input, so that no list of processes shows its password."""
     table = Base.metadata.tables["rate_limit_counter"]
     rows = [{"key": f"k{n}", "hits": n, "expires_at": n / 7} for n in range(BATCH * 2 + 1)]
     with source.app_context(), db.engine.begin() as connection:
         connection.execute(table.insert(), rows)
-    result = move(source, target, "--json")
+    result = move(source, "-", "--json", text=f"{target}\n")
     assert result.exit_code == 0, result.output
     assert f'"rows": {len(rows) + ROWS}' in result.output
     with psycopg.connect(target) as connection:
@@ -89,78 +87,60 @@ def refuse(source: Flask, target: str, words: str, *tables: str) -> None:
     assert "Traceback" not in result.output
 
 
-def test_a_target_that_is_not_empty_is_refused_and_left_alone(source, target):
-    with psycopg.connect(target, autocommit=True) as connection:
-        connection.execute("CREATE TABLE notes (text text)")
-    refuse(
-        source, target, "Error: The target is not empty: it has 1 table(s), such as notes.", "notes"
-    )
+def test_what_can_not_be_moved_leaves_the_target_as_it_was(source, target):
+    folder, tag = current_settings(source).instance_path, Base.metadata.tables["testimonial_tag"]
 
+    def set_revision(revision: str) -> None:
+        with source.app_context(), db.engine.begin() as connection:
+            connection.exec_driver_sql(f"UPDATE alembic_version SET version_num = '{revision}'")
 
-def test_a_source_that_is_not_at_head_is_refused(source, target):
-    with source.app_context(), db.engine.begin() as connection:
-        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0001'")
-    refuse(source, target, "The database is at revision 0001, this program needs")
-
-
-def test_what_postgresql_can_not_hold_takes_the_whole_move_back(source, target):
-    table = Base.metadata.tables["testimonial_tag"]
-    with source.app_context(), db.engine.begin() as connection:
-        connection.execute(table.update().values(name="null\0byte").where(table.c.name == "key 1"))
-    refuse(source, target, "Error: The copy failed and was rolled back: ")
-
-
-def test_nobody_writes_to_the_source_meanwhile(source, target):
-    """Another writer's lock keeps the move waiting; it fails, whole, when that takes too long."""
-    file = current_settings(source).instance_path / "testimonials.db"
-    with closing(sqlite3.connect(file, isolation_level=None)) as other:
+    # Nobody writes to the source meanwhile: the move waits for their lock, and not for ever.
+    with closing(sqlite3.connect(folder / "testimonials.db", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         refuse(source, target, "database is locked")
         other.execute("ROLLBACK")
+    # What a running service would write afterwards would stay behind.
+    with (folder / "instance.lock").open("a") as held:
+        fcntl.flock(held, fcntl.LOCK_SH)
+        refuse(source, target, "is in use. Stop the service")
+    set_revision("0001")
+    refuse(source, target, "The database is at revision 0001, this program needs")
+    set_revision(head())
+    with psycopg.connect(target, autocommit=True) as connection:
+        connection.execute("CREATE TABLE notes (text text)")
+        told = "Error: The target is not empty: it has 1 table(s), such as notes."
+        refuse(source, target, told, "notes")
+        connection.execute("DROP TABLE notes")
+    # The last, since its triggers leave the name where tags are counted.
+    with source.app_context(), db.engine.begin() as connection:
+        connection.execute(tag.update().values(name="null\0byte").where(tag.c.name == "key 1"))
+    refuse(source, target, "Error: The copy failed and was rolled back: ")
 
 
-@pytest.mark.parametrize(
-    ("address", "words"),
-    [
+def test_a_wrong_address_is_told_without_password(source):
+    for address, words in (
         ("mysql://x", "TARGET must start with"),
         ("sqlite:////tmp/x.db", "TARGET must be a postgresql:// address."),
         ("postgresql://u:hidden@host:nope/x", "TARGET must start with"),
         ("postgresql://u:hidden@127.0.0.1:1/x", "The copy failed and was rolled back"),
-    ],
-)
-def test_a_wrong_address_is_told_without_password(source, address, words):
-    result = move(source, address)
-    assert result.exit_code == 1
-    assert words in result.stderr
-    assert "hidden" not in result.output
-    assert "Traceback" not in result.output
+    ):
+        result = move(source, address)
+        assert result.exit_code == 1
+        assert words in result.stderr
+        assert "hidden" not in result.output
+        assert "Traceback" not in result.output
 
 
-def test_the_address_can_come_from_standard_input(source, target):
-    result = move(source, "-", text=f"{target}\n")
-    assert result.exit_code == 0, result.output
-    assert len(tables_of(target)) == len(Base.metadata.sorted_tables) + 1
-
-
-def test_a_move_beside_a_running_service_is_refused(source, target):
-    """What the service would write afterwards would stay behind."""
-    lock = current_settings(source).instance_path / "instance.lock"
-    with lock.open("a") as held:
-        fcntl.flock(held, fcntl.LOCK_SH)
-        refuse(source, target, "is in use. Stop the service")
-    assert move(source, target).exit_code == 0
-
-
-@pytest.mark.parametrize("encoding", ["LATIN1", "SQL_ASCII"])
-def test_a_target_lacking_letters_is_refused(source, target, encoding):
+def test_a_target_lacking_letters_is_refused(source, target):
     server, _, name = target.rpartition("/")
-    with psycopg.connect(f"{server}/postgres", autocommit=True) as connection:
-        connection.execute(f'DROP DATABASE "{name}"')
-        connection.execute(
-            f"CREATE DATABASE \"{name}\" ENCODING '{encoding}' TEMPLATE template0 LC_COLLATE 'C' "
-            "LC_CTYPE 'C'"
-        )
-    refuse(source, target, f"The database has the encoding {encoding}, which can't hold")
+    for encoding in ("LATIN1", "SQL_ASCII"):
+        with psycopg.connect(f"{server}/postgres", autocommit=True) as connection:
+            connection.execute(f'DROP DATABASE "{name}"')
+            connection.execute(
+                f"CREATE DATABASE \"{name}\" ENCODING '{encoding}' TEMPLATE template0 "
+                "LC_COLLATE 'C' LC_CTYPE 'C'"
+            )
+        refuse(source, target, f"The database has the encoding {encoding}, which can't hold")
 
 
 COUNT_UP = "UPDATE rate_limit_counter SET hits = %s WHERE key = 'key 0'"
@@ -181,10 +161,6 @@ def moved(source: Flask, target: str, tmp_path: Path) -> Path:
 def other(target: str) -> Iterator[str]:
     with new_database(os.environ[POSTGRES]) as url:
         yield url
-
-
-def app_on(folder: Path, **settings: str) -> Flask:
-    return create_app(load_settings({}, {"instance_path": str(folder)} | settings))
 
 
 def test_it_is_restored_on_either(source, moved, target, other, tmp_path):
@@ -289,8 +265,7 @@ def read_commands(heading: str, program: str) -> list[str]:
 
 @pytest.fixture
 def app(empty_postgres: str, tmp_path: Path) -> Iterator[Flask]:
-    settings = {"instance_path": str(tmp_path / "instance"), "database_url": empty_postgres}
-    app = create_app(load_settings({}, settings))
+    app = app_on(tmp_path / "instance", database_url=empty_postgres)
     with app.app_context():
         upgrade(db.engine)
         yield app

@@ -7,7 +7,6 @@ import os
 import platform
 import re
 import sqlite3
-import threading
 import urllib.request
 from collections.abc import Callable, Iterator
 from datetime import timedelta
@@ -17,9 +16,7 @@ from typing import Any
 import pytest
 from flask import Flask
 from sqlalchemy import text
-from werkzeug.serving import make_server
 
-from testimonials import create_app
 from testimonials.core import clock, extensions
 from testimonials.core.db.migrate import upgrade
 from testimonials.core.db.outages import MAKE_ROOM
@@ -27,13 +24,13 @@ from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from testimonials.core.jobs import run_due
 from testimonials.core.mail.outbox import MailState, OutboxMail
-from testimonials.core.settings.table import load_settings
 from testimonials.operations.doctor_network import CHECKS
 from tests.conftest import MakeApp, MakeCaller
 from tests.integrations.webhooks.receiver import Handler, receiving
 from tests.operations.disks import fill, mount, small_disk
+from tests.operations.instances import app_on
 from tests.support.mail_servers import OddServer
-from tests.support.servers import PATIENCE, free_port
+from tests.support.servers import PATIENCE, free_port, serving
 
 Found = dict[str, str]
 
@@ -62,17 +59,8 @@ def change(app: Flask, *rows: object, sql: str = "") -> None:
 
 @pytest.fixture
 def serve() -> Iterator[Callable[[Flask, int], None]]:
-    servers = []
-
-    def start(app: Flask, port: int) -> None:
-        server = make_server("127.0.0.1", port, app, threaded=True)
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        servers.append(server)
-
-    yield start
-    for server in servers:
-        server.shutdown()
-        server.server_close()
+    with contextlib.ExitStack() as stack:
+        yield lambda app, port: stack.enter_context(serving(app, port))
 
 
 MakeHealthy = Callable[..., Flask]
@@ -113,13 +101,19 @@ def healthy(make_healthy: MakeHealthy) -> Flask:
 
 
 @pytest.mark.postgres
-def test_what_is_well_has_no_finding(healthy):
+def test_what_is_well_has_no_finding_and_another_schema_has_one(healthy):
     assert consult(healthy) == {}
     done = healthy.test_cli_runner().invoke(args=["doctor"])
     assert done.exit_code == 0
     well = [f"ok  {name}" for name in CHECKS]
     assert [line for line in done.stdout.splitlines() if line.startswith("ok")] == well
     assert "!!" not in done.stdout
+    with healthy.app_context():
+        before = db.session.scalar(text("SELECT version_num FROM alembic_version"))
+    for revision, words in (("0001", "testimonials db upgrade"), ("9999", "Install the newer")):
+        change(healthy, sql=f"UPDATE alembic_version SET version_num = '{revision}'")
+        assert words in consult(healthy)["schema"]
+    change(healthy, sql=f"UPDATE alembic_version SET version_num = '{before}'")
 
 
 def test_unsafe_python_misspelt_settings(healthy, monkeypatch):
@@ -252,16 +246,6 @@ def test_a_database_that_is_away(make_app):
 
 
 @pytest.mark.postgres
-def test_another_schema(healthy):
-    with healthy.app_context():
-        before = db.session.scalar(text("SELECT version_num FROM alembic_version"))
-    for revision, words in (("0001", "testimonials db upgrade"), ("9999", "Install the newer")):
-        change(healthy, sql=f"UPDATE alembic_version SET version_num = '{revision}'")
-        assert words in consult(healthy)["schema"]
-    change(healthy, sql=f"UPDATE alembic_version SET version_num = '{before}'")
-
-
-@pytest.mark.postgres
 def test_a_clock_that_differs_from_the_one_that_answers(healthy, moved_clock, backend):
     moved_clock.move(minutes=-10)
     found = consult(healthy)
@@ -361,7 +345,7 @@ def ago(**length: float) -> int:
     return clock.to_milliseconds(clock.now() - timedelta(**length))
 
 
-def test_backups_that_fail_or_are_not_made(make_healthy, instance):
+def test_backups_that_fail_or_are_not_made_here(make_healthy, instance):
     place = instance / "mounted"
     place.mkdir()
     app = make_healthy(backup_to=str(place))
@@ -380,6 +364,11 @@ def test_backups_that_fail_or_are_not_made(make_healthy, instance):
         change(app, sql=f"{mended} WHERE id = '{name}'")
     absent = make_healthy(backup_command="no-such-program {file}")
     assert "BACKUP_COMMAND begins with no-such-program" in consult(absent)["backups"]
+    # Those that others make are not called fine.
+    others = make_healthy(backup_hours=0)
+    assert consult(others) == {}
+    said = others.test_cli_runner().invoke(args=["doctor"]).stdout
+    assert re.search("--  backups\n.*switched off", said)
 
 
 @pytest.mark.postgres
@@ -398,16 +387,9 @@ def test_each_host_is_told_of_its_own_backups(make_healthy, backend):
     assert "-> Run `testimonials doctor` there." in said
 
 
-def test_backups_that_others_make_are_not_called_fine(make_healthy):
-    app = make_healthy(backup_hours=0)
-    assert consult(app) == {}
-    said = app.test_cli_runner().invoke(args=["doctor"]).stdout
-    assert re.search("--  backups\n.*switched off", said)
-
-
 def test_tables_that_are_not_there_yet_are_not_asked(tmp_path):
     sqlite3.connect(tmp_path / "testimonials.db").close()
-    found = consult(create_app(load_settings({}, {"instance_path": str(tmp_path)})))
+    found = consult(app_on(tmp_path))
     assert "The database is empty" in found["schema"]
     assert "database" not in found
     for name in ("clock", "outbox", "background work", "backups"):

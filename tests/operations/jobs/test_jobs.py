@@ -77,9 +77,7 @@ def test_a_job_is_one_process_s_until_done(make_app, moved_clock):
     assert [_take(two), _take(one)] == [True, False]
 
 
-def test_the_job_of_a_process_that_died_is_taken_over_when_its_lease_has_run_out(
-    make_app, moved_clock
-):
+def test_a_job_of_a_dead_process_is_taken_over_after_its_lease(make_app, moved_clock):
     died, other = make_app(), make_app()
     assert _take(died)
     moved_clock.move(minutes=1.9)
@@ -93,9 +91,7 @@ def test_the_job_of_a_process_that_died_is_taken_over_when_its_lease_has_run_out
     assert _row(other).finished_at == clock.now()
 
 
-def test_a_job_that_takes_long_stays_with_the_process_that_does_it(
-    make_app, moved_clock, monkeypatch
-):
+def test_a_long_job_stays_with_the_process_that_does_it(make_app, moved_clock, monkeypatch):
     monkeypatch.setattr(leases, "RENEWED_AFTER", timedelta(seconds=0.01))
     busy, other = make_app(), make_app()
     assert _take(busy)
@@ -296,9 +292,7 @@ def test_the_same_address_can_start_again_with_nothing_left(app, agent, make_cal
     assert agent.get("/v1/me").status_code == 401
 
 
-def test_much_is_removed_in_parts_between_which_others_can_write(
-    app, owner, moved_clock, monkeypatch
-):
+def test_others_write_between_the_parts_of_a_large_removal(app, owner, moved_clock, monkeypatch):
     project = owner.create_project()["_id"]
     for number in range(5):
         deleted_at = clock.now() if number else None

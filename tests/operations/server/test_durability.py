@@ -18,23 +18,16 @@ from testimonials.core.settings.current import current_settings
 from tests.operations.server.power_cut import prepare_power_cut
 from tests.support.load import Load
 from tests.support.rows import read_testimonials
-from tests.support.visitors import Visitors, words_of
+from tests.support.visitors import Visitors, form_token, words_of
 
 pytestmark = [pytest.mark.process, pytest.mark.thorough]
-
-
-needs_compiler = pytest.mark.skipif(
-    not sys.platform.startswith("linux") or shutil.which("cc") is None,
-    reason="needs Linux and a C compiler",
-)
 
 
 def test_everything_acknowledged_survives_kill_9(start, tmp_path):
     service = start(min_form_seconds="0")
     headers = service.sign_up()
     created = service.make_project(headers, slug="kiln")
-    page = service.call("GET", "/kiln").body.decode()
-    token = page.partition('name="token" value="')[2].partition('"')[0]
+    token = form_token(service.call("GET", "/kiln").body.decode())
     form = f"text=Hello&name=Noor&consent=yes&token={token}".encode()
     kind = {"Content-Type": "application/x-www-form-urlencoded"}
     # The client follows the redirect to the thanks.
@@ -65,7 +58,10 @@ def test_everything_acknowledged_survives_kill_9(start, tmp_path):
         assert database.execute(query).fetchall() == [("Hello",)]
 
 
-@needs_compiler
+@pytest.mark.skipif(
+    not sys.platform.startswith("linux") or shutil.which("cc") is None,
+    reason="needs Linux and a C compiler",
+)
 def test_everything_acknowledged_survives_a_power_cut(start, tmp_path, monkeypatch):
     for name, value in prepare_power_cut(tmp_path).items():
         monkeypatch.setenv(name, value)

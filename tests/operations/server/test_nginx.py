@@ -132,38 +132,38 @@ def test_answers_are_compressed_once_and_keep_their_etag(proxy, path):
         assert (unchanged.status, unchanged.body) == (304, b"")
 
 
-def _add(answers: list[Answer], proxy: Proxy, path: str) -> Answer:
-    answers.append(proxy.call("GET", path))
-    return answers[-1]
-
-
 def test_the_widgets_data_is_kept_and_asked_for_anew(tmp_path):
     with run_proxy(tmp_path / "service") as proxy:
-        _follow_the_cache(proxy)
+        project, headers = _make_project(proxy)
+        path = f"/widget/{project}/feed"
 
+        def is_kept_as(word: str) -> bool:
+            return proxy.call("GET", path).headers["X-Cache"] == word
 
-def _follow_the_cache(proxy: Proxy) -> None:
-    project, headers = _make_project(proxy)
-    path = f"/widget/{project}/feed"
-    first = proxy.call("GET", path)
-    assert first.headers["X-Cache"] == "MISS"
-    assert first.headers["Access-Control-Allow-Origin"] == "*"
-    wait_for(lambda: proxy.call("GET", path).headers["X-Cache"] == "HIT", what="a kept answer")
-    values: dict[str, object] = {"authorName": "Maya", "text": "New."}
-    added = proxy.call("POST", f"/v1/projects/{project}/testimonials", values, headers)
-    assert added.status == 200
-    total = first.json["total"] + 1
-    # The first visitor past that second sees the change, however long nobody has asked.
-    answers = [proxy.call("GET", path)]
-    wait_for(lambda: _add(answers, proxy, path).headers["X-Cache"] != "HIT", what="a second")
-    assert (answers[-1].headers["X-Cache"], answers[-1].json["total"]) == ("EXPIRED", total)
-    # The answer that nothing has changed keeps it for a second more.
-    wait_for(lambda: proxy.call("GET", path).headers["X-Cache"] == "REVALIDATED", what="a second")
-    # It stays there for the websites while the service is away.
-    assert proxy.service.stop() == 0
-    wait_for(lambda: proxy.call("GET", path).headers["X-Cache"] == "STALE", what="its end")
-    assert proxy.call("GET", path).json["total"] == total
-    assert proxy.call("GET", "/healthz").status == 502
+        first = proxy.call("GET", path)
+        assert first.headers["X-Cache"] == "MISS"
+        assert first.headers["Access-Control-Allow-Origin"] == "*"
+        wait_for(lambda: is_kept_as("HIT"), what="a kept answer")
+        values: dict[str, object] = {"authorName": "Maya", "text": "New."}
+        added = proxy.call("POST", f"/v1/projects/{project}/testimonials", values, headers)
+        assert added.status == 200
+        total = first.json["total"] + 1
+        # The first visitor past that second sees the change, however long nobody has asked.
+        answers = [proxy.call("GET", path)]
+
+        def has_expired() -> bool:
+            answers.append(proxy.call("GET", path))
+            return answers[-1].headers["X-Cache"] != "HIT"
+
+        wait_for(has_expired, what="a second")
+        assert (answers[-1].headers["X-Cache"], answers[-1].json["total"]) == ("EXPIRED", total)
+        # The answer that nothing has changed keeps it for a second more.
+        wait_for(lambda: is_kept_as("REVALIDATED"), what="a second")
+        # It stays there for the websites while the service is away.
+        assert proxy.service.stop() == 0
+        wait_for(lambda: is_kept_as("STALE"), what="its end")
+        assert proxy.call("GET", path).json["total"] == total
+        assert proxy.call("GET", "/healthz").status == 502
 
 
 def test_private_pages_are_never_kept(proxy):

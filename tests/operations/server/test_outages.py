@@ -7,18 +7,15 @@ import signal
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from html import unescape
-from pathlib import Path
 
 import pytest
-from flask import Flask
 from sqlalchemy import create_engine, text
 from sqlalchemy.exc import OperationalError
 
-from testimonials import create_app
 from testimonials.core.db import postgres_watch
 from testimonials.core.db.outages import find_outage
-from testimonials.core.settings.table import load_settings
 from tests.operations.disks import fill, small_disk
+from tests.operations.instances import app_on
 from tests.support.servers import PostgresServer, free_port, new_database, wait_for
 
 WORDS = "It simply works.\n<b>Really</b>."
@@ -84,14 +81,10 @@ def fields_of(page: str) -> dict[str, str]:
     return {name: unescape(value) for name, value in found}
 
 
-def make_app(folder: Path, **settings: object) -> Flask:
-    return create_app(load_settings({}, {"instance_path": str(folder), **settings}))
-
-
 def test_a_full_disk_is_503_and_the_words_come_back(tmp_path, sqlite_template):
     with small_disk(tmp_path / "disk", "2m") as disk:
         shutil.copy(sqlite_template, disk / "testimonials.db")
-        client = make_app(disk, min_form_seconds=0).test_client()
+        client = app_on(disk, min_form_seconds=0).test_client()
         access = client.post("/v1/auth/agent-init", json={"email": "owner@example.com"}).json[
             "data"
         ]  # type: ignore[index]
@@ -120,7 +113,7 @@ def test_a_database_file_that_is_away_is_not_made_anew(tmp_path, sqlite_template
     """As when somebody moves it, or its disk is mounted somewhere else for a while."""
     file, away = tmp_path / "testimonials.db", tmp_path / "away.db"
     shutil.copy(sqlite_template, away)
-    client = make_app(tmp_path).test_client()
+    client = app_on(tmp_path).test_client()
     body = {"email": "owner@example.com"}
     refused = client.post("/v1/auth/agent-init", json=body)
     assert (refused.status_code, refused.json["code"]) == (503, "DATABASE_AWAY")  # type: ignore[index]
@@ -131,7 +124,7 @@ def test_a_database_file_that_is_away_is_not_made_anew(tmp_path, sqlite_template
 
 def test_a_database_that_is_away_gives_the_words_back_but_no_secret(tmp_path):
     url = f"postgresql://shop:hidden@127.0.0.1:{free_port()}/shop"
-    client = make_app(tmp_path, database_url=url).test_client()
+    client = app_on(tmp_path, database_url=url).test_client()
     own = {"Sec-Fetch-Site": "same-origin", "Accept-Language": "de"}
     answer = client.post("/yours/x/correct?lang=de", data={"text": WORDS}, headers=own)
     assert (answer.status_code, answer.headers["Retry-After"]) == (503, "5")

@@ -2,7 +2,6 @@
 
 import html
 import os
-import re
 import signal
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
@@ -15,6 +14,7 @@ from tests.support.hostile_pictures import HOSTILE, many_scans
 from tests.support.pictures import photo, to_bytes
 from tests.support.process import Answer, Service, start_service
 from tests.support.servers import PATIENCE, wait_for
+from tests.support.visitors import form_token
 
 pytestmark = [pytest.mark.process, pytest.mark.thorough]
 
@@ -36,10 +36,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 
 def send_photo(service: Service, picture: bytes) -> Answer:
-    page = service.call("GET", "/kiln").body.decode()
-    found = re.search('name="token" value="([^"]+)"', page)
-    assert found
-    values = TYPED | {"token": html.unescape(found[1])}
+    values = TYPED | {"token": form_token(service.call("GET", "/kiln").body.decode())}
     parts = [f'name="{name}"\r\n\r\n{value}'.encode() for name, value in values.items()]
     parts.append(b'name="photo"; filename="me.jpg"\r\n\r\n' + picture)
     start = b"--limit\r\nContent-Disposition: form-data; "

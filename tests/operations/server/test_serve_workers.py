@@ -4,20 +4,19 @@ import contextlib
 import json
 import os
 import pty
-import re
 import resource
 import signal
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPConnection
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 
 from tests.operations.test_metrics import TOKEN
+from tests.support.finding import find
 from tests.support.load import NEEDED, Load
 from tests.support.process import COMMAND, Answer, Service, clean_environment, start_service
 from tests.support.servers import PATIENCE, wait_for
@@ -79,9 +78,7 @@ def test_each_worker_has_a_core_and_the_parent_no_connection(service):
 
 def restarts(service: Service) -> float:
     page = service.call("GET", "/metrics", headers={"Authorization": f"Bearer {TOKEN}"}).body
-    found = re.search(r"(?m)^testimonials_worker_restarts_total (\S+)$", page.decode())
-    assert found
-    return float(found[1])
+    return float(find(r"(?m)^testimonials_worker_restarts_total (\S+)$", page.decode()))
 
 
 def test_a_killed_worker_comes_back_and_is_counted(service, keys):
@@ -300,36 +297,18 @@ def test_the_workers_end_with_a_parent_that_is_killed(start):
     wait_for(lambda: not any(map(is_alive, workers)), what="the workers' end")
 
 
-@contextlib.contextmanager
-def in_terminal(instance: Path, settings: dict[str, str]) -> Iterator[tuple[int, int]]:
-    """Start `serve` on a terminal of its own; return its process id and our end of the terminal."""
-    environment = clean_environment(instance, settings)
+def test_a_closed_terminal_ends_it_instead_of_reloading(tmp_path):
+    environment = clean_environment(tmp_path / "service", {"workers": "2"})
     pid, terminal = pty.fork()
     if pid == 0:
         os.execve(COMMAND[0], [*COMMAND, "serve", "--port", "0"], environment)  # noqa: S606
     try:
-        yield pid, terminal
+        shown = ""
+        while "(2 workers)" not in shown or not shown.endswith("\n"):
+            shown += os.read(terminal, 4096).decode()
+        os.close(terminal)
+        wait_for(lambda: os.waitpid(pid, os.WNOHANG)[0] == pid, what="its end")
     finally:
         with contextlib.suppress(ProcessLookupError, ChildProcessError):
             os.kill(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
-
-
-def read_until(terminal: int, words: str) -> str:
-    shown = ""
-
-    def has_come() -> bool:
-        nonlocal shown
-        shown += os.read(terminal, 4096).decode()
-        return words in shown and shown.endswith("\n")
-
-    wait_for(has_come, what=words)
-    return shown
-
-
-def test_a_closed_terminal_ends_it_instead_of_reloading(tmp_path):
-    with in_terminal(tmp_path / "service", {"workers": "2"}) as (pid, terminal):
-        read_until(terminal, "(2 workers)")
-        os.close(terminal)
-        ended: Callable[[], Any] = lambda: os.waitpid(pid, os.WNOHANG)[0] == pid  # noqa: E731
-        wait_for(ended, what="its end")

@@ -1,7 +1,6 @@
 """Sockets that systemd holds, unix sockets and IPv6: with nginx, curl and systemd's own program."""
 
 import json
-import re
 import shutil
 import signal
 import socket
@@ -111,7 +110,7 @@ def test_nginx_reaches_it(start, kind):
             left.bind(str(path))
     settings = {"base_url": f"http://[::1]:{port}", "trusted_proxies": "1"}
     service = start("--host", host, **settings)
-    target = host if kind == "unix" else f"127.0.0.1:{_port(service)}"
+    target = host if kind == "unix" else f"127.0.0.1:{service.url.rpartition(':')[2]}"
     if kind == "ipv6":
         target = service.url.removeprefix("http://")
     site = f"""server {{
@@ -139,12 +138,6 @@ def test_nginx_reaches_it(start, kind):
     assert service.stop() == 0
     assert not path.exists()
     assert "Traceback" not in "".join(service.output)
-
-
-def _port(service: Service) -> str:
-    found = re.search(r":(\d+)$", service.url)
-    assert found
-    return found[1]
 
 
 def _curl(*arguments: str, fails: bool = True) -> str:

@@ -12,10 +12,9 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from testimonials import create_app
 from testimonials.core.db.migrate import upgrade
 from testimonials.core.extensions import db
-from testimonials.core.settings.table import load_settings
+from tests.operations.instances import app_on
 from tests.support.process import clean_environment, run_program, start_service
 from tests.support.servers import wait_for
 
@@ -73,7 +72,12 @@ print(before - read_own())
 
 def test_nothing_new_is_loaded_before_the_first_answer(tmp_path):
     service = start_service(tmp_path, (), {})
-    project = service.make_project(service.sign_up())
+    headers = service.sign_up()
+    project = service.make_project(headers)
+    with sqlite3.connect(tmp_path / "testimonials.db") as database:
+        # The script is kept after the start.
+        query = "SELECT 1 FROM widget_script"
+        wait_for(lambda: database.execute(query).fetchone() == (1,))
     assert service.stop() == 0
     service.kill()
     service = start_service(tmp_path, (), {}, command=(sys.executable, "-c", TELLING))
@@ -87,6 +91,7 @@ def test_nothing_new_is_loaded_before_the_first_answer(tmp_path):
             (tmp_path / "modules").unlink()
     finally:
         service.kill()
+    answer_while_modules_are_loaded(tmp_path, headers, project)
     environment = clean_environment(tmp_path, {})
     done = run_program((sys.executable, "-c", TOLD, "--help"), env=environment)
     assert "Commands:" in done.stdout
@@ -106,25 +111,9 @@ def test_nothing_new_is_loaded_before_the_first_answer(tmp_path):
     assert not any(new.values()), new
 
 
-def test_a_worker_keeps_nothing_of_another_database_and_no_decoder_in_memory(tmp_path):
-    done = run_program((sys.executable, "-c", WHOLE), env=clean_environment(tmp_path, {}))
-    assert "testimonials.widget.cache" in done.stdout
-    assert not {"sqlalchemy.dialects.postgresql", "PIL"} & {*done.stdout.split()}
-
-
-def test_what_requests_left_in_circles_goes_back_to_the_system(tmp_path):
-    done = run_program((sys.executable, "-c", CIRCLE), env=clean_environment(tmp_path, {}))
-    assert int(done.stdout) > 35_000, done.stderr
-
-
-def test_whoever_asks_while_modules_are_loaded_is_answered(tmp_path):
-    """Models that name each other may be there by half then."""
-    service = start_service(tmp_path, (), {})
-    headers = service.sign_up()
-    project = service.make_project(headers)
-    assert service.stop() == 0
-    service.kill()
-    service = start_service(tmp_path, (), {})
+def answer_while_modules_are_loaded(folder: Path, headers: dict[str, str], project: str) -> None:
+    """Ask a service that has just started: models that name each other may be there by half."""
+    service = start_service(folder, (), {})
     paths = (
         *("/v1/projects", f"/v1/projects/{project}/testimonials", f"/widget/{project}/feed"),
         *(f"/widget/{project}", "/login", "/dashboard", "/nobody", "/nobody/wall", "/v1/me"),
@@ -137,7 +126,18 @@ def test_whoever_asks_while_modules_are_loaded_is_answered(tmp_path):
         service.kill()
 
 
-def test_templates_are_compiled_once(tmp_path):
+def test_a_worker_keeps_nothing_of_another_database_and_no_decoder_in_memory(tmp_path):
+    done = run_program((sys.executable, "-c", WHOLE), env=clean_environment(tmp_path, {}))
+    assert "testimonials.widget.cache" in done.stdout
+    assert not {"sqlalchemy.dialects.postgresql", "PIL"} & {*done.stdout.split()}
+
+
+def test_what_requests_left_in_circles_goes_back_to_the_system(tmp_path):
+    done = run_program((sys.executable, "-c", CIRCLE), env=clean_environment(tmp_path, {}))
+    assert int(done.stdout) > 35_000, done.stderr
+
+
+def test_templates_are_compiled_once_where_there_is_a_place_for_them(tmp_path):
     page = show_login(tmp_path)
     kept = {path: path.read_bytes() for path in (tmp_path / "templates").iterdir()}
     (frame,) = (path for path in kept if b"<!doctype html>" in kept[path])
@@ -147,25 +147,14 @@ def test_templates_are_compiled_once(tmp_path):
     cut.write_bytes(kept[cut][:99])
     assert show_login(tmp_path) == page.replace("<!doctype html>", "<!DOCTYPE html>")
     assert cut.read_bytes() == kept[cut]
-
-
-def test_pages_need_no_place_for_templates(tmp_path):
-    (tmp_path / "templates").write_text("no folder")
-    assert "<html" in show_login(tmp_path)
-
-
-def test_the_script_is_kept_after_the_start(tmp_path):
-    service = start_service(tmp_path, (), {})
-    try:
-        with sqlite3.connect(tmp_path / "testimonials.db") as database:
-            query = "SELECT 1 FROM widget_script"
-            wait_for(lambda: database.execute(query).fetchone() == (1,))
-    finally:
-        service.kill()
+    # Pages need none.
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "templates").write_text("no folder")
+    assert "<html" in show_login(tmp_path / "other")
 
 
 def show_login(folder: Path) -> str:
-    app = create_app(load_settings({}, {"instance_path": str(folder)}))
+    app = app_on(folder)
     with app.app_context():
         upgrade(db.engine)
     answer = app.test_client().get("/login")

@@ -9,7 +9,7 @@ from tempfile import mkdtemp
 
 import testimonials
 from tests.support.process import Service
-from tests.support.servers import PATIENCE, wait_for
+from tests.support.servers import PATIENCE, is_listening, wait_for
 
 PACKAGING = Path(testimonials.__file__).parent.parent / "packaging"
 CONFIGURATION = PACKAGING / "nginx.conf"
@@ -69,15 +69,9 @@ def run_site(port: int, site: str) -> Iterator[None]:
     subprocess.run([*command, "-t", "-q"], check=True)
     process = subprocess.Popen(command)
     try:
-        wait_for(lambda: (folder / "pid").exists() and _is_listening(port), what="nginx")
+        wait_for(lambda: (folder / "pid").exists() and is_listening(port), what="nginx")
         yield
     finally:
         process.terminate()
         process.wait(PATIENCE)
         shutil.rmtree(folder)
-
-
-def _is_listening(port: int) -> bool:
-    tables = (Path(f"/proc/net/{name}").read_text() for name in ("tcp", "tcp6"))
-    lines = [line.split() for table in tables for line in table.splitlines()]
-    return any(each[1].endswith(f":{port:04X}") and each[3] == "0A" for each in lines)

@@ -1,4 +1,4 @@
-"""The operator's own command, which takes backups off this machine."""
+"""Backups off this machine: copied to a folder that is mounted, or taken by a command."""
 
 import json
 import shutil
@@ -10,11 +10,15 @@ from pathlib import Path
 
 import pytest
 
+from testimonials.core.db.sqlite import read_time
 from testimonials.core.settings.current import current_settings
 from testimonials.core.settings.instance import SettingError
 from testimonials.operations.backup import offsite
+from testimonials.operations.backup.offsite import read_stored
+from testimonials.operations.backup.restoring import describe_backups
 from testimonials.transfer.erasure import NAME
 from tests.operations.backup.conftest import FIRST, SECOND, job_error, mails, names, work
+from tests.operations.disks import fill, small_disk
 from tests.operations.instances import emails, query, restore_here
 from tests.support.commands import run_well
 from tests.support.rows import add_testimonial
@@ -59,9 +63,7 @@ def test_it_takes_each_backup_once(make, script, place, moved_clock, tmp_path):
     assert len((place / "log").read_text().splitlines()) == 3
 
 
-def test_a_failure_is_told_without_secrets_until_it_works(
-    make, owner, script, moved_clock, monkeypatch, caplog
-):
+def test_a_failure_is_told_without_secrets(make, script, moved_clock, monkeypatch, caplog):
     monkeypatch.setenv("RESTIC_PASSWORD", "correct horse")
     program = script(
         "yes '' | head -c 100000; "
@@ -120,9 +122,7 @@ def test_a_folder_that_is_away_keeps_no_backup_from_the_command(make, script, pl
     assert "there is no folder" in str(job_error(app))
 
 
-def test_it_takes_the_list_of_what_was_erased_so_that_no_older_backup_brings_it_back(
-    make, owner, script, place, moved_clock, tmp_path
-):
+def test_no_older_backup_brings_the_erased_back(make, owner, script, place, moved_clock, tmp_path):
     program = script(f'cp "$1" "{place}/"')
     app = make(backup_command=f"{program} {{file}}")
     project = owner.create_project(slug="fern")["_id"]
@@ -153,9 +153,7 @@ def restic(*words: object) -> None:
 
 
 @pytest.mark.thorough
-def test_what_restic_keeps_can_be_restored_and_brings_nothing_erased_back(
-    make, owner, tmp_path, moved_clock, monkeypatch
-):
+def test_what_restic_keeps_can_be_restored(make, owner, tmp_path, moved_clock, monkeypatch):
     assert shutil.which("restic"), "restic is not installed; scripts/test installs it."
     (tmp_path / "password").write_text("correct horse")
     for name in ("repository", "password_file", "cache_dir"):
@@ -180,3 +178,82 @@ def test_what_restic_keeps_can_be_restored_and_brings_nothing_erased_back(
     assert (done["restored"], done["erasedAgain"]) == (True, 1)
     assert emails(tmp_path / "new") == {"owner@example.com"}
     assert query(tmp_path / "new", "SELECT count(*) FROM testimonial") == [(0,)]
+
+
+def test_each_backup_is_copied_once_and_old_copies_go(make, place, moved_clock, tmp_path):
+    app = make(backup_to=str(place), backup_keep=2, backup_keep_weeks=2)
+    others = {"before-0004-20300101T000000Z.tar.gz", "notes.txt", ".unfinished-copy-half"}
+    for name in others:
+        (place / name).write_text("")
+    work(app)
+    work(app)
+    assert set(names(place)) == {*others, FIRST} - {".unfinished-copy-half"}
+    assert (place / FIRST).stat().st_mode & 0o777 == 0o600
+    for _ in range(9):
+        moved_clock.move(days=1)
+        work(app)
+    kept = [name for name in names(place) if name.startswith("scheduled")]
+    # The newest two, and the newest of the week before, which ended on Sunday 11 May.
+    assert [name[10:18] for name in kept] == ["20310511", "20310513", "20310514"]
+    assert len(names(tmp_path / "ours" / "backups")) == 2
+    with app.app_context():
+        state, stored = describe_backups(), read_stored(str(place))
+    assert [each.name for each in stored][:3] == kept[::-1]
+    assert (state.place, state.last_error) == (str(place), None)
+    assert state.last_at == read_time(kept[-1])
+    assert restore_here(tmp_path / "new", place / kept[0])["restored"]
+
+
+def test_a_place_that_is_away_costs_no_local_backup_and_is_told(make, tmp_path, moved_clock):
+    place = tmp_path / "not mounted"
+    app = make(backup_to=str(place), backup_keep=2)
+    for _ in range(30):
+        work(app)
+        moved_clock.move(hours=1)
+    local = tmp_path / "ours" / "backups"
+    assert names(local) == [FIRST, SECOND]
+    assert not place.exists()
+    assert job_error(app) == f"CopyFailed: there is no folder {place}: its disk may not be mounted"
+    told = f"The backup was not copied: there is no folder {place}: its disk may not be mounted"
+    assert mails(app) == [told, told]
+    place.mkdir()
+    work(app)
+    # What came in between isn't worth its time any more.
+    assert names(place) == [SECOND]
+    assert mails(app)[2:] == []
+    assert job_error(app) is None
+
+
+def test_an_empty_folder_of_an_unmounted_disk_stays_empty(make, place, moved_clock, tmp_path):
+    app = make(backup_to=str(place))
+    work(app)
+    place.rename(tmp_path / "the disk")
+    place.mkdir()
+    moved_clock.move(days=1)
+    work(app)
+    assert names(place) == []
+    assert "is empty, but had 1 backup(s); is its disk mounted?" in str(job_error(app))
+    # Emptied on purpose.
+    moved_clock.move(minutes=1)
+    assert f"It was copied to {place}/scheduled-" in run_well(app, "backup", "now")
+    assert len(names(place)) == 1
+
+
+def test_a_full_disk_takes_the_next_once_there_is_room(make, tmp_path, moved_clock):
+    with small_disk(tmp_path / "disk") as disk:
+        app = make(backup_to=str(disk))
+        fill(disk / "full")
+        work(app)
+        assert names(disk) == ["full"]
+        assert "No space left on device" in str(job_error(app))
+        (disk / "full").unlink()
+        moved_clock.move(hours=1)
+        work(app)
+        assert names(disk) == [FIRST]
+
+
+def test_the_folder_is_another_than_that_of_the_backups(make, tmp_path):
+    with make(backup_to="copies").app_context():
+        assert current_settings().backup_to == str(tmp_path / "ours" / "copies")
+    with pytest.raises(SettingError, match="BACKUP_TO must be another folder than BACKUP_PATH"):
+        make(backup_to="backups")
