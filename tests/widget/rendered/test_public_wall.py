@@ -14,6 +14,7 @@ from testimonials.projects.settings import rename_slug
 from testimonials.widget.wall import read_choice, read_wall
 from tests.support.plans import count_statements, explain_statements
 from tests.support.rows import add_testimonial, change_project, change_testimonial
+from tests.widget.rendered.test_server_rendered import _texts
 
 APP = "https://testimonials.example.com"
 PHOTO = "https://example.com/a.png"
@@ -29,10 +30,6 @@ def wall(app: Flask, project: str) -> str:
         columns: dict[str, Any] = {"text": f"Rated {rating}", "rating": rating} | values
         add_testimonial(app, project, **columns)
     return project
-
-
-def _texts(page: str) -> list[str]:
-    return re.findall(r"<blockquote[^>]*>([^<]*)</blockquote>", page)
 
 
 def _links(page: str) -> dict[str, tuple[int, str]]:
