@@ -1,4 +1,4 @@
-"""A project's settings: its address, what is rated, pausing it, deleting it and taking it back."""
+"""A project's settings: address, what is rated, mail, pausing, deleting and taking back."""
 
 import json
 import re
@@ -11,6 +11,7 @@ from werkzeug.test import TestResponse
 from testimonials.operations.expiry import sweep
 from tests.auth.browsers import open_browser
 from tests.conftest import Caller
+from tests.support.rows import add_member
 
 
 @pytest.fixture
@@ -220,3 +221,43 @@ def test_what_is_rated_is_named(client, browser, project):
         assert answer.status_code == 422
         assert f'<a href="#rated-{field}">{rule}' in answer.text
     assert data_on(client, "/fern/wall") is None
+
+
+def chosen(browser: FlaskClient, project: str) -> str:
+    answer = browser.get(f"/dashboard/projects/{project}/settings/mail")
+    assert answer.status_code == 200
+    (mode,) = re.findall(r'name="mode" value="(\w+)" checked', answer.text)
+    return str(mode)
+
+
+def choose(browser: FlaskClient, project: str, mode: str) -> str:
+    answer = send(browser, project, "settings/mail", mode=mode)
+    assert answer.status_code == 303
+    return answer.headers["Location"]
+
+
+def test_a_choice_of_mail_is_kept_and_said(browser, project):
+    assert chosen(browser, project) == "at_once"
+    for mode, value in (("daily", "Once a day"), ("never", "Never"), ("at_once", "Immediately")):
+        page = browser.get(choose(browser, project, mode)).text
+        assert "Saved" in page
+        assert chosen(browser, project) == mode
+        # The row of the settings says it.
+        assert value in browser.get(f"/dashboard/projects/{project}/settings").text
+    choose(browser, project, "never")
+    for mode in ("", "often", "AT_ONCE"):
+        answer = send(browser, project, "settings/mail", mode=mode)
+        assert answer.status_code == 422
+        assert "Choose one of the options." in answer.text
+    assert chosen(browser, project) == "never"
+
+
+def test_a_moderator_chooses_mail_of_their_own(app, browser, outsider, project):
+    colleague = open_browser(app, outsider)
+    add_member(app, project, outsider, "moderator")
+    choose(colleague, project, "daily")
+    assert chosen(colleague, project) == "daily"
+    assert chosen(browser, project) == "at_once"
+    account = colleague.get("/dashboard/account/mail").text
+    assert "Once a day" in account
+    assert f'href="/dashboard/projects/{project}/settings/mail"' in account
