@@ -14,7 +14,6 @@ from testimonials.core.extensions import db
 from testimonials.core.images.colors import contrast, derive_colors
 from testimonials.dashboard.brand import name_color
 from testimonials.migrations.versions.rev_0010_brand import _choose_color
-from testimonials.projects.brand import TRADES, guess_trade
 from testimonials.projects.models import Project
 from testimonials.projects.notifications import project_look
 from testimonials.projects.widget_design import PALETTES, write_colors
@@ -44,25 +43,6 @@ def test_an_upgrade_makes_a_brand_of_the_first_color_that_was_chosen(
 
 
 @pytest.mark.parametrize(
-    ("name", "trade"),
-    [
-        ("Landbäckerei Huber", "bakery"),
-        ("The Daily Bread", "bakery"),
-        ("Café Central", "cafe"),
-        ("Fern & Fable Salon", "salon"),
-        ("Rosa's Flower Shop", "shop"),
-        ("Schreinerei Vogt", "craft"),
-        ("Nimbus Cloud", "software"),
-        ("Oat & Ember", "anything"),
-        ("東京", "anything"),
-        ("", "anything"),
-    ],
-)
-def test_a_name_tells_the_trade(name, trade):
-    assert guess_trade(name) == trade
-
-
-@pytest.mark.parametrize(
     ("color", "name"),
     [
         ("#C2410C", "Orange-red"), ("#7C4A21", "Brown"), ("#065F46", "Green"), ("#1D5FD1", "Blue"),
@@ -72,10 +52,6 @@ def test_a_name_tells_the_trade(name, trade):
 )  # fmt: skip
 def test_a_color_is_called_what_people_call_it(color, name):
     assert name_color(color) == name
-
-
-def test_no_trade_is_grey_or_indigo():
-    assert not {"#4F46E5", "#27272A"} & set(TRADES.values())
 
 
 def show(owner: Caller, project: dict[str, Any]) -> dict[str, Any]:

@@ -137,19 +137,6 @@ def test_whatever_website_is_kept_is_one_that_a_parser_takes(text):
     assert url == "" or (is_web_url(url) and urlsplit(url).hostname)
 
 
-def test_the_first_project_starts_with_six_demos(agent):
-    project = data_of(agent.post(PATH, {"businessName": "Fern & Fable"}))
-    demos = demos_of(agent, project)
-    assert len(demos) == 6
-    assert {(demo["status"], demo["source"]) for demo in demos} == {("demo", "demo")}
-    assert len({demo["authorName"] for demo in demos}) == 6
-    assert len({demo["text"] for demo in demos}) == 6
-    assert all("Fern & Fable" in demo["text"] for demo in demos)
-    assert all(4 <= demo["rating"] <= 5 for demo in demos)
-    times = [demo["createdAt"] for demo in demos]
-    assert times == sorted(set(times), reverse=True)
-
-
 def test_demos_speak_of_the_business_or_of_your_product(agent, outsider):
     project = data_of(agent.post(PATH, {"businessName": "{name} {0} %s"}))
     assert all("{name} {0} %s" in demo["text"] for demo in demos_of(agent, project))

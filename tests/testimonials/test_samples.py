@@ -25,22 +25,34 @@ def test_deleting_the_first_gives_them_to_no_later_one(app, owner):
     assert _items(owner, owner.create_project(skipDemoTestimonials=False)) == []
 
 
-def test_they_render_in_the_public_widget_and_say_that_they_are_samples(owner):
+def test_they_are_six_of_the_business_with_faces_of_ours_and_said_to_be_samples(owner):
     project = owner.create_project(skipDemoTestimonials=False, businessName="Kiln & Clay")
     items = _items(owner, project)
+    assert {(item["status"], item["source"]) for item in items} == {("demo", "demo")}
     assert len({item["authorName"] for item in items}) == 6
     assert len({item["text"].replace("Kiln & Clay", "") for item in items}) == 6
     assert all("Kiln & Clay" in item["text"] for item in items)
     assert {item["authorRole"] for item in items} == {"Sample customer"}
+    assert all(4 <= item["rating"] <= 5 for item in items)
+    times = [item["createdAt"] for item in items]
+    assert times == sorted(set(times), reverse=True)
     feed = owner.client.get(f"/widget/{project['_id']}/feed").json
     assert [item["id"] for item in feed["items"]] == [item["_id"] for item in items]
     assert all(item["isSample"] for item in feed["items"])
+    assert all(item["authorAvatar"].startswith(ORIGIN) for item in feed["items"])
+    for item in items:
+        path = item["authorAvatar"].removeprefix(ORIGIN)
+        answer = owner.client.get(path, buffered=True)
+        assert (answer.status_code, answer.mimetype) == (200, "image/svg+xml"), path
 
 
 TRADES_BY_NAME = {
     "Oat & Ember Bakery": "bakery", "Café Linde": "cafe", "Fern Hair Salon": "salon",
     "Bücher-Laden": "shop", "Kiln Pottery": "craft", "Anna Coaching": "coach",
     "Northgate Software": "software", "Kiln & Clay": "anything", "": "anything",
+    "Landbäckerei Huber": "bakery", "The Daily Bread": "bakery", "Café Central": "cafe",
+    "Fern & Fable Salon": "salon", "Rosa's Flower Shop": "shop", "Schreinerei Vogt": "craft",
+    "Nimbus Cloud": "software", "Oat & Ember": "anything", "東京": "anything",
 }  # fmt: skip
 
 
@@ -50,18 +62,10 @@ def test_they_are_of_the_trade_that_the_name_tells():
         assert [columns["text"] for columns in write_samples(name)] == said
 
 
-def test_each_has_a_face_of_ours(owner):
-    project = owner.create_project(skipDemoTestimonials=False)
-    for item in _items(owner, project):
-        path = item["authorAvatar"].removeprefix(ORIGIN)
-        answer = owner.client.get(path, buffered=True)
-        assert (answer.status_code, answer.mimetype) == (200, "image/svg+xml"), path
-    feed = owner.client.get(f"/widget/{project['_id']}/feed").json
-    assert all(item["authorAvatar"].startswith(ORIGIN) for item in feed["items"])
-
-
 def test_eight_trades_have_six_voices_each():
     assert SAMPLES.keys() == TRADES.keys()
+    # Neither is grey or indigo.
+    assert not {"#4F46E5", "#27272A"} & set(TRADES.values())
     assert {each.who for samples in SAMPLES.values() for each in samples} == PEOPLE.keys()
     for trade, samples in SAMPLES.items():
         assert len({each.who for each in samples}) == 6, trade

@@ -80,17 +80,14 @@ def test_without_a_name_of_the_business_the_words_say_us(app, owner):
 
 
 @pytest.mark.usefixtures("has_mail")
-def test_the_picture_of_the_mail_has_stars_where_the_page_asks_for_them(inbox):
-    assert ">Tap a star</p>" in re.sub(r"<span>★+</span>", "", inbox.get("collect").text)
+def test_the_mail_is_pictured_with_its_stars_and_the_time_it_goes_out(inbox):
+    page = inbox.get("collect").text
+    assert ">Tap a star</p>" in re.sub(r"<span>★+</span>", "", page)
+    # Without a script too.
+    assert ">Now, and one reminder after 5 days</span>" in page
     sent = {"ask-rating": "false"}
     inbox.client.post(f"{inbox.base}/collect/page", data=sent, headers=JSON)
     assert "Tap a star" not in inbox.get("collect").text
-
-
-@pytest.mark.usefixtures("has_mail")
-def test_without_a_script_it_is_said_when_the_mails_go_out(inbox):
-    page = inbox.get("collect").text
-    assert ">Now, and one reminder after 5 days</span>" in page
 
 
 def test_a_message_follows_the_address(inbox):

@@ -101,7 +101,12 @@ def test_the_colour_offered_can_be_read():
     assert contrast("#777777", "#FFFFFF") == pytest.approx(4.48, abs=0.01)
 
 
-def test_a_cover_is_shown_and_can_be_taken_off(browser, client, project):
+def test_a_cover_is_checked_shown_and_can_be_taken_off(browser, client, project):
+    words = "can’t be read as a picture"
+    answer = upload(browser, project, b"no picture at all", headers=JSON)
+    assert (answer.status_code, words in answer.json["message"]) == (422, True)
+    assert words in upload(browser, project, b"no picture at all").text
+    assert 'class="cover"' not in client.get("/fern").text
     assert upload(browser, project, picture()).status_code == 303
     assert 'class="cover"' in client.get("/fern").text
     path = f"/dashboard/projects/{project}/collect/page/cover/remove"
@@ -110,12 +115,3 @@ def test_a_cover_is_shown_and_can_be_taken_off(browser, client, project):
     back = path.replace("remove", "undo")
     assert browser.post(back, data={"undo": UNDO.findall(told)[0]}).status_code == 303
     assert 'class="cover"' in client.get("/fern").text
-
-
-def test_a_refused_cover_changes_nothing(browser, client, project):
-    words = "can’t be read as a picture"
-    answer = upload(browser, project, b"no picture at all", headers=JSON)
-    assert answer.status_code == 422
-    assert words in answer.json["message"]
-    assert words in upload(browser, project, b"no picture at all").text
-    assert 'class="cover"' not in client.get("/fern").text

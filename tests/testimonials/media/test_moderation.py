@@ -242,13 +242,19 @@ def test_owners_remove_it_for_good(app, browser, page, sent):
     assert (row.kind, row.text) == ("written", "Warm buns.")
 
 
-def test_the_row_plays_it(client, browser, page, sent):
+def test_the_row_plays_it_and_all_but_its_words_is_edited(app, client, browser, page, sent):
     shown = browser.get(f"/dashboard/projects/{page}/inbox").text
     assert "No transcript yet." in shown
     one = browser.get(f"/dashboard/projects/{page}/testimonials/{sent}").text
     assert "Safari before 17.4 can’t play this." in one
     url = shown.partition('<video controls playsinline preload="none" src="')[2].partition('"')[0]
     assert client.get(url.partition("example.com")[2]).status_code == 200
+    shares = browser.get("/dashboard/account/projects").text
+    assert "1 recording takes 0.0 of 2,000 MB." in shares
+    form = {"text": "", "author_name": "Theo B.", "submitted_on": "2024-01-01"}
+    path = f"/dashboard/projects/{page}/testimonials/{sent}"
+    assert browser.post(path, data=form).status_code == 303
+    assert row_of(app, page).author_name == "Theo B."
 
 
 def test_captions_saved(app, client, browser, page):
@@ -267,13 +273,6 @@ def test_captions_saved(app, client, browser, page):
     refused = browser.post(path, data=form, headers=JSON)
     said = "The captions aren’t UTF-8 text."
     assert (refused.status_code, refused.json["message"]) == (409, said)
-
-
-def test_no_words_can_be_edited(app, browser, page, sent):
-    path = f"/dashboard/projects/{page}/testimonials/{sent}"
-    form = {"text": "", "author_name": "Theo B.", "submitted_on": "2024-01-01"}
-    assert browser.post(path, data=form).status_code == 303
-    assert row_of(app, page).author_name == "Theo B."
 
 
 def doctor(app: Flask) -> list[str]:
@@ -298,8 +297,3 @@ def test_operators_see_what_is_missing(app, sent, moved_clock):
         assert recordings.list_files() == {}
     change_settings(app, all_recordings_megabytes=0)
     assert any("take 0 of 0 MB" in each for each in doctor(app))
-
-
-def test_the_owner_sees_their_share(browser, sent):
-    page = browser.get("/dashboard/account/projects").text
-    assert "1 recording takes 0.0 of 2,000 MB." in page

@@ -126,7 +126,7 @@ def test_the_wall_shows_all(app, client, project, rows):
     assert all(f">{text}<" in page for text in rows)
 
 
-def test_pages_use_their_index(app, project, rows):
+def test_pages_use_their_index_and_chosen_ones_their_ids(app, project, rows):
     for order, index in INDEXES.items():
         with app.app_context():
             found, content = get_project(project), Content(order=order)
@@ -142,9 +142,6 @@ def test_pages_use_their_index(app, project, rows):
         assert "is_pinned" in second[0]
         assert "is_pinned" not in first[0]
         assert counted.startswith("SEARCH testimonial_count USING INDEX")
-
-
-def test_chosen_ones_are_found_by_their_ids(app, project, rows):
     chosen = tuple(rows.values())
     with app.app_context():
         found = get_project(project)
