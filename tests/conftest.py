@@ -191,7 +191,8 @@ def pytest_terminal_summary(
 
 # What these make for their tests takes long, so one worker makes it, and early.
 TOGETHER = (
-    "tests/browser/test_every_page.py", "tests/browser/widget/test_other_engines.py",
+    "tests/browser/account/test_company.py", "tests/browser/test_every_page.py",
+    "tests/browser/widget/test_other_engines.py",
     "tests/operations/backup/test_restore.py", "tests/operations/server/test_binary.py",
     "tests/operations/server/test_nginx.py", "tests/operations/server/test_packaging.py",
     "tests/operations/server/test_serve.py", "tests/operations/server/test_serve_pictures.py",

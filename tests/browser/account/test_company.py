@@ -14,12 +14,12 @@ from tests.support.servers import free_port
 COMPANY = "Maplevale ID"
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def port() -> int:
     return free_port()
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def provider(port: int) -> Iterator[CertifiedProvider]:
     """A provider at another host than the service, so that cookies are as on the web."""
     made = CertifiedProvider(returns=f"http://localhost:{port}/login/company/done")
@@ -27,7 +27,7 @@ def provider(port: int) -> Iterator[CertifiedProvider]:
     made.stop()
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def site(port: int, provider: CertifiedProvider) -> Iterator[Site]:
     settings = {key: str(value) for key, value in settings_for(provider.issuer).items()}
     with serve_site(base_url=f"http://localhost:{port}", port=str(port), **settings) as site:
@@ -75,9 +75,11 @@ def test_somebody_comes_back(site, provider, open_page):
 
 
 def test_an_agents_account(site, provider, open_page):
-    site.agent_init(MIRA["email"])
+    theo = MIRA | {"email": "theo@oatandember.example"}
+    provider.tell(people={"theo": theo})
+    site.agent_init(theo["email"])
     page = open_page(f"{site.url}/login")
-    sign_in(page, site, "mira")
+    sign_in(page, site, "theo")
     expect(page.get_by_role("heading", name="Is this you?")).to_be_visible()
     assert look(page) == []
     page.get_by_role("radio", name="Replace its key").check()
