@@ -197,7 +197,7 @@ TOGETHER = (
     "tests/operations/server/test_nginx.py", "tests/operations/server/test_packaging.py",
     "tests/operations/server/test_serve.py", "tests/operations/server/test_serve_pictures.py",
     "tests/operations/server/test_serve_workers.py",
-    "tests/operations/server/hosts/test_two_hosts.py",
+    "tests/operations/server/hosts/test_two_hosts.py", "tests/projects/domains/test_journey.py",
 )  # fmt: skip
 
 
