@@ -28,10 +28,8 @@ from testimonials.core.http_client import Check, may_connect
 from testimonials.core.jobs import every_process, has_no_lease, is_ending
 from testimonials.integrations.webhooks.endpoints import (
     gets_events,
-    is_any_left,
     name_host,
-    pause_left,
-    send_left_mail,
+    pause_all_left,
     send_stopped_mail,
     stop_endpoint,
 )
@@ -262,7 +260,7 @@ class Dispatcher:
         while True:
             if time.monotonic() >= self._next_read and not is_ending():
                 self._next_read = time.monotonic() + READ_SECONDS
-                pause_endpoints()
+                pause_all_left()
                 read_events()
             self._collect()
             self._settle_and_lease(is_allowed, is_ending())
@@ -307,17 +305,6 @@ class Dispatcher:
 def deliver_webhooks() -> None:
     """Read and send until nothing is due, or for `TURN_SECONDS`."""
     kept(EXTENSION, Dispatcher).run(is_ending, TURN_SECONDS)
-
-
-def pause_endpoints() -> None:
-    """Pause the endpoints of people who have left, and mail the owners; commits."""
-    # Checked first without a lock, so that an idle service doesn't block writers.
-    is_any = is_any_left()
-    db.session.rollback()
-    if is_any:
-        with write():
-            for project, hosts in pause_left().items():
-                send_left_mail(project, hosts)
 
 
 def read_events() -> None:

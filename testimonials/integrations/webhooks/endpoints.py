@@ -13,7 +13,7 @@ from testimonials.auth.models import Account
 from testimonials.core import clock
 from testimonials.core.audit import Event, EventType, record
 from testimonials.core.db.engine import Timestamp, write_value
-from testimonials.core.db.transactions import find_row
+from testimonials.core.db.transactions import find_row, write
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import ServiceError, ValidationFailed, require_found
 from testimonials.core.http.i18n import gettext_noop
@@ -347,7 +347,7 @@ def send_stopped_mail(project: Project, host: str, reason: str) -> None:
 
 
 def gets_events() -> ColumnElement[bool]:
-    """Return the condition that a project is in use, and its endpoint's keeper is an admin."""
+    """Return the condition that the project is in use, and the keeper an unsuspended admin."""
     is_suspended = exists().where(
         Account.id == WebhookEndpoint.keeper_id, Account.suspended_at.is_not(None)
     )
@@ -368,10 +368,16 @@ def has_left() -> ColumnElement[bool]:
     )
 
 
-def is_any_left() -> bool:
-    """Return whether `pause_left` has anything to do, without a lock."""
+def pause_all_left() -> None:
+    """Pause the endpoints of everybody who has left, and mail the owners; commits."""
     query = select(WebhookEndpoint.id).join(Project, Project.id == WebhookEndpoint.project_id)
-    return db.session.scalar(query.where(has_left()).limit(1)) is not None
+    # Checked first without a lock, so that an idle service doesn't block writers.
+    is_any = db.session.scalar(query.where(has_left()).limit(1)) is not None
+    db.session.rollback()
+    if is_any:
+        with write():
+            for project, hosts in pause_left().items():
+                send_left_mail(project, hosts)
 
 
 def pause_left(*conditions: ColumnElement[bool]) -> dict[Project, list[str]]:
