@@ -1,9 +1,7 @@
 """The API of events and webhooks."""
 
-from flask import Response
-
 from testimonials.auth.tokens import Caller, Scope
-from testimonials.core.http.answers import CursorQuerySchema, Page, add_link, answer, link_to
+from testimonials.core.http.answers import CursorQuerySchema, Page
 from testimonials.core.http.blueprints import webhooks
 from testimonials.integrations.webhooks import endpoints, log, schemas
 from testimonials.integrations.webhooks.models import WebhookDelivery, WebhookEndpoint
@@ -23,7 +21,7 @@ webhooks.find(webhook=lambda project, webhook_id: endpoints.find_endpoint(projec
     is_paged=True,
     raises=(404,),
 )
-def list_events(caller: Caller, query: Values) -> Response:
+def list_events(caller: Caller, query: Values) -> Page:
     """List events.
 
     Events of testimonials, requests, proposals and settings, oldest first. To miss none, continue
@@ -34,10 +32,7 @@ def list_events(caller: Caller, query: Values) -> Response:
     """
     if query["projectId"]:
         find_project(caller, query["projectId"], is_locked=False)
-    items, cursor = list_caller_events(caller, query)
-    response = answer("OK", {"items": items, "next": cursor})
-    add_link(response, link_to(cursor))
-    return response
+    return list_caller_events(caller, query)
 
 
 @webhooks.resource(

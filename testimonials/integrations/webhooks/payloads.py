@@ -27,7 +27,7 @@ from testimonials.core.db.identifiers import find_time
 from testimonials.core.event_lists import Names, is_kept, name_actor, token_key
 from testimonials.core.extensions import db
 from testimonials.core.faults import FAULTS
-from testimonials.core.http.answers import dump_json
+from testimonials.core.http.answers import Page, dump_json
 from testimonials.core.http_client import AddressRefused, Answer, Check, UrlRefused, ask
 from testimonials.integrations.webhooks.models import BUILD, Due, WebhookDelivery
 from testimonials.projects.events import PROJECT_UPDATED, PROPOSAL_DECIDED
@@ -116,10 +116,8 @@ def _describe_other(
 TEAM = "The owner or a colleague"
 
 
-def list_caller_events(
-    caller: Caller, query: dict[str, Any]
-) -> tuple[list[dict[str, Any]], str | None]:
-    """Return a page of the events that the caller may read, and the cursor of the next."""
+def list_caller_events(caller: Caller, query: dict[str, Any]) -> Page:
+    """Return a page of the events that the caller may read."""
     project_id = query["projectId"] or caller.project_id
     types = [
         type
@@ -141,10 +139,11 @@ def list_caller_events(
     page = events[: query["limit"]]
     cursor = page[-1].id if len(events) > len(page) else None
     names = {token_key(id): name for id, name in find_token_names(caller.id).items()}
-    return [_describe_event(event, names) for event in page], cursor
+    return Page([_describe_event(event, names) for event in page], cursor)
 
 
 def _describe_event(event: Event, names: Names) -> dict[str, Any]:
+    """Return what `EventSchema` dumps."""
     # Tokens don't learn which person it was.
     is_person = event.actor_kind == ActorKind.PERSON
     described: dict[str, Any] = {
@@ -156,7 +155,7 @@ def _describe_event(event: Event, names: Names) -> dict[str, Any]:
             "name": TEAM if is_person else name_actor(event, names),
         },
         # `created_at` is that of the first repetition, the id that of the last.
-        "createdAt": iso(find_time(event.id)),
+        "createdAt": find_time(event.id),
     }
     if event.testimonial_id:
         described["testimonialId"] = event.testimonial_id

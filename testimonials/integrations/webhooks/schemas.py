@@ -76,6 +76,7 @@ class EventSchema(Schema):
     type = Choice(*NAMES, required=True)
     projectId = String(required=True)
     testimonialId = String()
+    reason = String(description="Why the testimonial was set aside.")
     count = Number()
     actor = fields.Nested(ActorSchema, required=True)
     createdAt = Time(required=True)
