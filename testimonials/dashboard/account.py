@@ -63,7 +63,7 @@ from testimonials.transfer.privacy import describe_person
 ACCOUNT = "dashboard.account.show_account"
 DATA = "dashboard.account.show_data"
 SIGNING_IN = "dashboard.account.show_security"
-# Projects on the page about mail.
+# How many projects the page about mail lists.
 LISTED = 20
 
 overview = AccountPage(account, "/dashboard/account", "account/account.html")
@@ -83,7 +83,7 @@ def show_account(owner: SignedIn) -> Values:
 
 
 def _list_modes(owner: SignedIn) -> list[tuple[Project, str]]:
-    """Return the newest projects about which the person may get mail, with when they do."""
+    """Return the newest projects about which the person may get mail, each with its mode."""
     newest = search_shared(owner.account_id, "", 0, LISTED + 1)
     shared = list_memberships(owner.account_id, newest)
     modes = find_modes(owner.account_id, newest)
@@ -167,7 +167,7 @@ def show_language(owner: SignedIn) -> Values:
 
 @language.save({"language": Text(35, load_default="")})
 def change_language(owner: SignedIn, language: str) -> Done:
-    """Set the language of the person's pages; none means the browser's."""
+    """Set the language of the person's pages; without one, they are in the browser's."""
     chosen = find_language(language)
     lock_owner(owner).language = chosen.code if chosen else None
     use_language(chosen.code if chosen else None)
@@ -262,7 +262,7 @@ def delete_here(owner: SignedIn, confirm: str) -> Done:
 
 
 def _empty(owner: SignedIn) -> None:
-    """Remove the account's testimonials in batches; the last is left to the caller to commit.
+    """Remove the account's testimonials in batches; the caller commits the last one.
 
     The projects are hidden first, so that nobody sees half of one.
     """
@@ -290,7 +290,7 @@ def link_company(owner: SignedIn) -> ResponseReturnValue:
 @limiter.per_address(COMPANY_PER_ADDRESS)
 @require_session
 def prove_by_company(owner: SignedIn) -> ResponseReturnValue:
-    """Redirect to the company's sign-in for a proof, and from there on with the draft."""
+    """Redirect to the company's sign-in for a proof, after which the kept form is sent again."""
     sent = GoOnForm().read().values
     target = sent["next"] or url_for(SIGNING_IN)
     return leave(AttemptPurpose.PROVE, owner, target=target, draft=sent["draft"])

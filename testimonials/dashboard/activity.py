@@ -26,8 +26,8 @@ from testimonials.testimonials.testimonials import find_authors
 from testimonials.transfer.tables.export import find_names
 
 PAGE_SIZE = 50
-# Words are searched in the sentences, not by a query: a request reads at most so many events, and
-# links to the rest.
+# Words are searched in the sentences rather than by a query, so a request reads at most this many
+# events, and links to the rest.
 MAX_SEARCHED = 5000
 MAX_SEARCH = 200
 OTHERS = {
@@ -37,7 +37,7 @@ OTHERS = {
     ActorKind.SYSTEM: gettext_noop("The service itself"),
     ActorKind.VISITOR: gettext_noop("Someone not signed in"),
 }
-# Groups of actors in `?who=`.
+# The groups of actors that `?who=` may name.
 KINDS = {
     "people": (ActorKind.PERSON, ActorKind.VISITOR, ActorKind.OPERATOR),
     "agents": (ActorKind.AGENT, ActorKind.TOKEN),
@@ -176,7 +176,7 @@ def _list_actors(search: Search, people: Names) -> dict[str, str]:
         key if "." in key else f"{ActorKind.PERSON}.{key}": name for key, name in people.items()
     }
     actors |= {kind: translate(name) for kind, name in OTHERS.items()}
-    # A bookmarked URL may name a former colleague or a deleted token.
+    # A bookmarked URL may name a former member or a deleted token.
     return {search.who: translate(GONE)} | actors if search.who else actors
 
 

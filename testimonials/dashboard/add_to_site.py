@@ -33,7 +33,7 @@ from testimonials.widget.sightings import find_newest_sighting
 
 MAILS_PER_ACCOUNT = Limit("steps-mail-account", 20, "from one account")
 MAILS_PER_EMAIL = Limit("steps-mail-email", 3, "for one e-mail address")
-# Each language's name, and the template of its code in widget/embed/.
+# The names of languages, by the templates of their code in widget/embed/.
 LANGUAGES = {
     "html": "HTML",
     "react": "React",
@@ -175,9 +175,9 @@ def _write_element(project: Project, selection: Selection) -> str:
 
 
 def _describe_lines(project: Project, selection: Selection) -> dict[str, str]:
-    """Return the lines for a website's Content-Security-Policy, and the pinned script.
+    """Return the lines for a Content-Security-Policy, a style rule, and the pinned script.
 
-    The rule is for a style sheet, if the policy forbids style attributes.
+    The rule is for websites whose policy forbids style attributes.
     """
     names = ("script-src", "connect-src", "img-src")
     height = embed.reserve_space(project, selection)

@@ -43,7 +43,7 @@ LABELS = {
     "printed": gettext_noop("Not sent"),
     "unsubscribed": gettext_noop("Said no, and won’t be asked again"),
 }
-# Bars of the states on the way: sent, opened, wrote.
+# How many of the bars (sent, opened, wrote) are filled in each state.
 BARS = {"waiting": 0, "sent": 1, "opened": 2, "started": 2, "answered": 3}
 
 
@@ -185,7 +185,7 @@ def _tell_reminder(row: MailedRequest) -> str | None:
     return None
 
 
-# The list as a file, whose words never change.
+# The list as a CSV file, which is the same in every language.
 
 _COLUMNS = ("sent", "reminded", "opened", "started", "answered", "said no", "unsubscribed")
 _STATES = LABELS | {"answered": "Answered", "unsubscribed": "Unsubscribed"}

@@ -40,7 +40,7 @@ from testimonials.projects.widget_design import choose_brand
 from testimonials.testimonials.samples import PEOPLE, SAMPLES
 from testimonials.widget.settings import find_settings
 
-# Custom properties, and the derived colors that they are set to.
+# Custom properties, and the derived color that each is set to.
 NAMES = {
     "owner": "solid", "on-owner": "on", "owner-accent": "accent", "owner-soft": "soft",
     "owner-tint": "tint", "owner-mark": "mark", "owner-star": "star", "owner-text": "text",
@@ -57,7 +57,7 @@ FONT_NAMES = {
     "plain": gettext_noop("Plain"),
     "classic": gettext_noop("Classic"),
 }
-# Cards of the preview, and swatches beside the chosen color.
+# The number of cards in the preview, and of swatches beside the chosen color.
 CARDS, SWATCHES = 4, 4
 ANOTHER = "another"
 
@@ -96,7 +96,7 @@ def show_brand_styles(access: Access) -> Response:
 
 @settings.get("/dashboard/brand.css")
 def show_tried_styles() -> Response:
-    """Send the same for ``?color=`` and ``?font=``, which a script adopts."""
+    """Send the same for ``?color=`` and ``?font=``, for a script to try out."""
     tried = TrialForm().read(request.args).values
     color = tried.get("color") or brands.TRADES["anything"]
     return _send_styles(color, tried.get("font") or brands.TYPEFACES[0], tried.get("ground"))
@@ -139,9 +139,9 @@ def show_brand(access: Access) -> Values:
 
 
 def describe_screen(brand: Brand, stored: Values) -> Values:
-    """Return what a brand's form offers and its preview shows, with what the project has `stored`.
+    """Return what a brand's form offers and its preview shows; `stored` is the project's brand.
 
-    Without a color it follows the trade.
+    A brand without a color has that of its trade.
     """
     read = stored.get("read", {})
     colors = dict.fromkeys([brand.color, *read.get("colors", []), *brands.TRADES.values()])
@@ -159,7 +159,7 @@ def describe_screen(brand: Brand, stored: Values) -> Values:
 
 
 def next_address(name: str) -> str:
-    """Return the page's address of a new project with this name, or ""."""
+    """Return the address that the page of a new project with this name would get, or ""."""
     slug = find_free_slug(name.replace("\0", ""))
     return collection_page_url(slug).partition("://")[2] if slug else ""
 
@@ -183,7 +183,7 @@ def fill_in(brand: Brand, name: str) -> Values:
 
 
 def _list_cards(trade: str) -> list[Values]:
-    """Return samples of a trade for the preview; the business's name stands in braces."""
+    """Return samples of a trade for the preview, with `{name}` for the name of the business."""
     return [
         {
             "name": PEOPLE[sample.who],
@@ -196,7 +196,7 @@ def _list_cards(trade: str) -> list[Values]:
 
 
 def _list_own(project: Project, brand: Brand) -> list[str]:
-    """Return what has a color of its own."""
+    """Return the names of those that have a color of their own: the widget, the page."""
     widget = find_settings(project)
     own = []
     if choose_brand(widget.config, widget.design) != brand.color:

@@ -62,14 +62,14 @@ from testimonials.testimonials.testimonials import (
 )
 
 Errors = dict[str, list[str]]
-# What a project's brand keeps of its website.
+# What a project's brand keeps of the reading of its website.
 KEPT = tuple(brands.ReadingSchema().fields)
 
-# What an agent has made: the person keeps or drops it.
+# What an agent has created, which the person keeps or drops.
 
 
 class KeyForm(FormSchema):
-    """Whether to keep the agent's key, and with `drop` to delete its projects."""
+    """What to do with the agent's key; `drop` deletes its projects."""
 
     key = fields.String(load_default="")
     # The end of the key that the page has shown.
@@ -78,7 +78,7 @@ class KeyForm(FormSchema):
 
 
 def find_key_errors(account: Account, other: str, values: Values) -> Errors:
-    """Return an error unless the form keeps the agent's key or chooses `other`."""
+    """Return an error if the form neither keeps the agent's key nor chooses `other`."""
     problem = accounts.find_key_problem(account, values["key"], other, values["key_seen"])
     return {"key": [problem]} if problem else {}
 
@@ -105,7 +105,7 @@ def describe_begun(account: Account | None) -> Values:
 
 class ClaimForm(BrandForm, KeyForm, PasskeyAnswerForm):
     password = Secret()
-    # One of the logos of the website.
+    # The id of one of the website's logos.
     picture = fields.String(load_default="")
 
 
@@ -116,7 +116,7 @@ class Begun:
     account: Account
     project: Project | None
     brand: brands.Brand
-    # From the website at the e-mail address's domain.
+    # What was read on the website at the domain of the e-mail address.
     read: Values
 
     @property
@@ -349,7 +349,7 @@ def _show(proof: Proof, sent: SentForm | None = None, errors: Errors | None = No
         if project is None
         else collection_page_url(project.slug, project.own_host).partition("://")[2]
     )
-    # The preview shows only a valid name.
+    # The preview shows the name only if it is valid.
     shown = {"name": sent.values.get("name") or name or _("Your business")}
     shown |= choose(sent.values, brand)
     page = render_template(

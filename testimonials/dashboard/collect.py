@@ -69,12 +69,12 @@ NEVER, NOW = "never", "0"
 DEFAULT_REMINDER = "5"
 # A file of 1 MB, and 500 people with long names in the text field.
 FORM_BYTES = MAX_FILE_BYTES + 1024 * 1024
-# How many of the people asked the page lists.
+# How many of the people asked are listed on the page.
 NEWEST = 5
-# Fewer requests left for the day are mentioned.
+# The number of requests left for the day is mentioned if it is lower than this.
 FEW = 20
 VISIT_DAYS = 30
-# People in the preview without a script.
+# How many people the preview without a script lists.
 LISTED = 10
 COLUMNS = {
     "email": gettext_noop("Email"),
@@ -130,7 +130,7 @@ class FileForm(ListForm):
 
 
 collect_page = ProjectPage(collect, "collect", "collect/collect.html")
-# The answers of buttons: a preview without a script, and what a file holds.
+# What buttons show: a preview without a script, and the contents of a file.
 preview_page = ProjectPage(collect, "", "collect/preview.html")
 file_page = ProjectPage(collect, "", "collect/file.html")
 
@@ -153,7 +153,7 @@ def show_collect(access: Access) -> Values:
 
 @collect_page.save(AskForm, lock_first=lock_account_first)
 def send_requests(access: Access, **values: Any) -> Done:
-    """Ask everybody on the list, unless it is undone within 30 seconds."""
+    """Ask everybody on the list, unless the sending is undone within 30 seconds."""
     project, listed, wait = access.project, values["people"], int(values["wait"])
     batch = make_batch(access, values)
     count = requests.ask_people(
@@ -166,7 +166,7 @@ def send_requests(access: Access, **values: Any) -> Done:
 
 @collect_page.save(UndoForm, at="/undo")
 def undo_sending(access: Access, undo: str) -> Done:
-    """Cancel the mails that have not been sent, and fill in the form with them."""
+    """Cancel the mails that have not been sent, and fill in the form again."""
     people, sent = requests.cancel_sending(access.project, undo)
     if people:
         record(REQUESTS_CANCELLED, access.project, count=len(people))
@@ -181,7 +181,7 @@ def undo_sending(access: Access, undo: str) -> Done:
 
 @collect_page.save(AskForm, at="/preview")
 def preview_requests(access: Access, **values: Any) -> Done:
-    """Show who would get which mail: without a script, and for a file."""
+    """Show who would get which mail, if there is no script or the list is a file."""
     project, lists = access.project, [values["people"], read_table(read_file())]
     batch = make_batch(access, values)
     people, left_out = requests.choose_people(project, lists)
@@ -206,7 +206,7 @@ def show_file(access: Access, people: AddressList, **chosen: int | None) -> Done
     try:
         uploaded = read_table(content, places)
     except ValidationFailed:
-        # Somebody chooses the column of addresses if none is recognized.
+        # If no column of addresses is recognized, the person chooses one.
         uploaded = read_table(content, {"email": 0})
     fresh, left_out = requests.sort_people(access.project, uploaded.people)
     columns = {
@@ -230,7 +230,7 @@ def check_people(access: Access) -> ResponseReturnValue:
 
 
 def describe_choices(project: Project) -> Values:
-    """Return the form's options, and what keeps somebody from asking."""
+    """Return the form's options, and what could prevent sending."""
     reminders = [
         (str(days), ngettext("After %(num)s day", "After %(num)s days", days))
         for days in requests.REMINDERS
@@ -272,7 +272,7 @@ def describe_page(project: Project) -> Values:
 
 
 def describe_mail(project: Project, person: Person | None = None) -> Values:
-    """Return what the preview of the mail shows besides its text."""
+    """Return what the preview of the mail shows in addition to its text."""
     account = db.session.get_one(Account, project.account_id)
     return {
         "theme_css_url": url_for("collection.get_theme", slug=project.slug),
@@ -308,7 +308,7 @@ def describe_chips(project: Project, listed: AddressList) -> list[Values]:
 
 
 def describe_chip(person: Person, reason: str = "") -> Values:
-    """Return a person for the script, with the line of the `table` that it sends."""
+    """Return a person for the script, with the line of a `table` to send back."""
     name = person.name or person.email
     return {
         "text": name,
@@ -349,7 +349,7 @@ def tell_sent(count: int, wait_days: int) -> str:
 
 
 def tell_undone(count: int, sent: Sequence[str]) -> str:
-    """Return how many mails were cancelled, and who had been `sent` one already."""
+    """Return a notice: how many mails were cancelled, and who had already been `sent` one."""
     if not count:
         return _("Too late: all emails have gone out.")
     if not sent:
@@ -372,7 +372,7 @@ def suggest_values(access: Access) -> dict[str, str]:
 def make_batch(access: Access, values: Values) -> RequestBatch:
     """Return the message as a row that isn't stored; raise `ValidationFailed` without people.
 
-    An unchanged suggestion follows the language.
+    A suggested text that was not changed is replaced by the one in the chosen language.
     """
     if values["people"].is_empty and not request.files.get("file"):
         problem = _("Enter at least one email address, or choose a file.")

@@ -51,7 +51,7 @@ from testimonials.projects.models import Project
 from testimonials.projects.projects import list_choosable, list_projects
 
 overview = ProjectPage(settings, "settings/developers", "settings/developers/developers.html")
-# Of several endpoints, the first of these states is shown.
+# The first of these states that any endpoint is in is shown.
 STATES = {
     "failing": gettext_noop("Failing"),
     "off": gettext_noop("Switched off"),
@@ -89,7 +89,7 @@ agents = ProjectPage(settings, "settings/developers/agents", "settings/developer
 
 @agents.show
 def show_agents(access: Access) -> Values:
-    """Show the ways to connect; ``?client=`` opens one."""
+    """Show the ways to connect, with the one in ``?client=`` open."""
     client = request.args.get("client", "")
     current = client if client in CLIENTS else next(iter(CLIENTS))
     newest = find_newest_use(describe_tokens(access))
@@ -236,7 +236,7 @@ def _describe(listed: ListedToken) -> dict[str, Any]:
     is_used = use is not None and use.at > clock.now() - UNUSED
     return {
         "token": token,
-        # The stored time of the last use is a minute late.
+        # The last use is stored up to a minute late.
         "state": "active" if token.state == "unused" and is_used else token.state,
         "made_by": listed.made_by,
         "scopes": [_(scope.label) for scope in Scope if scope in token.scopes],
@@ -269,7 +269,7 @@ class TokenForm(FormSchema):
 @settings.get("/dashboard/tokens/new")
 @require_session
 def choose_project(owner: SignedIn) -> ResponseReturnValue:
-    """Redirect to a project's form for a new token; agents that know no project link here."""
+    """Redirect to the form for a new token in one of the projects, for agents that know none."""
     projects = list_projects(owner.account_id) or search_shared(owner.account_id, "", 0, 1)
     if not projects:
         return redirect(url_for("dashboard.home.show_projects"), 303)
@@ -399,10 +399,10 @@ def show_consent(owner: SignedIn) -> ResponseReturnValue:
 @oauth.post("/oauth/authorize")
 @require_session
 def allow(owner: SignedIn) -> ResponseReturnValue:
-    """Redirect to the program with a code for what was allowed."""
+    """Redirect to the program, with a code for what the person has allowed."""
     carried = _read_carried()
     asked = find_request(carried)
-    # For the Content-Security-Policy, also of the page that asks for the password first.
+    # For the Content-Security-Policy, which the page that asks for a proof needs too.
     g.form_target = urls.origin_of(asked.redirect_uri)
     return _allow(owner=owner, asked=asked, carried=carried)
 
@@ -443,7 +443,7 @@ def _page(
     sent: SentForm | None = None,
 ) -> str:
     g.form_target = urls.origin_of(asked.redirect_uri)
-    # Not preselected from the link, which the program wrote.
+    # Nothing is preselected by the link, which the program wrote.
     typed = sent.typed if sent else {"scopes": DEFAULT_SCOPES, "project": None, "days": "90"}
     return render_template(
         "agents/consent.html",

@@ -119,7 +119,7 @@ def _export(
     kind: str,
 ) -> Response:
     if fill is write_archive:
-        # Signs nothing for somebody who was removed meanwhile.
+        # Nothing is signed for somebody who was removed meanwhile.
         with write(partial(find_access, owner, project_id, Role.ADMIN)) as access:
             of = Project.id == access.project.id
         finish_records(of)
@@ -128,7 +128,7 @@ def _export(
         slug, file = project.slug, spool(partial(fill, project))
     # After the file, since writing it takes long, and a transaction would keep others waiting.
     try:
-        # Sends nothing to somebody who was removed meanwhile.
+        # Nothing is sent to somebody who was removed meanwhile.
         with write(partial(find_access, owner, project_id, Role.ADMIN)) as access:
             record(PROJECT_EXPORTED, access.project, form=form)
     except ServiceError:
@@ -152,9 +152,9 @@ def send_download(file: IO[bytes], stem: str, ending: str, kind: str) -> Respons
 
 MAX_FILE_BYTES = 14 * MEGABYTE
 FORM_BYTES = MAX_FILE_BYTES + 64 * 1024
-# Limits of one archive: bytes of text, for which others wait while it is written, and in all;
-# pixels, since a picture of 200 bytes may take as long to decode as any; and lists and objects in
-# the text, of which an export has one for each 200 bytes.
+# The limits of an archive: the bytes of its text, since others wait while that is written; all of
+# its bytes; its pixels, since a picture of 200 bytes may take as long to decode as any; and the
+# lists and objects in the text, of which an export has one per 200 bytes.
 MAX_PARTS = 65_536
 LIMITS = 8 * MEGABYTE, 64 * MEGABYTE, 500_000_000, MAX_PARTS
 TOO_LARGE = gettext_noop(
@@ -217,7 +217,7 @@ def _opening(content: bytes) -> Iterator[reading.Archive]:
     if not _reading.acquire(timeout=2):
         raise ArchivesBusy
     try:
-        # Not believed: without its record, an archive could claim anything about visitors.
+        # Without its record, an archive could claim anything about visitors.
         file = io.BytesIO(content)
         with reading.open_archive(file, *LIMITS, is_believed=False) as archive:
             yield archive

@@ -88,8 +88,8 @@ def describe_modes() -> dict[str, tuple[str, str]]:
 
 
 def describe_testimonial(row: Testimonial) -> dict[str, Any]:
-    """Return what pages show of a testimonial besides its columns."""
-    # Its author withdrew it after somebody had set it aside.
+    """Return what pages show of a testimonial in addition to its columns."""
+    # Set aside, and then withdrawn by its author.
     is_taken_back = row.status == "withdrawn" != row.set_aside
     return {
         "row": row,

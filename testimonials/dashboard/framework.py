@@ -134,9 +134,9 @@ def _ask_for_more() -> Response:
 #     domains.set_domain(access.project, host)
 #     return Done(_("Add these records now."))
 
-# Their macros are available on all pages.
+# Every page may use the macros in these templates.
 PIECES = ("_macros.html", "dashboard/_macros.html", "dashboard/_rows.html")
-# Errors that show the form again; others have a page of their own.
+# After errors with these statuses the form is shown again; others have a page of their own.
 CORRECTABLE = (400, 402, 409, 422, 429)
 
 
@@ -325,7 +325,7 @@ class AccountPage:
 
 
 def _list_pieces() -> Values:
-    """Return the macros that every page may use, by name."""
+    """Return the macros of `PIECES` by name."""
     modules = (current_app.jinja_env.get_template(name).module for name in PIECES)
     return {
         name: macro for module in modules for name, macro in vars(module).items() if name[0] != "_"

@@ -79,7 +79,7 @@ class Preview:
 
     @property
     def token(self) -> str:
-        """Starts exactly what the preview has shown."""
+        """The token that starts exactly what this preview shows."""
         counts = self.plan.count() if self.plan else {}
         return start_purpose.sign([self.row.id, self.row.options, counts])
 
@@ -89,18 +89,18 @@ class Preview:
 
     @property
     def repairs(self) -> dict[str, int]:
-        """How many lines each way of repairing them affects."""
+        """How many lines each repair would affect."""
         return self.plan.count_repairs() if self.plan else {}
 
     @property
     def date_choices(self) -> list[tuple[str, datetime]]:
-        """The two dates that an ambiguous one may be."""
+        """The two readings of an ambiguous date."""
         date = self.plan.unclear_date if self.plan else ""
         return [(order, read_date(date, order)) for order in ORDERS] if date else []
 
     @property
     def columns(self) -> list[dict[str, Any]]:
-        """The selects of the fields.
+        """The selects in which a person chooses the column of each field.
 
         A column's value is its index in the file; "0+1" joins first and last names.
         """
@@ -282,7 +282,7 @@ def show_one(access: Access, import_id: str) -> Values | Response:
     if row.state != jobs.DRAFT:
         result = {}
         if row.state != jobs.RUNNING:
-            # Undoing has kept all that is left.
+            # After an undo, all that is left was kept.
             list_kept = jobs.list_here if row.undone_at else jobs.list_changed
             result = {"here": jobs.count_here(row), "changed": list_kept(row)}
         return {"row": row, "progress": progress, "result": result}

@@ -144,7 +144,7 @@ def tag_many(
 
 @page.save(ReturnForm, at="/numbers", role=Right.DECIDE)
 def accept_numbers(access: Access, *, return_to: str) -> Done:
-    """Show the new numbers early, since somebody has seen what changes."""
+    """Show the new numbers at once, since somebody has seen what they change."""
     end_old_numbers(access.project)
     return Done(_("Saved"), return_target(return_to))
 
@@ -182,7 +182,7 @@ def _finish(access: Access, text: str, batch: str | None, sent: Values) -> Done:
 
 
 def _tell_rest(done: str, count: int) -> str:
-    """Add to `done` how many of the selected testimonials didn't change."""
+    """Return `done` with the number of selected testimonials that didn't change."""
     if not count:
         return done
     return ngettext(
@@ -250,7 +250,7 @@ review = ProjectPage(inbox, "decide/<testimonial_id>", "inbox/mail.html", role=R
 
 
 class DoneForm(FormSchema):
-    """How many were decided so far, which travels in the URL."""
+    """How many have been decided so far; the number is passed on in the URL."""
 
     done = Count(0, MAX_COUNTED, load_default=0)
 

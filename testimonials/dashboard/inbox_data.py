@@ -43,11 +43,11 @@ from testimonials.testimonials.tags import find_spellings, offer_tags, spell
 from testimonials.testimonials.undo import Step, Undone, make_undo_token
 
 MAX_SEARCH = 200
-# The length of a URL of ours, or of a signed token.
+# The length of one of our URLs, or of a signed token.
 MAX_LINE = 4_000
-# Cards behind "All decided".
+# How many cards are shown behind "All decided".
 CARDS_SHOWN = 6
-# What is said about the number of testimonials, by trade.
+# Sentences about the number of testimonials, by trade.
 SPEAKING = {
     "bakery": ngettext_noop(
         "%(num)s person speaks for your bread.", "%(num)s people speak for your bread."
@@ -78,7 +78,7 @@ KIND_NAMES = {
     "voice": gettext_noop("Voice"),
 }
 SOURCE_NAMES = SOURCES | {"demo": gettext_noop("Samples")}
-# The others are in the filter.
+# The filter offers the others.
 MAIN_TABS = ("pending", "approved", "rejected", "all")
 TAB_NAMES = {
     **STATUS_NAMES,
@@ -123,7 +123,7 @@ def read_spelled_filter(project: Project) -> inbox.InboxFilter:
 def describe_inbox(
     project: Project, filters: inbox.InboxFilter, page: int, counts: dict[str, int]
 ) -> dict[str, Any]:
-    """Return what a page of the inbox shows, with the `counts` of the tabs (`count_tabs`)."""
+    """Return what a page of the inbox shows; `counts` are those of `count_tabs`."""
     rows, page, total = inbox.list_inbox(project.id, filters, page, counts)
     # A search with too many matches lists only these.
     is_all = total.is_whole or not filters.q
@@ -215,7 +215,7 @@ def _list_choices(
 
 
 def _list_chips(filters: inbox.InboxFilter, forms: dict[str, str]) -> list[tuple[str, str]]:
-    """Return the active filters in words, each with the URL without it."""
+    """Return the active filters in words, each with the URL that removes it."""
     stars = filters.rating or 0
     active: tuple[tuple[str, Any, Any], ...] = (
         ("tab", "pending", filters.tab not in MAIN_TABS and translate(TAB_NAMES[filters.tab])),
@@ -373,7 +373,7 @@ def explain(row: Testimonial) -> str:
 
 
 def describe_step(step: Step) -> str:
-    """Return the notice that a step had."""
+    """Return the notice that was shown for a step."""
     subject = step.author_name if step.count == 1 else step.count
     return report_action(step.action, step.was, subject)
 

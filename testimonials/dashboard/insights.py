@@ -30,16 +30,16 @@ from testimonials.testimonials.testimonials import find_authors
 from testimonials.transfer.tables.export import write_csv
 
 MONTH = 30
-# The fewest views of both periods that are compared.
+# Periods are compared only if both have at least this many views.
 COMPARED_FROM = 200
-# Rows that the list shows at first.
+# How many rows the list shows at first.
 FEW = 5
 VIEWS = {
     "testimonials": gettext_noop("Testimonials"),
     "websites": gettext_noop("Websites"),
     "ratings": gettext_noop("Ratings"),
 }
-# With more days a bar is a week, since a phone has no room.
+# With more days, each bar is a week, since a phone has no room for more.
 MAX_BARS = 90
 WEEK = 7
 # The width of a bar, as a share of its slot.
@@ -133,7 +133,7 @@ def compare_views(views: Mapping[str, int], days: int) -> str:
 
 
 def describe_path(project: Project, figures: Mapping[str, Any]) -> Values:
-    """Return the steps of visitors with their numbers, and notes about them."""
+    """Return the steps of visitors with their counts, and notes about these."""
     funnel, period = figures["funnel"], figures["period"]
     first = reports.find_first_visit(project)
     steps = (
@@ -204,7 +204,7 @@ def _add_up(days: Sequence[Mapping[str, Any]]) -> Values:
     }
 
 
-# The lists. A row has the width of its bar in percent, and the words beside it.
+# The lists. Each row has the width of its bar in percent, and the words beside it.
 
 Row = dict[str, Any]
 
@@ -216,7 +216,7 @@ def _list_read(project: Project, figures: Mapping[str, Any]) -> list[Row]:
     listed = []
     for id, count in counts.items():
         if id in rows:
-            # "Read more" may count for what was seen before midnight.
+            # Somebody may read after midnight what they saw before.
             share = min(round(100 * count["read"] / count["seen"]), 100) if count["seen"] else 0
             words = _("%(share)s read", share=format_percent(share))
             listed.append(describe_testimonial(rows[id]) | {"width": share, "words": words})

@@ -33,7 +33,7 @@ class JoinForm(claim.KeyForm):
     password = Secret()
 
 
-# What a mail program sends to decline; it follows no redirect (RFC 8058).
+# What a mail program sends to decline; it doesn't follow redirects (RFC 8058).
 BY_PROGRAM = "List-Unsubscribe"
 DeclineForm = cast(type[FormSchema], FormSchema.from_dict({BY_PROGRAM: fields.String()}))
 

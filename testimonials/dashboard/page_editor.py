@@ -108,7 +108,7 @@ def _list_consents(project: Project, values: Values) -> list[str]:
 
 
 def _describe_cards(project: Project, values: Values) -> Values:
-    """Return what the cards of questions and steps show besides their fields."""
+    """Return what the cards of questions and steps show in addition to their fields."""
     questions, steps = values["questions"], values.get("steps", [])
     return {
         "counts": count_answers(project, [question["id"] for question in questions]),
@@ -247,7 +247,7 @@ def find_named(project: Project) -> CollectionForm | None:
 
 
 def editor_url(form: CollectionForm | None, *, open: str = "") -> str:
-    """Return the URL at which a form is edited, with a row to open."""
+    """Return the URL of a form's editor, with a row to open."""
     name = form.name if form else None
     return url_for("dashboard.collect.show_page_editor", form=name, open=open or None)
 
@@ -267,10 +267,10 @@ def answer_page(
     anchor: str = "",
     sent: Values | None = None,
 ) -> Done:
-    """Redirect to the editor, or return what is stored to its script."""
+    """Redirect to the editor, or return the stored values to its script."""
     if not is_from_script():
         return Done(_("Saved"), to=to, anchor=anchor)
-    # Not of lists that weren't sent, since the form may not show a colleague's cards.
+    # Lists that weren't sent are left out, since they may have cards that the form doesn't show.
     values = {
         name: value
         for name, value in read_values(project, form).items()
@@ -302,7 +302,8 @@ def describe_rows(project: Project, form: CollectionForm | None) -> dict[str, st
         )
         if values["questions"]
         else _("None"),
-        "words": _join(*_list_languages(design)) or _("None"),
+        "words": _join(*(each.name for each in LANGUAGES if each.code in _find_translated(design)))
+        or _("None"),
     }
     if form is not None:
         return rows | {"tag": values["tag"] or _("None")}
@@ -330,13 +331,8 @@ def _join(*texts: str) -> str:
     return ", ".join(filter(None, texts))
 
 
-def _list_languages(design: Values) -> list[str]:
-    """Return the names of the languages into which the owner has translated a page."""
-    codes = _find_translated(design)
-    return [language.name for language in LANGUAGES if language.code in codes]
-
-
 def _find_translated(design: Values) -> set[str]:
+    """Return the codes of the languages into which the owner has translated a page."""
     parts = [design["translations"], *(one["translations"] for one in design["questions"])]
     return set().union(*parts)
 
@@ -380,7 +376,7 @@ class Line:
         return name_line(self.part, self.name, self.place)
 
     def translate(self, language: str) -> str:
-        """Return its translation, or ""."""
+        """Return the translation, or an empty string."""
         text: Any = self.part["translations"].get(language, {}).get(self.name, "")
         if self.place is None:
             return str(text)

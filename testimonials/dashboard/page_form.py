@@ -1,7 +1,7 @@
 """The form of the page editor, and what it changes.
 
-A form sends whole lists, and the values that it showed (``before``), so that only what the person
-changed is written, and a colleague's changes stay.
+The form sends whole lists, and the values that it showed (``before``), so that only what the person
+has changed is written, and the changes of others stay.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,9 +27,9 @@ from testimonials.projects.settings import update_page_config
 Item = dict[str, Any]
 Values = dict[str, Any]
 
-# More than any list may have, so that one that is too long is shown again as sent.
+# More than any list may have, so that a list that is too long is shown again as it was sent.
 MAX_READ = 20
-# Lengths of texts and lists.
+# The longest texts and lists.
 LIMITS = {
     "headline": defaults.HEADLINE_LENGTH,
     "description": defaults.DESCRIPTION_LENGTH,
@@ -47,14 +47,14 @@ LIMITS = {
     "choices": CHOICES_RANGE[1],
     "steps": page_design.MAX_STEPS,
 }
-# Settings of the page, by where they are stored; further pages have their own text and tag.
+# The settings of the page, by where they are stored; further forms have their own texts and tag.
 CONFIG = ("headline", "description", "thankYouMessage", "theme", "showConfetti")
 ASKED = ("rating", "role", "company", "avatar", "email")
 DESIGN = ("signature", "video", "voice", "needsCaptions", "asksInsider")
 FOCUS = {"focusX": "x", "focusY": "y"}
 LISTS = ("prompts", "questions", "steps")
 OF_FORMS = ("headline", "description", "tag", "prompts", "questions")
-# The fields of the cards in each list, and of single kinds of cards.
+# The fields of the cards in each list, and those that only one kind of card has.
 FIELDS = {
     "questions": ("text", "isRequired", "isPublic"),
     "choice": ("choices", "several"),
@@ -253,7 +253,7 @@ def arrange(items: Sequence[Item], do: str) -> list[Item]:
 def merge(stored: Sequence[Item], before: Sequence[Item], sent: Sequence[Item]) -> list[Item]:
     """Return the stored items with the changes that `sent` makes to those shown `before`.
 
-    A colleague's changes meanwhile stay. New items without words are dropped.
+    What others have changed meanwhile stays. New items without words are dropped.
     """
     old = {item["id"]: item for item in before}
     new = {item["id"]: item for item in sent if item["id"] in old or _has_words(item)}
@@ -281,12 +281,12 @@ def _change(stored: Item, old: Mapping[str, Any], sent: Item) -> Item:
 
 
 def _realign(question: Item, new: Sequence[str]) -> dict[str, Any]:
-    """Return the translations with each translated choice at the place of its original."""
+    """Return the translations with each choice at the place of its original."""
     old, translations = question["choices"], {}
     for language, words in question["translations"].items():
         translated = [*words.get("choices", ()), *[""] * len(old)]
         known = dict(zip(old, translated, strict=False))
-        # If the number is the same, an unknown choice was reworded in its place.
+        # If their number is the same, an unknown choice is a reworded one.
         by_place = translated if len(new) == len(old) else [""] * len(new)
         choices = [known.get(text, by_place[place]) for place, text in enumerate(new)]
         translations[language] = words | {"choices": choices}

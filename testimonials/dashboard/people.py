@@ -55,7 +55,7 @@ class InviteToAllForm(InviteForm):
 
 
 class AddressForm(FormSchema):
-    # Of an invitation, as it is listed.
+    # The address of an invitation, as it is listed.
     email = fields.String(load_default="")
 
 
@@ -66,7 +66,21 @@ project_people = ProjectPage(people, "people", "settings/people/people.html")
 
 @project_people.show
 def show_people(access: Access) -> Values:
-    return describe_project_people(access)
+    project, members = access.project, team.list_members(access.project)
+    of_owner = team.list_colleagues(project.account_id) if access.role == Role.OWNER else []
+    colleagues = {colleague.account_id: colleague for colleague in of_owner}
+    offer = find_offer(project)
+    return _describe_page(project, access.role, team.count_places(members)) | {
+        "people": [
+            _describe_member(access, member, colleagues.get(member.account_id))
+            for member in members
+        ],
+        "places": _list_places(project, is_all=False) if access.role == Role.OWNER else [],
+        "back_url": url_for("dashboard.settings.show_settings"),
+        "is_offered_to_me": bool(offer and offer.receiver_id == access.user.account_id),
+        "invite_url": url_for(".invite_here"),
+        "withdraw_url": url_for(".withdraw"),
+    }
 
 
 def _count_mail(who: SignedIn | Access, email: str, **_values: object) -> None:
@@ -131,7 +145,7 @@ def remove(access: Access, account_id: str, is_sure: bool) -> Done:
 
 @project_people.save(UndoForm, at="/undo")
 def undo_removal(access: Access, undo: str) -> Done:
-    """Restore the role of somebody whom the person has just removed."""
+    """Restore the role of somebody whom this person has just removed."""
     if (removal := _find_removal(access, undo)) is None:
         raise ValidationFailed.of({"form": [_("This can no longer be undone.")]})
     member = team.restore_member(access, undo, removal.details["role"])
@@ -268,26 +282,8 @@ def leave_workspace(owner: SignedIn, owner_id: str) -> Done:
     return Done(_("You left %(name)s.", name=left.owner), url_for(".show_all_people"))
 
 
-def describe_project_people(access: Access) -> Values:
-    project, members = access.project, team.list_members(access.project)
-    of_owner = team.list_colleagues(project.account_id) if access.role == Role.OWNER else []
-    colleagues = {colleague.account_id: colleague for colleague in of_owner}
-    offer = find_offer(project)
-    return _describe_page(project, access.role, team.count_places(members)) | {
-        "people": [
-            _describe_member(access, member, colleagues.get(member.account_id))
-            for member in members
-        ],
-        "places": _list_places(project, is_all=False) if access.role == Role.OWNER else [],
-        "back_url": url_for("dashboard.settings.show_settings"),
-        "is_offered_to_me": bool(offer and offer.receiver_id == access.user.account_id),
-        "invite_url": url_for(".invite_here"),
-        "withdraw_url": url_for(".withdraw"),
-    }
-
-
 def describe_all_people(user: SignedIn, project: Project | None) -> Values:
-    """Describe the people in all projects; `project` is the one the person came from."""
+    """Describe the people in all projects; `project` is the one that the user came from."""
     account, colleagues = get_account(user.account_id), team.list_colleagues(user.account_id)
     you = _describe_person(account.id, user.name, user.email, role=_("Owner"), is_you=True)
     here = project.id if project else None
@@ -314,7 +310,7 @@ def _list_places(project: Project, *, is_all: bool) -> list[tuple[str, str, bool
 
 
 def _describe_page(place: team.Place, actor: Role, taken: int) -> Values:
-    """Return what both pages have."""
+    """Return what both pages of people show."""
     roles = [name for name, role in ROLES.items() if team.may_manage(actor, role)]
     invitations = list_invitations(place)
     return {

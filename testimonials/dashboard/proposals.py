@@ -28,10 +28,10 @@ from testimonials.projects.proposals import name_agents
 from testimonials.testimonials.changes import read_fields
 from testimonials.testimonials.models import Testimonial
 
-# In the inbox at once.
+# How many the inbox shows at once.
 SHOWN = 20
 PAGE_PICTURES = ("logo", "cover", "portrait")
-# These are shown in their own ways; others are compared with the present values.
+# These have displays of their own; all others are compared with the present values.
 NOT_COMPARED = ("testimonial.add", "testimonial.decide", "form.delete", "request")
 DECISIONS = {
     "approve": gettext_noop("Approve"),
@@ -43,7 +43,7 @@ DECISIONS = {
 
 
 def list_waiting(access: Access) -> Sequence[Proposal]:
-    """Return the first proposals that the person may decide, by who made them and kind."""
+    """Return the first proposals that the person may decide, sorted by maker and kind."""
     return db.session.scalars(
         select(Proposal)
         .where(Proposal.project_id == access.project.id, Proposal.status == "waiting")
@@ -84,7 +84,7 @@ def _read_now(
         return row.before, _("Its author has withdrawn it, so it can only be deleted.")
     try:
         values = change.schema.check(row.values)
-        # Testimonials were loaded in one query.
+        # All testimonials were loaded by one query.
         if row.kind == "testimonial.edit" and target is not None:
             return read_fields(target), ""
         if row.kind == "testimonial.decide":
@@ -161,10 +161,10 @@ def name_picture(row: Proposal) -> str:
     return row.values.get("imageId") or row.values.get("avatarId") or ""
 
 
-# Differences: the values before and after, with marks where they differ.
+# Differences: the values before and after, marked where they differ.
 
 PICTURES = ("imageId", "avatarId")
-# Lists that are written with an item a line.
+# Lists that are written with one item on each line.
 LINES = ("prompts", "questions", "steps")
 _COLOR = re.compile(r"#[0-9A-F]{6}")
 
@@ -175,7 +175,7 @@ class Difference:
     label: str
     before: Parts
     after: Parts
-    # Shown beside their names.
+    # Colors are also shown beside their names.
     colours: tuple[str, str] = ("", "")
     is_picture: bool = False
 
@@ -183,7 +183,7 @@ class Difference:
 def list_differences(row: Proposal, now: dict[str, Any]) -> list[Difference]:
     """Return the fields that a proposal would change, compared with the values `now`."""
     before, after = _flatten(now), _flatten(row.values)
-    # It only identifies the form.
+    # The name only identifies the form.
     after.pop("name", None)
     old, new = _quote_highlights(before, before), _quote_highlights(after, before | after)
     fields = CHANGES[row.kind].schema.fields
@@ -227,7 +227,7 @@ def _quote_highlights(values: dict[str, Any], words: dict[str, Any]) -> dict[str
 
 
 def _flatten(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values with those of objects as `outer.inner`."""
+    """Return the values, with those in objects under names such as `outer.inner`."""
     flat: dict[str, Any] = {}
     for name, value in values.items():
         if isinstance(value, dict):

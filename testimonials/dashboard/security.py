@@ -1,4 +1,4 @@
-"""Signing in: password, passkeys, app and codes, sessions, and what colleagues need."""
+"""Signing in: password, passkeys, app and codes, sessions, and what the team needs."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -60,7 +60,7 @@ class Lack:
 
 
 def find_lack(ways: step_up.WaysIn, *, is_asked: bool) -> Lack | None:
-    """Return the worst weakness; `is_asked` if a project requires more than a password."""
+    """Return the worst weakness; a project may require more than a password (`is_asked`)."""
     if ways.strong == 0:
         if is_asked:
             text = _("A project you work on requires more. Add a passkey or an authenticator app.")
@@ -127,7 +127,7 @@ needed = AccountPage(account, "/dashboard/account/security/needed", "account/nee
 
 @needed.show
 def show_needed(owner: SignedIn) -> Values | Response:
-    """Show what a project requires; redirect to it once the person has signed in with that."""
+    """Show what a project requires; redirect to the project once the person has proved it."""
     target = safe_target(request.args.get("next", "")) or url_for("dashboard.home.show_start")
     if owner.is_strong:
         return redirect(target, 303)
@@ -227,7 +227,7 @@ def unlink_company_here(owner: SignedIn) -> Done:
     changes_ways_in=True,
 )
 def require_strong(owner: SignedIn, strong: str) -> Done:
-    """Require more than a password of everybody in the owner's projects, or no longer."""
+    """Set whether everybody in the owner's projects needs more than a password."""
     account, is_on = lock_owner(owner), strong == "on"
     if not owner.is_strong:
         raise step_up.StrongNeeded(
@@ -240,7 +240,7 @@ def require_strong(owner: SignedIn, strong: str) -> Done:
 
 
 def _set_password(owner: SignedIn, password_hash: str, text: str, *, with_key: bool) -> Done:
-    """Set the password, and also replace the API key `with_key`, which is shown once."""
+    """Set the password; `with_key` also replaces the API key, which is then shown once."""
     account, token = record_proof(owner)
     change_password(account, password_hash, but=owner.session_id)
     new_key = replace_key(account) if with_key else None

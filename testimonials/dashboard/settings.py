@@ -23,7 +23,7 @@ from testimonials.dashboard.framework import Done, ProjectPage, Values
 from testimonials.integrations.webhooks.endpoints import list_endpoints
 from testimonials.projects import domains, events
 from testimonials.projects.access import Access, Right, Role
-from testimonials.projects.defaults import RATED_KINDS, RATED_NAME_LENGTH, SLUG_LENGTH
+from testimonials.projects.defaults import RATED_NAME_LENGTH, SLUG_LENGTH
 from testimonials.projects.invitations import INVITE_PER_ACCOUNT
 from testimonials.projects.notifications import (
     MODES,
@@ -41,10 +41,10 @@ from testimonials.testimonials.testimonials import count_by_status
 from testimonials.transfer import ownership
 from testimonials.widget.drafts import change_rated, read_rated
 
-# Faces in the row of people.
+# How many faces the row of people shows.
 FACES = 2
 
-# Those who aren't admins see only the rows about themselves: their mail, and leaving.
+# Those who aren't admins see only the rows that concern themselves: their mail, and leaving.
 
 overview = ProjectPage(settings, "settings", "settings/settings.html", role=Role.READER)
 
@@ -166,18 +166,16 @@ def remove_domain(access: Access) -> Done:
 
 # What the ratings are about, in structured data for search engines.
 
-RATED_LABELS = dict(
-    zip(
-        RATED_KINDS,
-        (gettext_noop("A product"), gettext_noop("An app"), gettext_noop("A course")),
-        strict=True,
-    )
-)
+RATED_LABELS = {
+    "Product": gettext_noop("A product"),
+    "SoftwareApplication": gettext_noop("An app"),
+    "Course": gettext_noop("A course"),
+}
 stars = ProjectPage(settings, "settings/stars", "settings/stars.html")
 
 
 class StarsForm(FormSchema):
-    kind = Choice(*RATED_KINDS)
+    kind = Choice(*RATED_LABELS)
     name = OneLine(RATED_NAME_LENGTH)
 
 
@@ -310,7 +308,7 @@ def show_offer(access: Access) -> Values | Response:
     }
 
 
-# The receiver's account is locked before the project, as wherever a project is added.
+# The receiver's account is locked before the project, as in all places that add a project.
 @offered.save(at="/accept", lock_first=lambda owner, _parts: lock_account(owner.account_id))
 def accept_offer_here(access: Access) -> Done:
     if (offer := ownership.find_own_offer(access)) is None:

@@ -81,7 +81,7 @@ def link_to(project: Project, form: CollectionForm | None) -> str:
 
 
 def describe_card(project: Project) -> Values:
-    """Return the card of a page, and the other pages that have one."""
+    """Return the card of the page or form, and the others that have one."""
     form = find_asked_form(project)
     link = link_to(project, form)
     forms = [(one.name, one.title) for one in list_forms(project)]
@@ -118,7 +118,7 @@ def set_message(project: Project, text: str) -> None:
     """Store the message in the locked project, unless it is empty or the suggested one."""
     config = dict(project.dashboard_config)
     config.pop(SHARE_MESSAGE, None)
-    # Not in a longer URL, which is another page's.
+    # Not within a longer URL, which is that of another page.
     stored = re.sub(rf"{re.escape(link_to(project, None))}(?![\w/-])", LINK, text)
     if stored and stored != default_message(project):
         config[SHARE_MESSAGE] = stored

@@ -36,7 +36,7 @@ PLACES = (
     ("insights", "chart", gettext_noop("Insights"), "dashboard.insights.show_insights", "n"),
     SETTINGS,
 )
-# Projects in the switcher; a page lists more.
+# How many projects the switcher lists; the page of projects has the others.
 SWITCHED = 7
 YEAR_SECONDS = 365 * 86400
 # Pages of help, by endpoint or item of the navigation.
@@ -52,10 +52,6 @@ HELP = {
     "dashboard.settings.show_developers": "agent",
     "dashboard.settings.show_agents": "agent",
 }
-
-
-def find_place(name: str) -> str:
-    return next(endpoint for place, _, _, endpoint, _ in PLACES if place == name)
 
 
 def build_shell(who: SignedIn | Access, active: str) -> dict[str, Any]:
@@ -91,13 +87,13 @@ def build_shell(who: SignedIn | Access, active: str) -> dict[str, Any]:
 
 
 def count_inbox(access: Access) -> dict[str, int]:
-    """Return the count of each tab, and how many are `waiting` for this person's decision."""
+    """Return the count of each tab, and how many proposals are `waiting` for this person."""
     id, kinds = access.project.id, None if access.is_admin else kinds_of(access)
     return count_tabs(id, proposed=select_waiting(id, kinds))[id]
 
 
 def _start_clock(project_id: str) -> None:
-    """Start the time in which people look at the project's new numbers."""
+    """Start the period in which the team can compare the project's old and new numbers."""
 
     @after_this_request
     def start(response: Response) -> Response:

@@ -54,12 +54,12 @@ from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.tags import offer_tags
 
 THANKS_LENGTH = 1000
-# Sources of which the owner may change the rating.
+# The owner may change the ratings of testimonials from these sources.
 OWN_SOURCES = ("manual", "import")
 
 
 class TestimonialForm(FormSchema):
-    """The card by column, and what only the owner sees. Recordings need no text."""
+    """The card by column, and what only the owner sees; a recording needs no text."""
 
     class Meta(FormSchema.Meta):
         include = fields.list_columns(but=("text", "author_name", "author_role", "author_avatar"))
@@ -67,7 +67,7 @@ class TestimonialForm(FormSchema):
     text = fields.Words(required=False, load_default="")
     author_name = fields.AuthorName(missing=gettext_noop("Enter the author’s name."))
     author_role = fields.AuthorLine(load_default="")
-    # May be disposable, since nothing is mailed to it.
+    # It may be a disposable address, since nothing is mailed to it.
     author_email = Email(
         is_lasting=False,
         error_messages={"malformed": gettext_noop("Enter an email address like name@example.com.")},
@@ -79,7 +79,7 @@ class TestimonialForm(FormSchema):
 
 
 class HighlightForm(FormSchema):
-    """Words to highlight, with their position from a script; or a highlight to remove."""
+    """Words to highlight, with their position if a script sends it; or a highlight to remove."""
 
     words = Text(fields.TEXT_LENGTH, load_default="")
     start = QueryCount(0)
@@ -109,7 +109,7 @@ def read_photo(_access: Access, **_sent: Any) -> uploads.Image | None:
 
 
 def to_columns(sent: dict[str, Any], picture: uploads.Image | None, row: Testimonial | None) -> Any:
-    """Return the columns that the form sets, of a new testimonial or the locked `row`.
+    """Return the columns that the form sets for a new testimonial or for the locked `row`.
 
     The time of day and the rest of a handle, which the form doesn't show, are kept.
     """
@@ -145,7 +145,7 @@ def read_ranges(row: Testimonial, words: str, start: int | None, remove: int | N
 
 
 def read_captions(_access: Access, **_sent: Any) -> dict[str, Any]:
-    """Return the column for captions that were sent, if any."""
+    """Return the column to set if captions were sent."""
     file = request.files.get("captions")
     if file is None or not file.filename:
         return {}
@@ -228,10 +228,12 @@ def edit(
 ) -> Done:
     """Edit a testimonial; the original text is kept, and highlights follow their words."""
     row = moderation.find_testimonial(access.project, testimonial_id)
-    marked = len(row.highlights or [])
+    marked, text = len(row.highlights or []), _("Saved")
     columns = to_columns(sent, prepared, row)
     batch = moderation.edit_testimonial(access.project, row, columns, access.user.email)
-    return _answer(access, row, _describe_saved(marked - len(row.highlights or [])), batch)
+    if len(row.highlights or []) < marked:
+        text = _("Saved. The words changed, so a highlight was removed.")
+    return _answer(access, row, text, batch)
 
 
 @one.save(ActionForm, at="/action", role=Right.DECIDE)
@@ -305,7 +307,7 @@ def discard_recording(access: Access, testimonial_id: str, *, return_to: str) ->
 def _answer(
     access: Access, row: Testimonial, text: str, batch: str | None, anchor: str = ""
 ) -> Done:
-    """Return a notice, unless nothing changed; a script also gets the card."""
+    """Return a notice if something changed; a script also gets the card."""
     done = tell(access, text if batch else "", batch)
     card = {
         "text": row.text,
@@ -315,12 +317,6 @@ def _answer(
         "isEdited": row.original_text is not None,
     }
     return Done(done.notice, anchor=anchor, undo=done.undo, shown=done.shown | card)
-
-
-def _describe_saved(lost: int) -> str:
-    if lost > 0:
-        return _("Saved. The words changed, so a highlight was removed.")
-    return _("Saved")
 
 
 # The picture to share.

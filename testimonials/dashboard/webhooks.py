@@ -238,7 +238,7 @@ def redeliver_one(access: Access, webhook_id: str, delivery_id: str) -> Done:
 
 
 def describe_delivery(row: WebhookDelivery) -> dict[str, Any]:
-    """Return what the log shows: the attempts, and when the next one is."""
+    """Return what the log shows: the attempts so far, and the time of the next one."""
     tries = list(map(_describe_try, row.attempts))
     is_open = row.state == "due"
     dots = {"sent": "", "failed": "bad", "due": "bad" if tries else "off"}

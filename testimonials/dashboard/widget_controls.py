@@ -21,7 +21,7 @@ from testimonials.widget.models import SavedWidget
 
 Values = dict[str, Any]
 
-# One control may stand for two or three settings. All others have the setting's name.
+# Some controls stand for two or three settings; all others have the name of their setting.
 STARS = {
     "gold": gettext_noop("Gold"),
     "brand": gettext_noop("Brand"),
@@ -45,7 +45,7 @@ SPACES = {
     "comfortable": gettext_noop("Normal"),
     "airy": gettext_noop("Airy"),
 }
-# As the website; not one of the specified themes.
+# Follows the website; not one of the specified themes.
 AUTO = "auto"
 THEMES = {
     "light": gettext_noop("Light"),
@@ -57,7 +57,8 @@ SHOWN = {
     "tags": gettext_noop("With tags"),
     "chosen": gettext_noop("Only chosen by hand"),
 }
-# The settings of each arrangement: layout, animation, rows, and a layout that isn't specified.
+# The settings of each arrangement: the specified layout and animation, then the design's rows and
+# layout.
 _LARGE: dict[str, tuple[str, str, int, str]] = {
     "masonry": ("masonry", "none", 2, ""),
     "carousel": ("carousel", "none", 2, ""),

@@ -132,7 +132,7 @@ def answer_draft(
 
 
 def _describe_state(project: Project, widget: drafts.Widget) -> Values:
-    """Return what the head of the page shows of the draft."""
+    """Return what the head of the page shows about the draft."""
     draft, published = drafts.read_draft(widget), drafts.read_published(widget)
     now, before = controls.to_controls(draft), controls.to_controls(published)
     count = sum(now[name] != before[name] for name in now)
@@ -170,7 +170,7 @@ def _describe_form(project: Project, widget: drafts.Widget) -> Values:
         "palettes": controls.PALETTES,
         "choices": choices,
         "tags": offer_tags(project.id, *values["tags"]),
-        # The values of empty fields, which saved widgets don't have.
+        # What the button has if its fields are empty; a saved widget has no fields for it.
         "default_cta": drafts.read_cta(project)
         if isinstance(widget, SavedWidget)
         else {
@@ -211,7 +211,7 @@ def describe_preview(project: Project, widget: drafts.Widget, settings: drafts.S
     feed = describe_feed(project, None, limit=limit, settings=shown)
     header = describe_header(project)
     cta = settings["cta"]
-    # For samples: of none, one and several.
+    # How the widget is drawn with no testimonial, with one, and with several.
     active = feed | {"project": feed["project"] | {"active": True}}
     draws = [choose_draw(active | {"total": total}) for total in range(3)]
     return (
@@ -262,7 +262,7 @@ def show_order(access: Access) -> Values:
 
 @order.save(OrderForm)
 def change_order(access: Access, ids: list[str], **pressed: str | None) -> Done:
-    """Move, add or remove one in the draft, or arrange all."""
+    """Move, add or remove a testimonial in the draft's order, or arrange all of them."""
     project, widget = access.project, find_named(access.project)
     if added := pressed["add"]:
         drafts.add_to_order(project, widget, find_testimonial(project, added))

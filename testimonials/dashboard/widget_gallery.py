@@ -46,7 +46,7 @@ from testimonials.widget.words import write_words
 # The columns of a saved widget besides its name.
 SETTINGS = ("config", "design", "draft")
 SHAPES = ("badge", "people", "badge-corner", "popup", "strip", "single")
-# The most cards of a look, and the fewest, for which samples are added.
+# The most cards of a look; and the fewest, up to which samples are added.
 MAX_CARDS, MIN_CARDS = 9, 6
 
 gallery = ProjectPage(widget_pages, "widget/look", "widget/gallery.html")
@@ -162,7 +162,7 @@ def _describe_gallery(project: Project) -> Values:
     shown = settings.WidgetSettings("", *in_effect(project, draft | {"design": design}))
     feed = settings.describe_feed(project, None, limit=MAX_CARDS, settings=shown)
     feed["items"] = _fill_up(project, feed["items"])
-    # Shows what a look does with pinned ones.
+    # So that each look shows how it draws a pinned card.
     feed["items"][0]["pinned"] = True
     header = feed.get("header") or settings.describe_header(project)
     if not header["count"]:
@@ -173,7 +173,7 @@ def _describe_gallery(project: Project) -> Values:
         "lang": ENGLISH.code,
         "signs": ENGLISH.signs,
         "next": None,
-        # A paused project's looks are shown too.
+        # Looks are drawn for paused projects too.
         "project": feed["project"] | {"active": True},
         "words": write_words(design["labels"], header, name=project.name),
     }
@@ -182,7 +182,7 @@ def _describe_gallery(project: Project) -> Values:
         "small": {name: SMALL[name] for name in SHAPES},
         "chosen": draft["design"]["shape"] or drafts.find_nearest_look(draft["config"], design),
         "feed": feed,
-        # Looks have a header only if the widget has; shapes are little else.
+        # Looks have a header only if the widget has one; shapes consist of little else.
         "drawn": {
             **{name: _draw(project, widget, feed, name) for name in drafts.LOOKS},
             **{
@@ -225,7 +225,7 @@ def _fill_up(project: Project, items: list[Values]) -> list[Values]:
 
 
 def _count(items: list[Values]) -> Values:
-    """Return the header of these cards."""
+    """Return the values of a header for these cards."""
     ratings = [item["rating"] for item in items if item.get("rating")]
     faces = [{"face": item["face"], "avatar": item.get("authorAvatar")} for item in items]
     average = round(sum(ratings) / len(ratings), 1) if ratings else 0

@@ -17,7 +17,7 @@ from testimonials.core.http.openapi import describe_api
 from testimonials.core.http.security import answer_privately
 from testimonials.core.http.urls import app_url, base_url
 from testimonials.core.settings.current import current_settings
-from testimonials.dashboard.shell import THEMES, find_place, list_switched
+from testimonials.dashboard.shell import THEMES, list_switched
 from testimonials.projects.access import Access, Right, StrongSignInNeeded, find_access
 from testimonials.testimonials.samples import find_face, write_samples
 
@@ -56,7 +56,7 @@ def render_agent_guide() -> str:
 
 
 def render_full_guide() -> str:
-    """Return the guide for agents, with each step in detail and the API reference."""
+    """Return the guide for agents with the details of each step and the API reference."""
     return render_template(
         "docs/llms-full.txt",
         guide=render_agent_guide(),
@@ -161,7 +161,7 @@ def _describe_operation(
         "operation_id": operation["operationId"],
         "summary": operation["summary"],
         "description": operation["description"],
-        # Without references to shared ones, which have their own table.
+        # Shared parameters, which are references, have a table of their own.
         "parameters": [
             each | {"rules": describe_rules(each["schema"])}
             for each in operation.get("parameters", [])
@@ -274,7 +274,7 @@ def _list_words(topic: tuple[str, dict[str, Any]]) -> tuple[str, str, str]:
 
 
 def _enter() -> Access | None:
-    """Use the reader's language; return their access to the project that they opened last."""
+    """Use the reader's language; return their access to the project that they last opened."""
     owner: SignedIn | None = find_session(read_session_cookie())
     use_language(owner.language if owner else None)
     projects = list_switched(owner, None) if owner else []
@@ -287,9 +287,10 @@ def _enter() -> Access | None:
 
 
 def _url(endpoint: str, access: Access | None) -> str | None:
-    """Return the URL of a page that the reader may open: readers and moderators only the inbox."""
-    may_open = access is not None and (access.is_admin or endpoint == find_place("inbox"))
-    return url_for(endpoint, project_id=access.project.id) if access and may_open else None
+    """Return the URL of a page if the reader may open it; those who aren't admins get the inbox."""
+    if access is None or not (access.is_admin or endpoint == "dashboard.inbox.show_inbox"):
+        return None
+    return url_for(endpoint, project_id=access.project.id)
 
 
 def _render(template: str, **values: Any) -> Response:
