@@ -42,10 +42,10 @@ from testimonials.core.settings.current import current_settings
 from testimonials.projects.models import Project
 from testimonials.testimonials.models import Testimonial
 
-# Anybody can send beacons. So memory is limited, each address is counted a few times a minute and
-# fills only part of it, and unknown testimonials and forms are dropped before writing. Once a
-# project has too many websites on a day, further ones share a row. A process that is killed, or
-# finds the database away, loses what it hasn't written.
+# Anybody can send beacons. So memory is limited, an address is counted only a few times a minute
+# and can fill only part of the memory, and unknown testimonials and forms are dropped before
+# writing. Once a project has too many websites on a day, the others share a row. A process that is
+# killed, or can't reach the database, loses what it hasn't written.
 
 EXTENSION = "testimonials_insights"
 # The counting columns of each table.
@@ -55,7 +55,7 @@ NUMBERS: dict[type[Base], tuple[str, ...]] = {
     InsightPathDay: ("opened", "started", "sent"),
 }
 MAX_KEYS = 20_000
-# Limits for an address until the next writing.
+# Limits for an address until the counts are written.
 MAX_BEACONS = 60
 MAX_VISITS = 20
 MAX_NEW_KEYS = 1000
@@ -63,7 +63,7 @@ MAX_NEW_KEYS = 1000
 MAX_WEBSITES = 50
 MAX_VISITS_A_DAY = 10_000
 
-# Visits older than this many days are replaced by sums.
+# Visits that are older than this many days are replaced by sums.
 VISIT_DAYS = 35
 
 # Project, day, kind (which determines the table) and name.
@@ -123,7 +123,7 @@ class Counts:
         self.visits[key] = beacon.form, max(step, beacon.step)
 
     def _has_room(self, key: tuple[str, str, str, str, str], sender: str) -> bool:
-        """Return whether a key may be counted; a new one counts for its sender."""
+        """Return whether a key may be counted; a new key uses up part of its sender's limit."""
         if key not in self.numbers:
             if len(self.numbers) >= MAX_KEYS or self._new_keys[sender] >= MAX_NEW_KEYS:
                 return False
@@ -154,7 +154,7 @@ def write_insights() -> None:
 def write_counts(counts: Counts) -> None:
     """Add counts to the tables, for those projects, testimonials and forms that exist."""
     ids = {key[0] for key in (*counts.numbers, *counts.visits)}
-    # Locked, so that none is deleted before this is written.
+    # Locked, so that none of them is deleted before this is written.
     query = (
         select(Project.id)
         .where(Project.id.in_(ids), Project.deleted_at.is_(None))
@@ -183,14 +183,14 @@ def write_counts(counts: Counts) -> None:
             row[column] = row.get(column, 0) + numbers.get(column, 0)
     for model, table_rows in added.items():
         if table_rows:
-            # Sorted again, since names of websites may have been replaced.
+            # Sorted again, since some names of websites were replaced.
             _add(model, [table_rows[key] for key in sorted(table_rows)])
     if visits := {key: value for key, value in counts.visits.items() if key[0] in projects}:
         _write_visits(visits)
 
 
 def _write_visits(visits: dict[tuple[str, str], tuple[str, int]]) -> None:
-    """Store the steps of visits, unless a further one is stored already."""
+    """Store the steps of visits, unless a later step is stored already."""
     model = CollectionForm
     query = select(model.project_id, model.name).where(
         model.project_id.in_({project_id for project_id, _ in visits}),
@@ -214,7 +214,7 @@ def _write_visits(visits: dict[tuple[str, str], tuple[str, int]]) -> None:
 
 
 def _find_full_days(visits: Iterable[tuple[str, str]]) -> set[tuple[str, str]]:
-    """Return projects and days with so many visits that no more are stored, because of bots."""
+    """Return the projects and days with so many visits (of bots) that no more are stored."""
     row, day = InsightVisit, func.substr(InsightVisit.visit, 1, 10)
     query = select(row.project_id, day).where(
         row.project_id.in_({project_id for project_id, _ in visits}),
@@ -225,7 +225,7 @@ def _find_full_days(visits: Iterable[tuple[str, str]]) -> set[tuple[str, str]]:
 
 
 def _find_known(rows: dict[Key, Any]) -> dict[str, set[str]]:
-    """Return the known testimonials of each project, and its websites by day."""
+    """Return the existing testimonials of each project, and its stored websites by day."""
     known: dict[str, set[str]] = {project_id: set() for project_id, *_ in rows}
     ids = {name for _, _, kind, name in rows if kind == "testimonial"}
     days = {day for _, day, kind, _ in rows if kind == "widget"}
@@ -244,7 +244,7 @@ def _find_known(rows: dict[Key, Any]) -> dict[str, set[str]]:
 
 
 def _choose_row(known: set[str], day: str, website: str) -> str:
-    """Return the website for whose row a view counts, and add it to `known`."""
+    """Return the website in whose row a view is counted, and add it to `known`."""
     if f"{day} {website}" in known:
         return website
     if sum(each.startswith(f"{day} ") for each in known) >= MAX_WEBSITES:
@@ -292,7 +292,7 @@ def read_beacon(request: Request, project_id: str) -> Beacon | None:
     website = read_website(request.headers.get("Origin", ""))
     body = _read_body(request)
     surface = body.get("surface")
-    # On our own pages, the widget is the editor's preview.
+    # On our own pages, the widget is only the editor's preview.
     surfaces = ("widget",) if website else ("wall", "form")
     if website is None or not isinstance(surface, str) or surface not in surfaces:
         return None
@@ -311,7 +311,7 @@ def read_beacon(request: Request, project_id: str) -> Beacon | None:
 
 
 def _read_visit(body: dict[str, Any], project_id: str) -> Beacon | None:
-    """Return the step of a visit, which the form's token proves to have happened."""
+    """Return the step of a visit; the form's token proves that the visit has happened."""
     form, text = body.get("form", ""), body.get("visit")
     token = read_form_token(text, project_id) if isinstance(text, str) else None
     is_form = isinstance(form, str) and _FORM.fullmatch(form)
@@ -322,7 +322,7 @@ def _read_visit(body: dict[str, Any], project_id: str) -> Beacon | None:
 
 
 def read_website(origin: str) -> str | None:
-    """Return the host of an Origin header, empty for our own; None if it isn't counted."""
+    """Return the host in an Origin header, empty for our own; None if it isn't counted."""
     try:
         parts = urlsplit(origin)
         host = parts.hostname or ""
@@ -353,7 +353,7 @@ def _read_ids(value: Any) -> list[str]:
 
 
 def delete_old_insights(limit: int) -> int:
-    """Delete at most `limit` rows of more than `INSIGHT_DAYS` ago; return how many."""
+    """Delete at most `limit` rows that are older than `INSIGHT_DAYS`; return how many."""
     _add_up_visits(limit)
     day = write_day(clock.expired_until(current_settings().insight_days))
     count = 0
@@ -366,7 +366,7 @@ def delete_old_insights(limit: int) -> int:
 
 
 def _add_up_visits(limit: int) -> None:
-    """Add visits of more than `VISIT_DAYS` ago to the sums of their days, and delete them."""
+    """Add visits that are older than `VISIT_DAYS` to the sums of their days, and delete them."""
     row, until = InsightVisit, write_day(clock.expired_until(VISIT_DAYS))
     old = select(row.project_id, row.visit).where(row.visit < until).order_by(row.visit)
     deleted = db.session.execute(
@@ -385,7 +385,7 @@ def _add_up_visits(limit: int) -> None:
 
 @analytics.post("/widget/<project_id>/seen")
 def note_seen(project_id: str) -> Response:
-    """Count a beacon from any origin; the answer is the same whether it was counted or not."""
+    """Count a beacon from any origin; the answer doesn't tell whether it was counted."""
     if not is_identifier(project_id):
         raise NotFound("There is no such project.")
     if (beacon := read_beacon(request, project_id)) is not None:

@@ -9,7 +9,7 @@ from testimonials.core.db.engine import Base, Timestamp, child_of
 from testimonials.projects.models import Project
 from testimonials.testimonials.models import Testimonial
 
-# In place of a host, for the websites of a day beyond the limit of a project.
+# Stands for all websites of a day beyond the limit of a project.
 OTHER_WEBSITES = "*"
 # The steps of a visit.
 OPENED, STARTED, SENT = 1, 2, 3
@@ -48,7 +48,7 @@ class InsightTestimonialDay(Base):
 
 
 class InsightVisit(Base):
-    """A visit to a collection page, for 35 days, after which it is only part of a sum.
+    """A visit to a collection page. After 35 days it is only part of a sum.
 
     A trigger sets the step SENT in the transaction that stores the testimonial.
     """
@@ -56,7 +56,7 @@ class InsightVisit(Base):
     __table_args__ = (Index("ix_insight_visit_visit", "visit"),)
 
     project_id: Mapped[str] = child_of(Project.id, primary_key=True)
-    # The day of opening the page and a random number, as in `Testimonial.visit`.
+    # The day on which the page was opened and a random number, as in `Testimonial.visit`.
     visit: Mapped[str] = mapped_column(String(40), primary_key=True)
     # The form's name; empty for the project's own page.
     form: Mapped[str] = mapped_column(String(60))
@@ -65,7 +65,7 @@ class InsightVisit(Base):
 
 
 class InsightPathDay(Base):
-    """Sums of the steps of a day's visits whose rows are deleted."""
+    """The sums of a day's visits by step, after their rows were deleted."""
 
     __table_args__ = (Index("ix_insight_path_day_day", "day"),)
 

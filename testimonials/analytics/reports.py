@@ -43,7 +43,7 @@ _MONDAY = 4
 
 
 def describe_insights(project: Project, days: int, *, top: int = 5) -> dict[str, Any]:
-    """Return the insights of the last `days`, including today, in UTC; at most `top` of a kind."""
+    """Return the insights of the last `days` in UTC, including today; lists have at most `top`."""
     first = _days_ago(days - 1)
     return {
         "period": {"days": days, "from": write_day(first), "to": write_day(clock.now())},
@@ -68,7 +68,7 @@ def write_day(time: datetime) -> str:
 
 
 def list_days(project: Project, days: int) -> list[dict[str, Any]]:
-    """Return each day of the period with the views of widget and wall, and the clicks."""
+    """Return each day of the period with its views of the widget and the wall, and its clicks."""
     names = [write_day(_days_ago(ago)) for ago in range(days - 1, -1, -1)]
     listed: dict[str, dict[str, Any]] = {
         day: {"day": day, "widget": 0, "wall": 0, "clicks": 0} for day in names
@@ -87,7 +87,7 @@ def list_days(project: Project, days: int) -> list[dict[str, Any]]:
 
 
 def list_testimonials(project: Project, days: int, top: int) -> list[dict[str, Any]]:
-    """Return the testimonials that were read or else seen most often."""
+    """Return the testimonials that were read most often, then those that were seen most often."""
     row = InsightTestimonialDay
     seen, read = func.sum(row.seen), func.sum(row.read)
     query = (
@@ -151,9 +151,9 @@ def _count_views(project: Project, days: int) -> dict[str, Any]:
 def _count_path(project: Project, first: datetime) -> dict[str, int]:
     """Count the visits since `first` by step, and those whose testimonials are approved now.
 
-    A visit counts for all steps that it has reached, so the counts decrease.
+    A visit counts for each step that it has reached, so the counts decrease from step to step.
     """
-    # Older visits may be deleted already.
+    # Older visits may have been deleted.
     day = write_day(max(first, clock.expired_until(current_settings().insight_days)))
     row, total = InsightVisit, InsightPathDay
     visits = select(
@@ -189,7 +189,7 @@ def count_unvisited(project: Project, days: int) -> int:
 
 
 def find_first_visit(project: Project) -> str | None:
-    """Return the day of the first visit."""
+    """Return the day of the first visit, as YYYY-MM-DD."""
     row, total = InsightVisit, InsightPathDay
     first = func.substr(func.min(row.visit), 1, 10).label("day")
     days = union_all(
@@ -259,7 +259,7 @@ def _days_ago(days: int) -> datetime:
 
 # The schemas of the API and the command.
 
-# The limit for testimonials and for websites.
+# How many testimonials, and how many websites, a list may have.
 MOST_LISTED = 200
 
 
@@ -311,7 +311,7 @@ class DaySchema(WholeSchema):
 
 
 class FunnelSchema(WholeSchema):
-    """How far the visits went that opened a collection page in the period."""
+    """How far the visitors of a collection page went in the period."""
 
     opened = Number()
     started = Number()

@@ -1,4 +1,4 @@
-"""The API of the widget: its settings, which may be proposed, its snippet, and saved widgets."""
+"""The API of widgets: settings, which may be proposed, the snippet, and saved widgets."""
 
 from typing import Any
 
@@ -50,7 +50,7 @@ class LabelsUpdateSchema(WidgetLabelsSchema):
 
 
 class DesignUpdateSchema(WidgetDesignSchema):
-    """The widget's design beyond its specified settings; missing fields stay."""
+    """The widget's design beyond its specified settings; missing fields stay as they are."""
 
     labels = fields.Nested(LabelsUpdateSchema)
 
@@ -85,7 +85,7 @@ class DraftConfigSchema(schemas.WidgetConfigUpdateSchema):
 
 
 class DraftStepSchema(StrictSchema):
-    """A draft before a step, which can be undone."""
+    """The draft as it was before a step that can be undone."""
 
     step = OneLine(TAG_LENGTH, blank=False)
     config = fields.Nested(DraftConfigSchema)

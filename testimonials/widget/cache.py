@@ -75,17 +75,17 @@ def choose_answer(
 ) -> Answer:
     """Return status, headers and bytes: compressed if the client accepts it, 304 if it has them.
 
-    `headers` are added to those of the body. `if_none_match` and `accept_encoding` are headers of
-    the request, empty if missing.
+    `headers` are added to those of the body. `if_none_match` and `accept_encoding` are the request
+    headers, empty if missing.
     """
-    # Our ETag has no comma, so a substring search is as good as parsing the list.
+    # Our ETags contain no comma, so a substring search is as good as parsing the list.
     if if_none_match and (body.etag[2:] in if_none_match or if_none_match.strip() == "*"):
         variant = "304"
     elif "gzip" in accept_encoding and not _GZIP_REFUSED.search(accept_encoding):
         variant = "gzip"
     else:
         variant = "plain"
-    # Built once per variant, since the same few answers are sent many thousand times.
+    # Built once per variant, since the same few answers are sent many thousands of times.
     answer = body.answers.get(variant)
     if answer is None:
         answer = body.answers[variant] = _build_answer(body, variant, headers)
@@ -113,7 +113,7 @@ KEPT = "testimonials.kept_page"
 # Values of Sec-Fetch-Dest for a page in a frame.
 FRAMES = frozenset({"iframe", "frame", "embed", "object"})
 LONGEST_QUERY, LONGEST_HEADER, LONGEST_PAGE = 500, 200, 1024 * 1024
-# Headers that each answer gets anew.
+# Headers that are not kept, but set for each answer.
 DROPPED = frozenset(
     {"content-length", "etag", "strict-transport-security", "vary", "x-request-id", "cache-control"}
 )
@@ -127,9 +127,9 @@ def keep_page(project: "Project") -> None:
 
 
 def read_page_key(environ: "WSGIEnvironment") -> PageKey | None:
-    """Return the key of a kept page; None for requests that are never answered from memory."""
+    """Return the key of a page; None for requests that are never answered from memory."""
     own: OwnHost | None = environ.get(AT_ROOT)
-    # The links of a page lead to its own host.
+    # A page links to the host on which it is shown.
     path: str = (own.name if own else "") + environ["PATH_INFO"]
     query: str = environ["QUERY_STRING"]
     languages: str = environ.get("HTTP_ACCEPT_LANGUAGE", "")
@@ -138,7 +138,7 @@ def read_page_key(environ: "WSGIEnvironment") -> PageKey | None:
         environ.get("CONTENT_LENGTH", "0") not in ("", "0")
         or len(query) > LONGEST_QUERY
         or len(languages) > LONGEST_HEADER
-        # Part of the name of the session's cookie.
+        # It is part of the name of the session's cookie.
         or "testimonials" in environ.get("HTTP_COOKIE", "")
     ):
         return None
@@ -148,7 +148,7 @@ def read_page_key(environ: "WSGIEnvironment") -> PageKey | None:
 
 
 def make_page(project_id: str, version: int, headers: Headers, content: bytes) -> Body | None:
-    """Return the page to keep, None if it must not be kept."""
+    """Return the page to keep; None if it must not be kept."""
     values = {name.lower(): value for name, value in headers}
     if "set-cookie" in values or "content-encoding" in values or len(content) > LONGEST_PAGE:
         return None
@@ -166,17 +166,17 @@ def make_page(project_id: str, version: int, headers: Headers, content: bytes) -
 
 # The hottest paths, answered from memory before Flask is reached.
 #
-# Each page view on an owner's site requests the widget's script and data, almost always the same
-# ones. All that remains is to ask whether the cached bytes are current, and not even that for the
-# script. The same goes for pages with `keep_page` and for the API's list. Everything else (nothing
-# cached, another version, an unknown project) goes to the views.
+# Each page view on an owner's site requests the widget's script and data, which are almost always
+# the same. So the only question is whether the cached bytes are current, and for the script not
+# even that. The same goes for pages with `keep_page` and for the API's list. All other requests
+# (nothing cached, another version, an unknown project) go to the views.
 
-# The key of the count of answers from memory among the application's extensions.
+# The key of the counter of answers from memory among the application's extensions.
 TICKER = "testimonials_widget_answers"
 PREFIX, SUFFIX = "/widget/", "/feed"
 SCRIPT, SCRIPT_END = "/widget/v1", ".js"
 LIST, LIST_END = "/v1/projects/", "/testimonials"
-# Headers that the first answer with a page has, but not the kept ones.
+# Headers that only the first answer with a page has, and kept ones don't.
 OF_ONE_REQUEST = ("X-Request-Id", "Strict-Transport-Security")
 # For answers while the database is away.
 STALE_HEADERS = [("Warning", '110 - "Response is Stale"')]
@@ -201,7 +201,7 @@ class Sightings:
     def note(self, project_id: str, origin: str) -> None:
         """Note the Origin header of a request for a project's widget.
 
-        One noted before costs two look-ups and no lock.
+        An origin that was noted before costs two look-ups and no lock.
         """
         origins = self._noted.get(project_id)
         if origins is not None and (origin in origins or len(origins) >= MAX_ORIGINS):
@@ -264,7 +264,7 @@ class Ticker:
 
 
 class FastFeed:
-    """Wraps the application; answers GET requests whose bytes are cached and current."""
+    """Wraps the application, and answers GET requests whose bytes are cached and current."""
 
     def __init__(
         self,
@@ -407,9 +407,9 @@ def _read_conditions(environ: "WSGIEnvironment") -> tuple[str, str]:
 
 
 def _read_key(path: str, query: str) -> tuple[Any, ...] | None:
-    """Return the cache's key for feed URLs as the script requests them, None for any others.
+    """Return the cache's key for the URLs of feeds that the script requests; None for others.
 
-    Those have at most a saved widget, a language, or a further page.
+    The script names at most a saved widget, a language and a cursor.
     """
     after, lang, widget = None, None, None
     for part in query.split("&") if query else ():

@@ -1,7 +1,7 @@
 """What a container selects: a saved widget, a shape, one testimonial, a tag, a minimum length.
 
-The script sends these attributes of its container as query parameters of the same names; pages that
-the server renders accept them too.
+The script sends these attributes of its container as query parameters of the same names, which the
+pages that the server renders accept too.
 """
 
 import re
@@ -29,9 +29,9 @@ _NAME = re.compile(r"[a-z0-9-]{1,40}")
 
 @dataclass(frozen=True)
 class Selection:
-    """A shape (empty: the whole widget), and which of the approved testimonials it shows.
+    """A shape (empty: the whole widget), and which approved testimonials it shows.
 
-    `theme` applies only to what the server renders; empty: as configured.
+    `theme` applies only to what the server renders (empty: as configured).
     """
 
     shape: str = ""
@@ -43,7 +43,7 @@ class Selection:
     widget: str = ""
 
     def with_shape(self, shape: str) -> "Selection":
-        """Return it in the widget's shape, unless the container has a shape or a testimonial."""
+        """Return the selection in this `shape`, unless it names a shape or a testimonial."""
         return replace(self, shape=shape) if self.is_whole else self
 
     @property
@@ -79,8 +79,8 @@ SELECTING = ("shape", "id", "tag", "min", "theme", "widget")
 def read_selection(arguments: Mapping[str, str]) -> Selection:
     """Read query parameters; raise `ValidationFailed`.
 
-    The id of an unknown testimonial is valid and selects nothing. An invalid name of a widget
-    stands for the project's own, as an unknown one does.
+    The id of an unknown testimonial is valid, and selects nothing. An invalid name of a widget,
+    like an unknown one, stands for the project's own.
     """
     values = {name: arguments.get(name, "") for name in SELECTING}
     errors: dict[str, list[str]] = {}

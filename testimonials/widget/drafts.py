@@ -1,4 +1,4 @@
-"""Unpublished changes of the editor, ready-made looks, and the order by hand."""
+"""The editor's unpublished changes, ready-made looks, and the order by hand."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -22,13 +22,13 @@ from testimonials.widget import selection
 from testimonials.widget.container import WHOLE
 from testimonials.widget.models import SavedWidget
 
-# A draft holds only what differs from the published settings, so that publishing it keeps what the
-# API changes meanwhile. `cta` is replaced as a whole, since empty values stand for the defaults.
+# A draft contains only what differs from the published settings, so that publishing it keeps what
+# the API has changed meanwhile. `cta` is replaced as a whole, since empty values mean the defaults.
 
 Widget = Project | SavedWidget
 # How many steps can be undone.
 MAX_STEPS = 20
-# "config" as in the API, "design" with every key, and "cta" with only what the owner set.
+# `config` as in the API, `design` with every key, and `cta` with only what the owner has set.
 Settings = dict[str, dict[str, Any]]
 
 
@@ -40,7 +40,7 @@ def read_published(widget: Widget) -> Settings:
 
 
 def read_draft(widget: Widget) -> Settings:
-    """Return the settings as they would be after publishing."""
+    """Return the settings that publishing the draft would result in."""
     published, draft = read_published(widget), _read(widget)
     return {
         "config": published["config"] | draft.get("config", {}),
@@ -52,7 +52,7 @@ def read_draft(widget: Widget) -> Settings:
 def change_draft(widget: Widget, changes: Settings, *, step: str = "") -> None:
     """Change the draft of the locked widget by valid `changes`, with a complete `cta`.
 
-    A named `step` can be undone; consecutive changes of the same name are one step.
+    If `step` names the change, it can be undone; consecutive changes of one name are one step.
     """
     published, draft = read_published(widget), _read(widget)
     kept: dict[str, Any] = {}
@@ -105,7 +105,7 @@ def _read(widget: Widget) -> dict[str, Any]:
 
 
 def _keep(widget: Widget, draft: dict[str, Any], step: str) -> None:
-    """Store a draft, and for a named `step` the one before."""
+    """Store a draft, and also the previous one if `step` names the change."""
     before = {**_read(widget)}
     steps = before.pop("steps", [])
     if step and before != draft and (not steps or steps[-1]["step"] != step):
@@ -120,7 +120,7 @@ LookSettings = dict[str, Any]
 class Look:
     """A combination of settings to start from.
 
-    A look never sets header, dates, photos, marks, selection or wording.
+    It never includes the header, dates, photos, marks, the selection or the wording.
     """
 
     title: str
@@ -139,7 +139,7 @@ LOOKS: dict[str, Look] = {
 def apply_look(
     name: str, config: Mapping[str, Any], design: Mapping[str, Any], before: str
 ) -> tuple[LookSettings, LookSettings]:
-    """Return a widget's settings and whole design with a look applied, or a small shape.
+    """Return a widget's settings and whole design after applying a look, or a small shape.
 
     `before` is the theme to restore when another look replaces Night.
     """
@@ -162,7 +162,7 @@ def theme_before(widget: Widget) -> str:
 
 
 def find_look(config: Mapping[str, Any], design: Mapping[str, Any]) -> str | None:
-    """Return the look that a widget has exactly, None if it has its own."""
+    """Return the look that a widget matches exactly; None if there is none."""
     whole = read_design(design)
     return next((name for name in LOOKS if _count_differences(name, config, whole) == 0), None)
 
@@ -174,14 +174,14 @@ def find_nearest_look(config: Mapping[str, Any], design: Mapping[str, Any]) -> s
 
 
 def _count_differences(name: str, config: Mapping[str, Any], whole: LookSettings) -> int:
-    """Count the settings that differ; the layout outweighs all others."""
+    """Count the settings that differ from a look; the layout outweighs all others."""
     look = LOOKS[name]
     count: int = sum(config[key] != value for key, value in look.config.items())
     count += sum(whole[key] != value for key, value in look.design.items())
     return count + 100 * any(config[key] != look.config[key] for key in ("layout", "animation"))
 
 
-# Settings that only the dashboard changes: the button, and what is rated.
+# Settings that only the dashboard can change: the button, and what is rated.
 
 
 CTA_LABEL = gettext_noop("Share your experience")
@@ -196,12 +196,12 @@ def read_cta(project: Project) -> dict[str, str]:
 
 
 def read_rated(project: Project) -> dict[str, str] | None:
-    """Return kind and name of what the ratings are about, if the owner has named it."""
+    """Return the kind and name of what the ratings are about, if the owner has set them."""
     return project.dashboard_config.get(RATED) or None
 
 
 def change_rated(project: Project, values: dict[str, str] | None) -> None:
-    """Set what the locked project's ratings are about, by `RatedSchema`; None unsets it."""
+    """Set what the locked project's ratings are about, as in `RatedSchema`; None unsets it."""
     _keep_own(project, RATED, values or {})
 
 
@@ -214,7 +214,7 @@ def _keep_own(project: Project, name: str, values: dict[str, Any]) -> None:
         mark_edited(project)
 
 
-# The order by hand in a widget's draft.
+# The order by hand, which is part of a widget's draft.
 
 
 class OrderFull(ServiceError):
@@ -230,7 +230,7 @@ class OrderFull(ServiceError):
 def list_first(project: Project, widget: Widget) -> tuple[list[Testimonial], set[str]]:
     """Return the testimonials that come first, in order, and the ids of those that are shown.
 
-    Before anything is ordered by hand these are the pinned ones, so that ordering starts from what
+    Before anything is ordered by hand, these are the pinned ones, so that ordering starts with what
     visitors see.
     """
     content = selection.read_content(read_draft(widget)["design"], WHOLE)
@@ -265,7 +265,7 @@ def add_to_order(project: Project, widget: Widget, testimonial: Testimonial) -> 
 
 
 def take_out(project: Project, widget: Widget, testimonial_id: str) -> None:
-    """Remove a testimonial from the order, so that it is shown by its time again."""
+    """Remove a testimonial from the order, so that its time decides its place again."""
     ids = _list_ids(project, widget)
     if testimonial_id in ids:
         _keep_order(widget, [each for each in ids if each != testimonial_id])
@@ -282,7 +282,7 @@ def move(project: Project, widget: Widget, testimonial_id: str, places: int) -> 
 
 
 def arrange(project: Project, widget: Widget, order: Sequence[str]) -> None:
-    """Bring the testimonials that come first into this order, with unnamed ones at the end."""
+    """Put the testimonials that come first into this `order`; others of them follow."""
     ids = _list_ids(project, widget)
     places = {each: place for place, each in enumerate(order)}
     _keep_order(widget, sorted(ids, key=lambda each: places.get(each, len(places))))
@@ -296,7 +296,7 @@ def _list_pinned(project: Project, content: selection.Content) -> list[Testimoni
 
 
 def _list_ids(project: Project, widget: Widget) -> list[str]:
-    """Return the ids in order, without deleted testimonials."""
+    """Return the ids of the testimonials that come first, without deleted ones."""
     return [row.id for row in list_first(project, widget)[0]]
 
 

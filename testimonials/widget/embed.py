@@ -31,9 +31,9 @@ from testimonials.widget.settings import WidgetSettings, find_settings
 
 # The height that a snippet reserves, so that nothing on the page moves when the widget loads.
 #
-# The browser applies it before any script runs, so it can depend only on the page's width. It is a
-# generous estimate of what is shown now: too little would move the content below, while the script
-# removes surplus space.
+# The browser applies it before any script runs, so it can depend only on the width of the page. It
+# is a generous estimate for what is shown now: too little would move the content below the widget,
+# while the script removes any surplus.
 
 NARROW, MIDDLE, WIDE = 344, 752, 1264
 # The average width of a letter in a wide font, in ems.
@@ -52,16 +52,17 @@ SIZES: dict[str, tuple[tuple[float, int, int], ...]] = {
     "featured": ((140, 32, 42), (ANY, 26, 36)),
     "featured on a phone": ((ANY, 22, 31),),
 }
-# Kinds that hide answers behind "Read more".
+# Kinds of cards that hide answers behind "Read more".
 SHORT = ("carousel", "marquee", "spotlight")
 LINES = {"carousel": 7, "list": 12, "list on a phone": 12, "marquee": 4}
 
 
 @dataclass(frozen=True)
 class Words:
-    """The features of a testimonial that determine its height.
+    """The properties of a testimonial that determine its height.
 
-    `weight` counts wide letters twice; `reply` is the length of the reply; `extras` are the feed's.
+    `weight` is its length, with wide letters counted twice; `breaks` is the number of line breaks,
+    `reply` the length of the reply; `extras` are those of the feed.
     """
 
     weight: int
@@ -89,8 +90,8 @@ def reserve_height(words: Sequence[Words], look: WidgetSettings, has_more: bool)
     narrow, middle, wide = (math.ceil(height * 1.04) for height in heights)
     if narrow - wide < 80:
         return f"{max(narrow, middle, wide)}px"
-    # A line through the two narrow heights, but never less than the wide one. A window is 16 pixels
-    # wider than a container that fills it.
+    # A line through the heights at the two smaller widths, but never less than the wide one. The
+    # window is 16 pixels wider than a container that fills it.
     slope = max(0, narrow - middle) / (MIDDLE - NARROW)
     start = math.ceil(narrow + slope * (NARROW + 16))
     return f"max({wide}px,{start}px - {int(slope * 100)}vw)"
@@ -101,7 +102,7 @@ def _measure(words: Sequence[Words], look: WidgetSettings, has_more: bool, width
     layout = config["layout"] if len(words) > 1 else "single"
     # A carousel loads more by itself.
     buttons = int(has_more and layout != "carousel") + int(config["showCtaButton"])
-    # The line at the bottom, a row of buttons, a second one on a phone, the header.
+    # The line at the bottom, a row of buttons, a second row on a phone, and the header.
     height: float = 32 + (72 if buttons else 0) + (56 if buttons > 1 and width < 400 else 0)
     height += 76 if look.design["showHeader"] else 0
     if look.design["layout"] == "spotlight":
@@ -143,7 +144,7 @@ def _masonry(words: Sequence[Words], look: WidgetSettings, width: int, columns: 
     growths = [
         (max(stacks) - stack) / max(count, 0.5) for stack, count in zip(stacks, counts, strict=True)
     ]
-    # The script's limit is 40, but it places the last cards better.
+    # The script uses 40, but places the last cards better.
     if columns > 2 and max(growths) > 70:
         return _masonry(words, look, width, columns - 1)
     return max(stacks) - _gap(look)
@@ -165,7 +166,7 @@ def _carousel(words: Sequence[Words], look: WidgetSettings, width: int) -> float
 
 
 def _entry(words: Words, look: WidgetSettings, width: int) -> float:
-    """Return the height of an entry of a list, with the space below it."""
+    """Return the height of an entry in a list, with the space below it."""
     is_wide = width >= 720
     padding = 81 if look.config["cardStyle"] == "default" else _pad(look) + _gap(look)
     stars = 32 if words.has_stars and look.config["showStars"] else 0
@@ -173,7 +174,7 @@ def _entry(words: Words, look: WidgetSettings, width: int) -> float:
     inner -= 0 if look.config["cardStyle"] == "default" else _pad(look)
     text = _text(words, inner, "list" if is_wide else "list on a phone")
     text += stars + _reply(words, inner) + _extras(words, inner, "list")
-    # The author is beside or below the words.
+    # The author is beside the words, or below them.
     return padding + (max(text, 126) if is_wide else text + 78)
 
 
@@ -202,7 +203,7 @@ def _text(words: Words, width: float, kind: str) -> float:
         return min(math.ceil(words.weight * 18 * LETTER / width + 0.2), 3) * 28 + 26
     sizes = SIZES.get(kind, SIZES["masonry"])
     size, height = next((size, height) for most, size, height in sizes if words.weight <= most)
-    # Lines break between words.
+    # A little more, since lines break between words.
     lines = math.ceil(words.weight * size * LETTER / width + 0.2) + words.breaks
     most = LINES.get(kind, 8)
     return min(lines, most) * height + (26 if lines > most else 0)
@@ -248,7 +249,7 @@ def _divide(look: WidgetSettings, width: float, columns: int) -> float:
 # Frames don't grow with their content.
 FRAME_HEIGHT = 600
 FRAME_HEIGHTS = dict.fromkeys(BADGES, 64) | {"badge-card": 180, "strip": 232, "single": 360}
-# The heights of shapes of a fixed height; some float or are part of a sentence.
+# Shapes with a fixed height; those without any float, or are part of a sentence.
 HEIGHTS = {
     "badge": "44px",
     "badge-card": "146px",
@@ -276,7 +277,7 @@ def build_snippet(project: Project, selection: Selection = WHOLE) -> dict[str, s
 
 
 def script_query(project: Project, selection: Selection) -> dict[str, str]:
-    """Return the query of the script's URL, by which the server chooses its pieces."""
+    """Return the query of the script's URL, which tells the server the pieces to include."""
     query = {name: value for name, value in selection.query.items() if name != "theme"}
     return {"project": project.id} | query
 
@@ -351,7 +352,7 @@ def reserve_space(project: Project, selection: Selection) -> str:
         )
         for row in rows
     ]
-    # When visitors first see the widget, an empty project will have at least one testimonial.
+    # By the time visitors see the widget of an empty project, it will have a testimonial.
     words = words or [Words(120, 0, True)]
     # Only the whole widget has buttons.
     if not selection.is_whole:
@@ -371,20 +372,20 @@ SITES = {
     OTHER: gettext_noop("Something else"),
     CODE: gettext_noop("I write code"),
 }
-# For each, three steps and a note as `texts`, and the `name` of what to choose in the second step.
-# Pages translate them; the mail is in English.
+# For each site, three steps and a note as `texts`, and the `name` of what to choose in the second
+# step. Pages translate them; the mail is in English.
 _FILE = Path(__file__).with_name("steps.json")
 STEPS: dict[str, dict[str, Any]] = json.loads(_FILE.read_text(encoding="utf-8"))
 
 
 def find_made_with(project: Project) -> str:
-    """Return what the project's website is made with: as chosen, else as read on it."""
+    """Return what the website is made with: what somebody chose, else what was read there."""
     read = project.brand.get("read", {}).get(MADE_WITH, OTHER)
     return str(project.dashboard_config.get(MADE_WITH, read))
 
 
 def send_steps_mail(project: Project, widget: str, made_with: str, to: str, by: str) -> None:
-    """Mail the steps of adding a widget to whoever maintains the project's website."""
+    """Mail the steps for adding a widget to whoever maintains the project's website."""
     steps = STEPS.get(made_with, STEPS[OTHER])
     first, choose, last, note = steps["texts"]
     snippet = build_snippet(project, Selection(widget=widget))

@@ -27,8 +27,8 @@ from testimonials.widget.words import describe_writing, read_language, write_wor
 def get_script() -> Response:
     """Serve the widget's script; this path never changes.
 
-    ``?project=`` and the parameters of a selection name the widget whose pieces are included. The
-    script draws any others too.
+    ``?project=`` and the parameters of a selection name the widget whose pieces are included; the
+    script can draw all other widgets too.
     """
     try:
         body = _find_script(request.args.get("project", ""))
@@ -42,7 +42,7 @@ def _find_script(project_id: str) -> Body:
     project, selection = find_shown_project(project_id), read_selection(request.args)
     _, *pieces = describe_feed(project, None, selection=selection)["draw"].split(" ")
     body = replace(current_script(*pieces), version=version, owner=project_id)
-    # Arbitrary other parameters would fill the cache.
+    # With arbitrary other parameters, anybody could fill the cache.
     if request.args.keys() <= {"project", *SELECTING}:
         bodies: VersionedCache = current_app.extensions[cache.EXTENSION]
         bodies.put((cache.SCRIPT_TYPE, request.query_string.decode()), body)
@@ -85,7 +85,7 @@ def _describe(
         settings = find_settings(project, selection.widget)
         described = describe_feed(project, after, selection=selection, settings=settings)
         if language is not None:
-            # Further pages may have extras too, but have no words.
+            # Further pages, which get no words, may have extras too.
             has_extras = described["next"] or any("extras" in item for item in described["items"])
             words = write_words(
                 settings.design["labels"],

@@ -1,4 +1,4 @@
-"""JSON Feed and newsletter, and which testimonials they show."""
+"""The JSON Feed and the newsletter, and which testimonials they show."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,13 +25,13 @@ from testimonials.widget.settings import (
 )
 from testimonials.widget.words import write_words
 
-# The parameters of a selection without the shape, which only the widget has.
+# The parameters of a selection, without the shape, which only the widget has.
 PARAMETERS = ("id", "tag", "min", "theme", "widget")
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """A page of the feed's items, the query parameters except `after`, and the next cursor."""
+    """A page of the feed's items, the query parameters without `after`, and the next cursor."""
 
     items: list[dict[str, Any]]
     settings: WidgetSettings
@@ -86,7 +86,7 @@ def _describe_item(project: Project, item: dict[str, Any]) -> dict[str, Any]:
     author = {"name": item["authorName"], "avatar": item.get("authorAvatar")}
     extras = item.get("extras") or {}
     record = record_url(project.slug, item["id"], project.own_host)
-    # Values for which the format has no place are in an extension.
+    # Values that the format has no field for are in an extension.
     more = {
         "rating": item.get("rating"),
         "author_role": item["authorRole"] or None,
@@ -128,7 +128,7 @@ MAX_TEXT = 420
 # Font size and line height of texts up to a weight, as on cards.
 SIZES = ((64, (22, 32)), (140, (18, 28)))
 SMALLEST = (16, 26)
-# Without quotation marks, since they are in an attribute.
+# Without quotation marks, since the names are in an attribute.
 SANS = "-apple-system,BlinkMacSystemFont,Segoe UI,Roboto,Noto Sans,Helvetica,Arial,sans-serif"
 SERIF = "Iowan Old Style,Palatino,Georgia,serif"
 

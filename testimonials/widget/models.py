@@ -32,7 +32,7 @@ class SavedWidget(Base):
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
     updated_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
 
-    # The names of a project's own columns.
+    # A project's columns have these names.
     widget_config: Mapped[dict[str, Any]] = synonym("config")
     widget_design: Mapped[dict[str, Any]] = synonym("design")
     widget_draft: Mapped[dict[str, Any] | None] = synonym("draft")

@@ -36,11 +36,11 @@ from testimonials.widget.render import Still, render_page, render_still, shadow_
 from testimonials.widget.settings import find_settings, find_shown_project
 from testimonials.widget.wall import describe_ratings, find_shown_testimonial
 
-# oEmbed (oembed.com): what a website shows for the pasted URL of one of our pages.
+# oEmbed (oembed.com): what a website shows when the URL of one of our pages is pasted into it.
 
 WIDTH = 640
-# WordPress keeps only these attributes. It listens to frames only beside a quotation, which it
-# shows until the frame has sent its height.
+# WordPress keeps only these attributes. It listens to a frame only if a quotation precedes it,
+# which it shows until the frame has sent its height.
 HTML = Markup(
     '<blockquote><a href="{}">{}</a></blockquote>'
     '<iframe src="{}" title="{}" width="{}" height="{}" frameborder="0"></iframe>'
@@ -54,7 +54,7 @@ class FormatUnknown(ServiceError):
 
 
 def describe_embed(arguments: Mapping[str, str]) -> tuple[Project, dict[str, Any]]:
-    """Return the project and oEmbed's answer to query parameters: a frame with the widget's page.
+    """Return the project and oEmbed's answer to these parameters: a frame with the widget's page.
 
     Raises `ValidationFailed`, `FormatUnknown` and `NotFound`.
     """
@@ -88,7 +88,7 @@ def describe_embed(arguments: Mapping[str, str]) -> tuple[Project, dict[str, Any
 
 
 def find_page(address: str) -> tuple[Project, Selection]:
-    """Return what our page at a URL shows; raise `NotFound`."""
+    """Return the project and selection that our page at this URL shows; raise `NotFound`."""
     try:
         parts = urlsplit(address)
         values = dict(parse_qsl(parts.query, max_num_fields=20))
@@ -134,7 +134,7 @@ def _read_sizes(arguments: Mapping[str, str]) -> dict[str, int]:
 
 # Testimonials in other formats, for anybody to fetch.
 
-# In a browser, its inline styles apply, and no scripts run.
+# A browser applies the inline styles, and runs no scripts.
 NEWSLETTER_POLICY = (
     "default-src 'none'; style-src-attr 'unsafe-inline'; img-src https: http:; "
     "object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
@@ -217,7 +217,7 @@ def show_widget(project_id: str) -> ResponseReturnValue:
 def get_fragment(project_id: str) -> Response:
     """Serve the widget as self-contained HTML, for static sites to include when they are built.
 
-    Takes the parameters of the widget's page, and ``?limit=``, up to 50.
+    Takes the parameters of the widget's page, and ``?limit=`` (at most 50).
     """
     project = find_shown_project(project_id)
     keep_page(project)
@@ -244,7 +244,7 @@ def _render_fragment(project: Project, selection: Selection, still: Still) -> st
     return render_template(
         "widget/fragment.html",
         still=still,
-        # Made from the program's own files, without any user input.
+        # It consists of the program's own files and of validated settings.
         styles=Markup(shadow_styles(still, selection.theme)),  # noqa: S704
         wall_url=urls.wall_url(project.slug, project.own_host),
         structured_data=describe_ratings(project, still.items),

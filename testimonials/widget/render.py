@@ -1,4 +1,4 @@
-"""The widget rendered by the server."""
+"""The widget as the server renders it."""
 
 import hashlib
 import re
@@ -30,7 +30,7 @@ from testimonials.widget.settings import (
 )
 from testimonials.widget.words import write_dates, write_words
 
-# The parts of a widget, as `static/widget/pieces/cards.js` makes them from the feed.
+# The parts of a widget, like those that `static/widget/pieces/cards.js` makes from the feed.
 
 # Longer texts are cut, with a link to the testimonial's own page.
 LONG = {"masonry": 600, "carousel": 600, "list": 1_000}
@@ -43,9 +43,10 @@ _WIDE = re.compile("[\u2e80-\ud7ff]")
 
 @dataclass(frozen=True)
 class CardOptions:
-    """How the cards of a widget are drawn: `kind` is its layout or shape.
+    """How the cards of a widget are drawn; `kind` is its layout or shape.
 
-    Recordings are links, or players without a script if it `is_player`; `record` is the feed's.
+    Recordings are links, or with `is_player` players without a script. `record` is the URL of
+    records in the feed.
     """
 
     kind: str
@@ -115,6 +116,7 @@ def _describe_card(
     is_long = len(item["text"]) > LONG.get(options.kind, len(item["text"]))
     is_rated = config["showStars"] and rating is not None and rating >= 1
     weight = weigh(item["text"])
+    reply_title = options.words["reply"].replace("{name}", options.project.name)
     return {
         "classes": f"featured {featured}" if is_featured else "",
         "size": next((size for most, size in SIZES if weight <= most), "text"),
@@ -122,7 +124,7 @@ def _describe_card(
         "stars": describe_stars(rating, options.words) if is_rated and rating else None,
         "handle": handle,
         "has_glyph": not handle and (is_featured or config["cardStyle"] == "quote"),
-        "reply": _describe_reply(item, options),
+        "reply": {"title": reply_title, "text": item["reply"]["text"]} if "reply" in item else None,
         "extras": _describe_extras(item, options),
         "more_url": urls.testimonial_url(options.project.slug, item["id"], options.project.own_host)
         if is_long
@@ -143,7 +145,7 @@ def weigh(text: str) -> int:
 
 
 def _describe_extras(item: dict[str, Any], options: CardOptions) -> dict[str, Any]:
-    """Return the values for what `static/widget/pieces/extras.js` and `player.js` draw."""
+    """Return the template's values for what `extras.js` and `player.js` draw in the widget."""
     extras, words = item.get("extras") or {}, options.words
     values = {
         "answers": extras.get("answers") or [],
@@ -170,16 +172,9 @@ def _describe_extras(item: dict[str, Any], options: CardOptions) -> dict[str, An
     return values
 
 
-def _describe_reply(item: dict[str, Any], options: CardOptions) -> dict[str, str] | None:
-    if "reply" not in item:
-        return None
-    title = options.words["reply"].replace("{name}", options.project.name)
-    return {"title": title, "text": item["reply"]["text"]}
+# Rendering the feed with the same elements as the script.
 
-
-# Rendering from the same feed as the script, with the same elements.
-
-# Kinds that move or float need the script; these replace them.
+# What stands in for kinds that move or float, since they need the script.
 STILL_KINDS = {"spotlight": "list", "badge-corner": "badge"}
 
 
@@ -246,7 +241,7 @@ def render_still(
     return make_still(
         project,
         settings,
-        # The page of a popup would have nothing else.
+        # A popup shows nothing without its script.
         [] if shape == "popup" else feed["items"],
         kind=kind,
         words=words,
@@ -268,11 +263,11 @@ def make_still(
     proof: Mapping[str, str] | None = None,
     **values: Any,
 ) -> Still:
-    """Return these items of the feed as they are shown; see `CardOptions`."""
+    """Return a `Still` with these items of the feed; see `CardOptions`."""
     words = words or write_words(settings.design["labels"], name=project.name)
     record = proof["record"] if proof else ""
     options = CardOptions(kind, settings.config, settings.design, words, project, is_player, record)
-    # A few cards are in rows of equal height.
+    # So few cards are in rows of equal height.
     is_few = kind == "masonry" and len(items) < 4
     return Still(
         kind,
@@ -287,7 +282,7 @@ def make_still(
 
 
 def _classes(kind: str, settings: WidgetSettings) -> str:
-    """Return the classes of the root element, like `core/widget.js`."""
+    """Return the classes of the root element, as in `core/widget.js`."""
     names = [
         "tm",
         "carousel" if kind == "strip" else "",
@@ -303,14 +298,14 @@ def _classes(kind: str, settings: WidgetSettings) -> str:
 
 # The element on our own pages that contains the cards, which prefixes every selector.
 PAGE = ".tm-page"
-# Pieces whose styles a kind needs besides those of all cards.
+# Pieces whose styles a kind needs in addition to those of all cards.
 MORE_SHEETS = {
     "carousel": ("carousel",),
     "strip": ("carousel",),
     "list": ("list",),
     "single": ("single",),
 } | dict.fromkeys(BADGES, ("badge", "sentence", "people"))
-# In a foreign page, the font "page" is that page's.
+# On another website, the font "page" is that of the website.
 PAGE_FONT = (
     ":host{font-family:inherit!important}"
     ".tm.tm,.text.text,.average.average{font-family:var(--testimonials-font,inherit)}"
@@ -335,7 +330,7 @@ def shadow_styles(still: Still, theme: str) -> str:
 def page_styles(
     settings: WidgetSettings, theme: str, kind: str, total: int, *, has_extras: bool = False
 ) -> str:
-    """Return the style sheet of one of our pages, limited to `PAGE` except for the colors."""
+    """Return the style sheet for one of our pages, limited to `PAGE` except for the colors."""
     columns = _column_rules(settings.design["cardWidth"], total, PAGE)
     return _read_scoped_styles(kind, has_extras) + columns + _value_rules(settings, theme, ":root")
 
@@ -372,7 +367,7 @@ def _value_rules(settings: WidgetSettings, theme: str, root: str) -> str:
 
 
 def _column_rules(card_width: str, total: int, page: str = "") -> str:
-    """Return the rules for the number of columns by the width of the container."""
+    """Return the rules that set the number of columns by the width of the container."""
     total, view = max(total, 1), f"{page} .view".strip()
     rules = [f"{view}{{--tm-columns:1}}"]
     for columns, width in enumerate(WIDTHS, start=2):
@@ -394,11 +389,11 @@ def _read_styles(kind: str, has_extras: bool) -> str:
 
 @cache
 def _read_scoped_styles(kind: str, has_extras: bool) -> str:
-    """Return these styles with `PAGE` before each selector, without rules for a shadow host."""
+    """Return the styles with `PAGE` before each selector, without the rules for a shadow host."""
 
     def scope(rule: re.Match[str]) -> str:
         selectors = [each.strip() for each in _COMMA.split(rule[1])]
-        # Keyframes.
+        # These are keyframes.
         if selectors[0] in ("from", "to"):
             return rule[0]
         kept = [f"{PAGE} {each}" for each in selectors if not each.startswith(":host")]
@@ -422,7 +417,7 @@ def render_page(
         feed_url=urls.json_feed_url(project.id),
         oembed_url=urls.oembed_url(_read_address(project)),
         theme=theme,
-        # Made from the program's own files, without any user input.
+        # They consist of the program's own files and of validated settings.
         styles=Markup(styles),  # noqa: S704
         still=still,
         **values,
@@ -430,7 +425,7 @@ def render_page(
 
 
 def _read_address(project: Project) -> str:
-    """Return this page's URL with its selection, without cursor and order."""
+    """Return the URL of the current page with its selection, but without cursor and order."""
     query = {name: value for name, value in request.args.items() if value and name in SELECTING}
     below = request.path.removeprefix(f"/{project.slug}/")
     if below != request.path:
@@ -441,7 +436,7 @@ def _read_address(project: Project) -> str:
 
 
 def describe_project(project: Project) -> dict[str, Any]:
-    """Return the pages' values for a project."""
+    """Return what pages show of a project."""
     website: str = project.page_config["website"]
     button = read_cta(project)
     leads_to_page = button["url"] == urls.collection_page_url(project.slug, project.own_host)

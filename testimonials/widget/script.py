@@ -21,17 +21,17 @@ from testimonials.core.extensions import db
 from testimonials.core.http.errors import NotFound
 from testimonials.projects.widget_design import DENSITIES
 
-# The script consists of code and styles. Its core finds the containers and fetches their data; its
-# pieces draw. The server adds the pieces that a widget needs to the core, so that a page waits for
-# no other file; the core imports missing ones, such as after the owner has chosen another layout.
-# The server's own renderings use the same styles.
+# The script consists of code and styles. Its core finds the containers and fetches their data, and
+# its pieces draw. The server adds the pieces that a widget needs to the core, so that a page waits
+# for no other file; the core imports any that are missing, such as after the owner has chosen
+# another layout. What the server renders itself has the same styles.
 #
-# `scripts/minify` has minified the code; a test checks that it is up to date.
+# `scripts/minify` minifies the code; a test checks that the result is up to date.
 
 FOLDER = Path(__file__).parents[1] / "static" / "widget"
 MINIFIED = "minified.json"
 CORE = ("core/widget",)
-# The files of code of each piece, which may also have styles; in the order of their styles.
+# The code files of each piece, in the order in which the styles of the pieces apply.
 PIECES: dict[str, tuple[str, ...]] = {
     "watch": ("pieces/watch",),
     "face": ("pieces/face",),
@@ -57,18 +57,18 @@ PIECES: dict[str, tuple[str, ...]] = {
 MARQUEES = ("horizontal", "vertical")
 # Layouts and shapes that a piece of another name draws.
 DRAWN_BY = dict.fromkeys(MARQUEES, "marquee") | dict.fromkeys(("spotlight", "strip"), "carousel")
-# Keys of items that only the piece `extras` draws.
+# The keys of an item that only the piece `extras` can draw.
 EXTRAS = {"reply", "twitter", "highlights", "extras"}
-# The pieces of a script whose URL names no widget.
+# The pieces in the script if its URL names no widget.
 WALL = ("face", "cards", "masonry")
 
 _COMMENT = re.compile(r"(?:^|(?<=[;{}]) )//.*$")
 
 
 def choose_draw(feed: Mapping[str, Any]) -> str:
-    """Return the kind of a feed and the pieces that draw it, in the order of their styles.
+    """Return a feed's kind, and the pieces that draw it in the order of their styles.
 
-    Empty if there is nothing to show.
+    Returns an empty string if there is nothing to show.
     """
     config, items, project = feed["config"], feed["items"], feed["project"]
     has_button = "cta" in feed and config["showCtaButton"]
@@ -102,7 +102,7 @@ def choose_draw(feed: Mapping[str, Any]) -> str:
 
 
 def choose_kind(feed: Mapping[str, Any]) -> str:
-    """Return the shape, layout or marquee as which a feed is drawn."""
+    """Return how a feed is drawn: its shape, layout or kind of marquee."""
     config, layout = feed["config"], feed["design"]["layout"]
     if shape := feed.get("shape"):
         return str(shape)
@@ -135,10 +135,7 @@ def digest_sources() -> str:
 
 @cache
 def build_script(*pieces: str) -> bytes:
-    """Return the core with these pieces.
-
-    A badge watches its page only once it is drawn.
-    """
+    """Return the core with these pieces, and with `watch`, which a badge imports once drawn."""
     # The version pins the pieces that the script imports.
     parts = [_build("core").replace("VERSION", _version())]
     parts += [
@@ -150,7 +147,7 @@ def build_script(*pieces: str) -> bytes:
 
 @cache
 def build_piece(name: str) -> bytes:
-    """Return one of the `PIECES` as a module."""
+    """Return one of the `PIECES` as a module of its own."""
     return _build(name).encode()
 
 
@@ -161,7 +158,7 @@ def script_digest() -> str:
 
 
 def piece_digest(name: str) -> str:
-    """Return the equivalent for the URL of a piece, which is always pinned."""
+    """Return the same for a piece, whose URL is always pinned."""
     return _version() + name
 
 
@@ -180,7 +177,7 @@ def _build(name: str) -> str:
 
 @cache
 def _version() -> str:
-    """Return the start of a digest of all code and styles, after a letter, as in identifiers."""
+    """Return a letter and the start of a digest of all code and styles, as an identifier."""
     parts = [_build(name) for name in ("core", *PIECES)]
     return "v" + hashlib.sha256("".join(parts).encode()).hexdigest()[:7]
 
@@ -202,12 +199,12 @@ def _pinned_files() -> dict[str, Body]:
 
 
 def peek_script(digest: str) -> Body | None:
-    """Return the current version or piece with this digest; others aren't in memory."""
+    """Return the current script or piece with this digest; others aren't in memory."""
     return _pinned_files().get(digest)
 
 
 class WidgetScript(Base):
-    """A version of the script or a piece, for websites that have pinned it before an upgrade."""
+    """A version of the script or of a piece, for websites that pinned it before an upgrade."""
 
     digest: Mapped[str] = mapped_column(String(16), primary_key=True)
     content: Mapped[bytes] = mapped_column(LargeBinary)
@@ -215,7 +212,7 @@ class WidgetScript(Base):
 
 
 def find_script(digest: str) -> Body:
-    """Return the version or piece with this digest; raise `NotFound` if it was never served."""
+    """Return the script or piece with this digest; raise `NotFound` if it was never served."""
     if body := peek_script(digest):
         return body
     row = db.session.get(WidgetScript, digest) if digest.isalnum() and digest.isascii() else None

@@ -32,12 +32,12 @@ MAX_CHOSEN = 100
 class Content:
     """Which of the approved testimonials are shown, and in which order.
 
-    By hand, those of `chosen` come first, in their order, and then the others by time.
+    In the order by hand, those in `chosen` come first, in their order, and then the others by time.
     """
 
     order: str = NEWEST
     min_rating: float = 0
-    # Testimonials need any of these.
+    # A testimonial needs one of these.
     tags: tuple[str, ...] = ()
     min_length: int = 0
     chosen: tuple[str, ...] = ()
@@ -49,7 +49,7 @@ EVERYTHING = Content()
 
 
 def read_content(design: Mapping[str, Any], selection: Selection) -> Content:
-    """Return the content of a widget's design, with a container's attributes in their place."""
+    """Return the content that a design defines; the attributes of a container override it."""
     if selection.testimonial_id:
         return Content(testimonial_id=selection.testimonial_id)
     return Content(
@@ -87,8 +87,8 @@ def find_conditions(project: Project, content: Content) -> list[ColumnExpression
 
 # What testimonials may have besides their words: a recording, answers to questions, and marks.
 
-# The size of a video's poster where there is room. A phone's picture is cropped a little, to leave
-# room for words.
+# The size of a video's poster if there is room. That of an upright video is cropped a little, to
+# leave room for words.
 POSTER_HEIGHT = 400
 NARROWEST, WIDEST = 350, 712
 
@@ -134,7 +134,7 @@ def find_marks(rows: Iterable[Testimonial]) -> dict[str, list[str]]:
 def _describe_recording(
     recording: Recording, testimonial: Testimonial, project: Project
 ) -> dict[str, Any]:
-    # The URLs have a key if it isn't public yet, such as for its author.
+    # The URLs contain a key if the recording isn't public yet, as for its author.
     source, width = describe_recording_of(testimonial) or {}, float(WIDEST)
     if source["posterUrl"] and recording.width and recording.height:
         width = POSTER_HEIGHT * recording.width / recording.height
@@ -145,7 +145,7 @@ def _describe_recording(
         "poster": source["posterUrl"],
         "captions": source["captionsUrl"],
         "seconds": round(recording.seconds) if recording.seconds else None,
-        # Marks a video.
+        # Only videos have a width.
         "width": min(max(round(width), NARROWEST), WIDEST) if recording.kind == "video" else None,
     }
     return {name: value for name, value in described.items() if value is not None}
@@ -166,8 +166,8 @@ def _write(kind: str, answer: Any) -> str:
 
 # Pages of a widget or the wall.
 #
-# They continue after a key, so that nothing is repeated or skipped if something is approved
-# meanwhile. The order is that of the dates on cards; in the order of arrival, imports would look
+# Each page continues after a key, so that nothing is repeated or skipped if something is approved
+# meanwhile. They are sorted by the dates on cards: in the order of arrival, imports would look
 # shuffled.
 
 Query = Select[Testimonial]
@@ -176,7 +176,7 @@ _CURSOR = re.compile(r"([01])\.(-?[0-9]{1,16})\.([0-9a-f]{24})(?:\.([0-9]\.[0-9]
 
 
 class Key(NamedTuple):
-    """The place of a testimonial in every order, so that cursors survive a change of the order."""
+    """The place of a testimonial in each order, so that cursors survive a change of the order."""
 
     is_pinned: bool
     rank: float
@@ -202,7 +202,7 @@ def list_shown(
 def count_shown(project: Project, content: Content) -> tuple[int, int]:
     """Return how many testimonials the widget shows, and how many of them are samples.
 
-    Stored counts are used for all, by rating, or by a single tag.
+    Stored counts are used if the content is limited only by rating, or only to a single tag.
     """
     if not project.is_active:
         return 0, 0

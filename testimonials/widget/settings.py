@@ -75,12 +75,12 @@ def read_settings(widget: Project | SavedWidget) -> WidgetSettings:
 
 
 def find_settings(project: Project, name: str = "") -> WidgetSettings:
-    """Return the settings in effect of the widget with this name, else of the project's own."""
+    """Return the settings in effect for the widget with this name, or for the project's own."""
     return in_brand(project, read_settings((_find(project, name) if name else None) or project))
 
 
 def in_brand(project: Project, settings: WidgetSettings) -> WidgetSettings:
-    """Return the settings, with the brand's values for what a widget leaves to it."""
+    """Return the settings with the brand's values where a widget leaves them to the brand."""
     brand, config, design = find_brand(project), settings.config, settings.design
     design = project.in_font(design)
     if config["palette"] is None:
@@ -158,7 +158,7 @@ def change_widget(
 ) -> None:
     """Change a widget's design in the locked project by valid `values`.
 
-    They are removed from the draft, since publishing it would revert them.
+    The draft loses its own values for them, since publishing these would revert the change.
     """
     widget.widget_design = trim_design(widget.widget_design | dict(values))
     change_draft(widget, {"design": dict(values)})
@@ -180,7 +180,7 @@ def replace_tag(project: Project, *, old: str, new: str) -> None:
 
 @brand_changed.connect
 def leave_to_brand(project: Project, *, before: Brand | None) -> None:
-    """Let the locked project's widgets follow the brand if they had its color or font."""
+    """Let the locked project's widgets follow the brand if they have its former color or font."""
     widgets: list[Project | SavedWidget] = [project, *list_saved(project)]
     for widget in widgets:
         settings = read_settings(widget)
@@ -208,7 +208,7 @@ def _find(project: Project, name: str) -> SavedWidget | None:
 
 
 def _choose_name(project: Project, text: str, widget: SavedWidget | None = None) -> str:
-    """Return a text as the name of a widget; raise `ValidationFailed`."""
+    """Return the name of a widget that a text becomes; raise `ValidationFailed`."""
     name = make_slug(text)
     if not name:
         problem = "Write a name with letters or digits, such as home-page."
@@ -225,7 +225,7 @@ SANS = "system-ui,sans-serif"
 # The fonts of designs, except "page", which is the embedding page's.
 FONTS = {"serif": "Georgia,serif", "system": SANS, "rounded": f"ui-rounded,Nunito,{SANS}"}
 MAX_FACES = 5
-# The setting of the design that overrides each specified setting.
+# The settings of the design that override specified settings.
 OVERRIDES = {"layout": "layout", "animation": "layout", "theme": "theme"}
 
 
@@ -263,7 +263,7 @@ def rate(project: Project) -> tuple[float, int]:
 
 
 def describe_header(project: Project) -> dict[str, Any]:
-    """Return the values of a header, a badge or a row of people, about all genuine ratings.
+    """Return the values of a header, a badge or a row of people; they cover all genuine ratings.
 
     `people` is how many have written, and `faces` are at most five of the newest that are shown,
     those with a picture first. Samples don't count.
@@ -285,13 +285,13 @@ def describe_header(project: Project) -> dict[str, Any]:
 
 
 def _list_newest(project: Project) -> Sequence[Testimonial]:
-    """Return shown testimonials of any rating: of the newest, those with a picture first."""
+    """Return the newest testimonials that are shown, those with a picture first."""
     order = Testimonial.is_pinned.desc(), Testimonial.submitted_at.desc()
     conditions = find_conditions(project, EVERYTHING)
     newest = select(Testimonial.id).where(*conditions).order_by(*order).limit(200)
     has_picture = or_(Testimonial.avatar_id.is_not(None), Testimonial.author_avatar.is_not(None))
     query = select(Testimonial).where(Testimonial.id.in_(newest), Testimonial.status != "demo")
-    # More than five, since some people have written twice.
+    # More than are needed, since some people have written twice.
     query = query.order_by(has_picture.desc(), order[1]).limit(3 * MAX_FACES)
     return db.session.scalars(query).all()
 
@@ -305,8 +305,8 @@ def describe_feed(
 ) -> dict[str, Any]:
     """Return the data of a page of the widget: settings, items and the cursor of the next page.
 
-    By default, `limit` is that of the settings, and they are those of the selected widget. Only
-    approved testimonials and samples are included, and never an e-mail address.
+    By default the settings are those of the selected widget, and have the `limit`. Only approved
+    testimonials and samples are included, and never an e-mail address.
     """
     settings = settings or find_settings(project, selection.widget)
     feed = _describe_page(project, after, limit, selection, settings)
@@ -317,8 +317,8 @@ def describe_proof(project: Project, shown: int = 0, genuine: int | None = None)
     """Return the line below `shown` testimonials of a project, not counting samples.
 
     `label` and `url` are the link to the policy, `record` is the URL of a testimonial's record, and
-    `log` of the whole one. `text` says that these were selected from all `genuine` ones, which are
-    counted if not given.
+    `log` that of the project's whole record. `text` says that these were selected from all
+    `genuine` ones, which are counted if their number isn't given.
     """
     proof = {
         "label": gettext("How we collect"),
@@ -332,7 +332,7 @@ def describe_proof(project: Project, shown: int = 0, genuine: int | None = None)
 
 
 def describe_look(config: Mapping[str, Any], design: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the look of a widget as it is in the feed."""
+    """Return the part of the feed that says what a widget looks like."""
     return {
         "config": config,
         "design": read_look(design),
@@ -396,7 +396,7 @@ def _describe_badge(project: Project, shape: str) -> dict[str, Any]:
 
 
 def describe_shown(project: Project, rows: Sequence[Testimonial]) -> list[dict[str, Any]]:
-    """Return what the public sees of testimonials, as items of the feed."""
+    """Return the public view of testimonials, as items of the feed."""
     load_recordings(rows)
     marks = find_marks(rows)
     return [_describe(row, project, marks[row.id]) for row in rows]

@@ -1,8 +1,8 @@
 """Sightings: the websites on which the widget was seen, and when.
 
-A browser sends the website's origin with each request for the widget's data. That is the hottest
-path, so origins are noted in memory and stored by background work. Anybody can invent origins, so
-both memory and table are limited.
+A browser sends the website's origin with each request for the widget's data. As that is the hottest
+path, origins are noted in memory, and stored by background work. Anybody can invent origins, so
+both the memory and the table are limited.
 """
 
 import re
@@ -21,7 +21,7 @@ from testimonials.projects.models import Project, WidgetSighting
 from testimonials.widget.cache import MAX_ORIGINS, SIGHTINGS, Noted, Sightings
 
 KEPT = timedelta(days=90)
-# In a full list, a new website replaces one that was not seen for this long.
+# In a full list, a new website replaces one that has not been seen for this long.
 UNSEEN = timedelta(days=1)
 
 # Browsers send origins in lower case and in ASCII.
@@ -34,7 +34,7 @@ def note_sighting(project_id: str, origin: str | None) -> None:
 
 
 def take_sightings() -> Noted:
-    """Return what was noted since the last call, only with origins of other websites."""
+    """Return the origins of other websites that were noted since the last call."""
     taken = {project_id: _clean(origins) for project_id, origins in _sightings().take().items()}
     return {project_id: origins for project_id, origins in taken.items() if origins}
 
@@ -67,15 +67,15 @@ def _store(seen: Noted) -> None:
 
 
 def delete_old_sightings() -> int:
-    """Delete the websites on which the widget was not seen for 90 days; return how many."""
+    """Delete the websites on which the widget has not been seen for 90 days; return how many."""
     return delete_rows(WidgetSighting, WidgetSighting.seen_at <= clock.now() - KEPT)
 
 
 def list_sightings(project_id: str) -> list[dict[str, Any]]:
     """Return the origins on which the project's widget was seen, and when, latest first.
 
-    Includes what this process hasn't stored yet, so that an owner who has just embedded the widget
-    sees it at once.
+    This includes what the process hasn't stored yet, so that owners who have just embedded the
+    widget see that at once.
     """
     rows = db.session.execute(
         select(WidgetSighting.origin, WidgetSighting.seen_at).where(
@@ -105,7 +105,7 @@ def _clean(origins: dict[str, datetime]) -> dict[str, datetime]:
 
 
 def _merge(project_id: str, known: dict[str, WidgetSighting], seen: dict[str, datetime]) -> None:
-    # Known websites first, so that none of them is replaced by a new one.
+    # The known ones first, so that no new one replaces them.
     for origin, time in sorted(seen.items(), key=lambda each: each[0] not in known):
         if origin in known:
             known[origin].seen_at = max(known[origin].seen_at, time)

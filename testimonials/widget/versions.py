@@ -17,7 +17,7 @@ from testimonials.core.db.sqlite import Reader
 from testimonials.core.extensions import db
 from testimonials.core.settings.current import current_settings
 
-# In place of a version: the database is away, and kept answers may be sent as stale.
+# Stands for a version while the database is away, and kept answers may be sent as stale.
 STALE = -1
 
 # The same condition as `projects.projects.is_shown`; a test compares the two.
@@ -66,16 +66,17 @@ class SqliteVersions:
 
 # On PostgreSQL versions are kept in memory until a notification of a change.
 #
-# A trigger notifies every process of a change (NOTIFY). A process relies on that while messages to
-# itself come back, which proves that earlier ones have arrived: it sends one every `TURN_SECONDS`,
-# which counts for `TRUSTED_SECONDS` from then. Otherwise it queries every version. While the
-# database doesn't answer, kept answers may be sent as stale, for as long as the setting says.
+# A trigger notifies every process of each change (NOTIFY). A process relies on this as long as the
+# messages that it sends itself every `TURN_SECONDS` come back: each proves, for `TRUSTED_SECONDS`
+# after it was sent, that earlier notifications have arrived. Otherwise the process queries every
+# version. While the database doesn't answer, kept answers may be sent as stale, for as long as the
+# setting allows.
 
 EXTENSION = "testimonials_versions"
 CHANNEL = "testimonials_versions"
 TURN_SECONDS = 0.25
 TRUSTED_SECONDS = 0.8
-# While a query takes longer, no others are made, nor for a pause after a failure.
+# While a query takes longer than this, no others are made; nor in the pause after a failure.
 PATIENCE_SECONDS = 1.0
 PAUSE_SECONDS = 1.0
 MAX_KNOWN = 50_000
@@ -106,7 +107,7 @@ class ToldVersions:
         """Start listening in a thread."""
         self._engine = engine
         self._autocommit = engine.execution_options(isolation_level="AUTOCOMMIT")
-        # So that whoever wrote sees the change, before the notification arrives.
+        # So that whoever made a change sees it even before the notification arrives.
         event.listen(db.session, "after_commit", self._forget_all)
         threading.Thread(target=self._run, args=[engine], name="versions", daemon=True).start()
 
@@ -190,13 +191,13 @@ class ToldVersions:
     def _listen(self, connection: Any) -> None:
         own = f"testimonials_{secrets.token_hex(8)}"
         connection.add_notify_handler(lambda each: self._hear(each.channel, each.payload))
-        # Nothing that it sends needs to last.
+        # This connection sends nothing that needs to last.
         connection.execute("SET synchronous_commit = off")
         connection.execute(f"LISTEN {CHANNEL}")
         connection.execute(f"LISTEN {own}")
         self._own = own
         self._forget_all()
-        # `select` is limited to descriptors below 1,024, of which a worker may have more.
+        # `select` can't watch descriptors from 1,024 on, which a worker may have.
         poll = select.poll()
         poll.register(connection.fileno(), select.POLLIN)
         while not self._is_ended.is_set():
@@ -226,7 +227,7 @@ class ToldVersions:
             tickets = [each for each, (id, _) in self._asking.items() if id == project_id]
             for ticket in tickets:
                 del self._asking[ticket]
-            # A deleted project's id follows a minus.
+            # The id of a deleted project is preceded by a minus.
             if payload != project_id:
                 self._gone.add(project_id)
 
@@ -265,6 +266,6 @@ def begin_versions(app: Flask) -> None:
 
 
 def make_versions(app: Flask) -> ToldVersions:
-    """Attach `ToldVersions` to `app`."""
+    """Make `ToldVersions`, and attach them to `app`."""
     versions = app.extensions[EXTENSION] = ToldVersions(current_settings(app).stale_while_away)
     return versions

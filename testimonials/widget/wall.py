@@ -146,7 +146,7 @@ def count_figures(project: Project) -> dict[str, Any]:
 
 
 def _count_tags(project: Project) -> list[tuple[str, int]]:
-    """Return the most frequent tags, which are offered; the page accepts any."""
+    """Return the most frequent tags, which are offered as filters; the page accepts any tag."""
     tags = ((name, shown) for name, (_, shown) in count_tags(project.id).items() if shown)
     return sorted(tags, key=lambda tag: (-tag[1], tag[0]))[:12]
 
@@ -154,7 +154,7 @@ def _count_tags(project: Project) -> list[tuple[str, int]]:
 def _conditions(project: Project, choice: WallChoice) -> list[ColumnExpressionArgument[bool]]:
     conditions = [*find_conditions(project, read_content(DEFAULTS, choice.selection))]
     if choice.rating:
-        # As the bars count: without samples, half stars rounded up.
+        # Like the counts of the bars: without samples, and with half stars rounded up.
         least = 1 if choice.rating == 1 else choice.rating - 0.5
         conditions += [Testimonial.rank >= least, Testimonial.status != "demo"]
         if choice.rating < 5:
@@ -172,9 +172,9 @@ def describe_ratings(
 ) -> Markup:
     """Return a JSON-LD script element about the ratings on a page with these items.
 
-    It lists those with a rating, except samples; the average is of all genuine ratings, from
-    `figures` if they are known. Empty if the owner hasn't named what is rated, or no rating is
-    shown.
+    It lists the items with a rating, except samples; the average is that of all genuine ratings,
+    from `figures` if they are known. The result is empty if the owner hasn't named what is rated,
+    or if no rating is shown.
     """
     rated = read_rated(project)
     shown = [item for item in items if "rating" in item and not item.get("isSample")]
@@ -222,14 +222,14 @@ def render_wall(
     """Render the wall with the `contents` that `read_wall` returned."""
     figures, items = contents["figures"], contents["items"]
     settings = find_settings(project)
-    # A carousel's single row would not be a wall.
+    # The single row of a carousel wouldn't be a wall.
     kind = "list" if settings.config["layout"] == "list" else "masonry"
     still = make_still(
         project,
         settings,
         items,
         kind=kind if len(items) > 1 else "single",
-        # About the whole wall.
+        # It is about the whole wall, not only this page.
         proof=describe_proof(project, figures["total"] - figures["samples"], figures["genuine"]),
     )
     filters = _list_filters(project, choice, figures)
@@ -244,7 +244,7 @@ def render_wall(
         filters=filters,
         sorts=_list_sorts(project, choice),
         next_url=contents["next"] and _url(project, choice, after=contents["next"]),
-        # Further pages don't know their place.
+        # Further pages don't know how many came before.
         progress={"shown": len(items), "total": total} if total and is_first else None,
         is_indexed=figures["total"] > figures["samples"],
         plays_here=still.has_extras,
@@ -293,7 +293,7 @@ def _list_filters(
         {
             "label": label,
             "count": count,
-            # The number of ratings that the bar counts.
+            # How many ratings the bar counts.
             "of": received if each.rating and received > count else None,
             "url": _url(project, replace(each, sort=choice.sort)),
             "is_current": each.filters == choice.filters,

@@ -23,7 +23,7 @@ WORDS, EXTRA_WORDS = (each["texts"] for each in json.loads(_FILE.read_text("utf-
 
 
 def read_language(tag: str | None) -> str | None:
-    """Return the code of the language with a tag such as `de-AT`, else English; None stays None."""
+    """Return the code of the language for a tag such as `de-AT`, by default English; keep None."""
     return None if tag is None else (find_language(tag) or ENGLISH).code
 
 
@@ -36,8 +36,8 @@ def write_words(
 ) -> dict[str, str]:
     """Return the words by name; `labels` are the owner's own, `name` is the project's.
 
-    Words that contain numbers of ratings need a `header` (`describe_header`), whose plural forms
-    they have. Without `has_extras`, those for recordings and marks are left out.
+    Words about the number of ratings need a `header` (`describe_header`), whose counts determine
+    their plural forms. Without `has_extras`, those for recordings and marks are left out.
     """
     words = {name: translate(message) for name, message in WORDS.items()}
     words |= {
@@ -66,7 +66,7 @@ def write_words(
 
 def _write_extra_words(business: str) -> dict[str, str]:
     words = {name: translate(message) for name, message in EXTRA_WORDS.items()}
-    # The name is filled in already, since older scripts don't.
+    # The name is filled in here, since older versions of the script don't do it.
     words |= {
         "shortened": gettext("Shortened by %(name)s", name=business),
         "edited": gettext("Edited by %(name)s", name=business),
@@ -94,8 +94,8 @@ def write_ratings(count: int, number: str) -> str:
 def write_dates(times: Sequence[str], style: str, *, is_long: bool) -> list[str]:
     """Return the dates of these times (ISO 8601) in the current language.
 
-    `style` is a design's `dateStyle`; relative dates would be wrong in a cached page. Like in the
-    script, all are empty if half of the cards would have the same month.
+    `style` is a design's `dateStyle`; relative dates become months, since they would be wrong in a
+    cached page. As in the script, all are empty if half of the cards would have the same month.
     """
     form = ("long" if is_long else "short") + (" day" if style == "absolute" else "")
     patterns = read_date_patterns()[current_language().code][form]
@@ -112,9 +112,9 @@ def write_dates(times: Sequence[str], style: str, *, is_long: bool) -> list[str]
 def describe_writing(feed: Mapping[str, Any]) -> dict[str, Any]:
     """Return the patterns by which the script writes numbers and dates in the current language.
 
-    `signs` are the decimal and the thousands separator. `dates` are months or relative: up to six
-    days, four weeks, twelve months and twenty years. The script formats dates with a day itself,
-    since they differ by country.
+    `signs` are the decimal and the thousands separators. `dates` are the patterns of months, or of
+    relative dates: up to six days, four weeks, twelve months and twenty years. The script formats
+    dates with a day itself, since they differ by country.
     """
     language, style = current_language(), feed["design"]["dateStyle"]
     described: dict[str, Any] = {"signs": language.signs}
