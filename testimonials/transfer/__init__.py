@@ -1,1 +1,1 @@
-"""What goes in and out as files: archives of projects and accounts, tables of testimonials."""
+"""Data in and out of the service as files: archives of projects and accounts, and tables."""

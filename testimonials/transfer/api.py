@@ -99,7 +99,7 @@ class CaseFileQuerySchema(StrictSchema):
 
 
 class CaseFileSchema(WholeSchema):
-    """The history of a project or testimonial, and how its numbers come about."""
+    """The history of a project or testimonial, and how its numbers are computed."""
 
     format = String()
     version = Number()

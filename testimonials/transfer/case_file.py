@@ -1,4 +1,4 @@
-"""The case file of a project or a testimonial: what happened, and how its numbers are made."""
+"""The case file of a project or a testimonial: its history, and how its numbers are computed."""
 
 from array import array
 from collections import Counter, defaultdict
@@ -48,13 +48,13 @@ Members = Iterator[tuple[str, Any]]
 Row = dict[str, Any]
 
 FORMAT, VERSION = "testimonials-case-file", 1
-# The first parts of types of events that change settings.
+# The subjects of events that change settings; the type of an event begins with its subject.
 SUBJECTS = ("project", "page", "widget", "form", "domain", "purchases", "proposal")
-# The first of these is the first decision about a testimonial.
+# The earliest of these actions is the first decision about a testimonial.
 DECISIONS = ("approve", "reject", SET_ASIDE, "spam")
-# Columns of requests that a list counts.
+# The columns of requests that are counted for each list.
 COUNTED = ("sent_at", "opened_at", "declined_at", "answered_at")
-# Without the reporter's words.
+# The reporter's words are left out.
 COMPLAINT_COLUMNS = ("created_at", "page", "testimonial_id", "reason", "settled_at")
 NOTES = {
     "numbers": (
@@ -106,7 +106,7 @@ CASE_FILES: dict[str, tuple[Callable[..., None], str]] = {
 
 
 def _describe(project: Project, testimonial_id: str | None) -> Members:
-    """Yield the members in their order; the long ones are iterators."""
+    """Yield the members in order; long ones are iterators."""
     if testimonial_id is not None:
         find_testimonial(project, testimonial_id)
     settings = current_settings()
@@ -163,7 +163,7 @@ def _describe_kept(project: Project) -> Iterator[Row]:
 def _describe_stars(
     project: Project, testimonial_id: str | None, gone: Mapping[str, Sequence[Row]]
 ) -> list[Row]:
-    """Return for each number of stars what became of visitors' testimonials, and how soon."""
+    """Return what became of visitors' testimonials, and how soon, for each number of stars."""
     of = Testimonial
     decided = select(func.min(Event.created_at)).where(
         Event.testimonial_id == of.id, Event.action.in_(DECISIONS), Event.undone_at.is_(None)
@@ -253,7 +253,7 @@ def _count_orders(project: Project) -> Row:
 
 
 def _describe_lists(project: Project, testimonial_id: str | None) -> Iterator[Row]:
-    """Yield the batches of requests, oldest first, each with its week and its results."""
+    """Yield the batches of requests, oldest first, each with its week and results."""
     of, batch = MailedRequest, RequestBatch
     query = (
         select(batch, func.count(of.id), *(func.count(getattr(of, name)) for name in COUNTED))
@@ -316,7 +316,7 @@ def _describe_testimonials(project: Project, testimonial_id: str | None) -> Iter
             }
 
 
-# The event whose details say what the author was promised.
+# The details of this event say what the author was promised.
 SUBMITTED = "submit"
 EVENT_COLUMNS = (
     Event.testimonial_id,
@@ -328,7 +328,7 @@ EVENT_COLUMNS = (
     Event.is_by_mail,
     Event.undone_at,
     Event.before,
-    # Others aren't needed, and would be parsed as JSON.
+    # The details of other events aren't needed, and parsing their JSON takes time.
     case((Event.action == SUBMITTED, Event.details)).label("details"),
 )
 
@@ -371,7 +371,7 @@ def _describe_history(row: PlainRow, events: Sequence[Any]) -> list[Row]:
 
 
 def _compare_all(changes: Sequence[Row]) -> list[tuple[str, tuple[Parts, Parts]]]:
-    """Return the changed fields, with their values before and after and the differences marked."""
+    """Return the changed fields with their old and new values, in which differences are marked."""
     return [(each["field"], _compare(each.get("before"), each.get("after"))) for each in changes]
 
 

@@ -1,4 +1,4 @@
-"""Erasing again what was erased, after a restore or an import brings it back."""
+"""Erasing again what a restore or an import has brought back after it was erased."""
 
 import contextlib
 import json
@@ -53,11 +53,11 @@ ErasedList = dict[tuple[str, str], int]
 
 
 class ListDamaged(Exception):
-    """The file is not a valid list."""
+    """The file doesn't contain a valid list."""
 
 
 def read_list(file: Path) -> ErasedList:
-    """Return the list in a file, empty if there is no file; raise `ListDamaged`."""
+    """Return the list in a file, which is empty if there is no file; raise `ListDamaged`."""
     try:
         return parse_list(file.read_bytes(), str(file))
     except FileNotFoundError:
@@ -83,14 +83,14 @@ def find_projects(database: Path) -> set[str]:
 
 
 def _read_rows(database: Path, query: str) -> list[Any]:
-    """Return the rows of a query, none if the SQLite database can't be read."""
+    """Return the rows of a query; none if the SQLite database can't be read."""
     with contextlib.suppress(sqlite3.Error), open_file(database, wait=1) as opened:
         return opened.execute(query).fetchall()
     return []
 
 
 def join_lists(lists: Iterable[ErasedList]) -> ErasedList:
-    """Return the union of the lists, with the latest time of each id."""
+    """Return the union of the lists; each id has its latest time."""
     joined: ErasedList = {}
     for each in lists:
         for key, at in each.items():
@@ -113,9 +113,9 @@ def write_list(folder: Path, erased: ErasedList) -> None:
 
 
 def learn_files() -> None:
-    """Add to the database what only the files have; the caller commits.
+    """Add what only the files contain to the database; the caller commits.
 
-    They have more after a restore of a backup without the table, and on a new machine.
+    They contain more after restoring a backup without the table, and on a new machine.
     """
     since = clock.to_milliseconds(clock.expired_until(current_settings().erased_days))
     known = read_known()
@@ -128,7 +128,7 @@ def learn_files() -> None:
 
 
 def write_lists() -> None:
-    """Write the list in the database to the files beside it and beside its backups."""
+    """Write the database's list to the files beside the database and beside its backups."""
     erased = read_known()
     for folder in _list_folders():
         try:
@@ -140,7 +140,7 @@ def write_lists() -> None:
 
 
 def delete_old_erasures() -> int:
-    """Forget ids erased so long ago that no backup has them; return how many."""
+    """Forget ids that were erased so long ago that no backup contains them; return how many."""
     until = clock.expired_until(current_settings().erased_days)
     return delete_rows(Erased, Erased.erased_at <= until)
 
@@ -157,20 +157,20 @@ def read_known() -> ErasedList:
 
 
 def _read_or_empty(file: Path) -> ErasedList:
-    """Return the list in a file; a damaged one is replaced later."""
+    """Return the list in a file, which is empty if it is damaged; that is replaced later."""
     try:
         return read_list(file)
     except (ListDamaged, OSError):
         return {}
 
 
-# Erasing what a restored backup or an imported archive brings back, as it was erased before.
+# Erasing what a restored backup or an imported archive has brought back.
 
 
 def erase_again(erased: ErasedList, project_id: str = "") -> int:
-    """Erase what is on the list, in all projects or in this one; return how much was there.
+    """Erase what is on the list, in all projects or in this one; return how much that was.
 
-    A testimonial that came back gets an entry in the public record if the record knows it.
+    If a testimonial that came back is in the public record, its erasure is recorded there.
     """
     times = {
         kind: {id: clock.from_milliseconds(at) for (each, id), at in erased.items() if each == kind}
@@ -207,7 +207,7 @@ def _erase_people(people: ErasedPeople, project_id: str) -> int:
         rows = db.session.execute(query.where(*conditions))
         return [row[0] for row in rows if people.covers(row[1], clock.to_milliseconds(row[2]))]
 
-    # The author of an answer to a request may have given no address of their own.
+    # The author may have answered a request without giving an address.
     written = find(MailedRequest.testimonial_id, MailedRequest.email)
     written += find(Testimonial.id, Testimonial.author_email)
     count = 0

@@ -14,8 +14,8 @@ from testimonials.projects.models import Project
 class TableImport(Base):
     """An import of a table and its progress.
 
-    It is a `draft` while a person maps its columns, `running`, `stopped` by a person or by its
-    `problem`, `done` or `undone`.
+    Its state is `draft` while a person maps the columns, `running`, `stopped` (by a person, or
+    because of a `problem`), `done` or `undone`.
     """
 
     __table_args__ = (
@@ -25,7 +25,7 @@ class TableImport(Base):
 
     id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
     project_id: Mapped[str] = child_of(Project.id)
-    # Who imports; only the name if that is no account.
+    # Who imports; only a name if it is not an account.
     account_id: Mapped[str | None]
     actor: Mapped[str] = mapped_column(String(254))
     file_name: Mapped[str] = mapped_column(String(255))
@@ -34,15 +34,16 @@ class TableImport(Base):
     options: Mapped[dict[str, Any]] = mapped_column(JSON)
     # The file, compressed, until it is imported.
     content: Mapped[bytes | None] = mapped_column(LargeBinary, deferred=True)
-    # Lines to add: all, those processed, and those added.
+    # The number of lines to add, of those processed, and of those added.
     total: Mapped[int] = mapped_column(default=0)
     done: Mapped[int] = mapped_column(default=0)
     added: Mapped[int] = mapped_column(default=0)
-    # Pictures to copy, those tried, and the last testimonial of those.
+    # The number of pictures to copy and of those tried, and the last testimonial that was tried.
     photos: Mapped[int] = mapped_column(default=0)
     photos_done: Mapped[int] = mapped_column(default=0)
     photos_to: Mapped[str | None]
-    # Counts of lines `there` and `refused`, the first failed `photos`, and how many undo `removed`.
+    # The counts of lines `there` and `refused`, the first `photos` that failed, and how many
+    # testimonials an undo has `removed`.
     outcome: Mapped[dict[str, Any]] = mapped_column(JSON, default=dict)
     problem: Mapped[str | None] = mapped_column(String(300))
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)

@@ -34,7 +34,7 @@ from testimonials.testimonials.models import Recording
 
 LIFETIME = timedelta(days=7)
 
-# Sent with a project that has a new owner, and the time until which the old purchase secret works.
+# Sent with a project that has a new owner, and the time until which its old purchase secret works.
 handed_over = Signal()
 
 
@@ -49,7 +49,7 @@ def find_offer(project: Project) -> OwnershipOffer | None:
     """Return the project's offer that can still be answered."""
     query = select(OwnershipOffer).where(
         OwnershipOffer.project_id == project.id,
-        # An offer of a former owner is void.
+        # Offers of former owners are void.
         OwnershipOffer.owner_id == project.account_id,
         OwnershipOffer.expires_at > clock.now(),
     )
@@ -62,9 +62,9 @@ def find_own_offer(access: Access) -> OwnershipOffer | None:
 
 
 def offer_project(access: Access, account_id: str, *, keeps_team: bool) -> OwnershipOffer:
-    """Offer the locked project to one of its admins for a week, replacing any earlier offer.
+    """Offer the locked project to one of its admins for a week, and replace any earlier offer.
 
-    Raises `ValidationFailed` for anybody else.
+    Raises `ValidationFailed` if the account isn't an admin.
     """
     try:
         receiver = find_member(access.project, account_id)
@@ -110,8 +110,9 @@ def hand_over(project: Project, receiver: Account, *, keeps_team: bool) -> None:
     """Make the locked account the owner of the locked project; raise `CannotReceive`.
 
     The page, its address, its host name and the testimonials stay as they are. Access tokens are
-    revoked, since they were made for the former owner. Webhooks of those who leave are paused until
-    the new owner keeps them, and the purchase secret is renewed; a mail tells the new owner.
+    revoked, since they were made for the former owner. Webhooks of people who leave are paused
+    until the new owner keeps them, and the purchase secret is renewed; the new owner gets a mail
+    about it.
     """
     if obstacle := find_obstacle(project, receiver):
         raise CannotReceive(obstacle)
@@ -147,7 +148,7 @@ def delete_expired_offers() -> int:
 
 
 def _move_requests(project: Project, account_id: str) -> None:
-    """Hash the addresses of requests for the new owner, and keep people unsubscribed."""
+    """Hash the addresses of requests for the new owner; unsubscribed people stay unsubscribed."""
     rows = db.session.execute(
         select(MailedRequest.id, MailedRequest.email, UnsubscribedAddress.created_at)
         .outerjoin(UnsubscribedAddress, is_unsubscribed(project.account_id))

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sqlalchemy import ColumnElement, select, true
+from sqlalchemy import select, true
 
 from testimonials.auth.models import Account, AuthenticatorApp, CompanyIdentity, Passkey
 from testimonials.collection.author_erasure import (
@@ -18,15 +18,15 @@ from testimonials.collection.models import (
     hash_email,
 )
 from testimonials.core.audit import Event
-from testimonials.core.db.engine import Base, list_columns, write_columns
+from testimonials.core.db.engine import list_columns, write_columns
 from testimonials.core.event_lists import list_events
 from testimonials.core.extensions import db
 from testimonials.core.mail.outbox import OutboxMail
 from testimonials.projects.models import Project, TeamInvitation
 from testimonials.testimonials.models import Testimonial
-from testimonials.transfer.archives.writing import describe_account
+from testimonials.transfer.archives.writing import describe_account, describe_rows, find_rows
 
-# The texts of mails are emptied once they are sent; until then they hold links that work.
+# The texts of mails are left out: they contain working links until they are sent and emptied.
 MAIL_COLUMNS = ["purpose", "subject", "sender_name", "state", "created_at", "sent_at"]
 PASSKEY_COLUMNS = ["name", "is_synced", "added_at", "used_at"]
 APP_COLUMNS = ["added_at", "codes_made_at"]
@@ -37,19 +37,21 @@ BATCH_COLUMNS = ["subject", "message", "language"]
 def describe_person(email: str) -> dict[str, Any]:
     account = db.session.scalars(select(Account).where(Account.email == email)).one_or_none()
     # Only hashes of these addresses are stored.
-    rows = _find(UnsubscribedAddress, true())
+    rows = find_rows(UnsubscribedAddress, true())
     return begin_person(email) | {
-        "testimonials": [describe_written(row) for row in _find(Testimonial, is_written_by(email))],
+        "testimonials": [
+            describe_written(row) for row in find_rows(Testimonial, is_written_by(email))
+        ],
         "requests": [
-            _describe_request(row) for row in _find(MailedRequest, MailedRequest.email == email)
+            _describe_request(row) for row in find_rows(MailedRequest, MailedRequest.email == email)
         ],
         # Changes that replaced this address.
-        "remembered": _write(Event, remembers(email), ["testimonial_id", "created_at"]),
-        "mails": _write(OutboxMail, OutboxMail.recipient == email, MAIL_COLUMNS),
+        "remembered": describe_rows(Event, remembers(email), ["testimonial_id", "created_at"]),
+        "mails": describe_rows(OutboxMail, OutboxMail.recipient == email, MAIL_COLUMNS),
         "unsubscribedFrom": [
             row.account_id for row in rows if row.email_hash == hash_email(row.account_id, email)
         ],
-        "teamInvitations": _write(TeamInvitation, TeamInvitation.email == email),
+        "teamInvitations": describe_rows(TeamInvitation, TeamInvitation.email == email),
         "account": _describe_account(account) if account else None,
     }
 
@@ -77,25 +79,13 @@ def _describe_account(account: Account) -> dict[str, Any]:
     described = describe_account(account)
     omitted = ("format", "version", "program", "exportedAt")
     return {name: value for name, value in described.items() if name not in omitted} | {
-        "passkeys": _write(Passkey, Passkey.account_id == own, PASSKEY_COLUMNS),
-        "authenticatorApps": _write(
+        "passkeys": describe_rows(Passkey, Passkey.account_id == own, PASSKEY_COLUMNS),
+        "authenticatorApps": describe_rows(
             AuthenticatorApp, AuthenticatorApp.account_id == own, APP_COLUMNS
         ),
-        "companyIdentities": _write(CompanyIdentity, CompanyIdentity.account_id == own),
+        "companyIdentities": describe_rows(CompanyIdentity, CompanyIdentity.account_id == own),
         "activity": [
             write_columns(each, EVENT_COLUMNS) | {"details": each.facts}
             for each in list_events(account_id=own)
         ],
     }
-
-
-def _find(model: type[Any], condition: ColumnElement[bool]) -> list[Any]:
-    keys = model.__table__.primary_key.columns
-    return list(db.session.scalars(select(model).where(condition).order_by(*keys)))
-
-
-def _write(
-    model: type[Base], condition: ColumnElement[bool], columns: list[str] | None = None
-) -> list[dict[str, Any]]:
-    columns = columns or list_columns(model)
-    return [write_columns(row, columns) for row in _find(model, condition)]

@@ -1,7 +1,7 @@
 """Comparing an archive with the public record in it.
 
 Anybody may have edited an archive, so only the record vouches for its rows. A testimonial that
-differs from the record, or can't be checked, counts as imported by the owner.
+differs from the record, or that can't be compared with it, counts as imported by the owner.
 """
 
 from collections import Counter
@@ -26,17 +26,18 @@ AUTHORS = (
 
 @dataclass
 class Differences:
-    """How an archive differs from its record."""
+    """The differences between an archive and its record."""
 
-    # Testimonials that differ.
+    # The testimonials that differ.
     rows: list[Row] = field(default_factory=list)
-    # Ids of testimonials that answer a request according to the record; it may be deleted.
+    # The ids of testimonials that answer a request according to the record; the request itself may
+    # be gone.
     asked: list[str] = field(default_factory=list)
-    # The number of ratings in the record that the archive lacks.
+    # How many ratings in the record the archive lacks.
     missing: int = 0
-    # Counts of set-aside testimonials that were deleted, by reason.
+    # How many deleted testimonials had been set aside, by reason.
     aside: Counter[str] = field(default_factory=Counter)
-    # Ids of testimonials that their authors had erased.
+    # The ids of testimonials that their authors had erased.
     erased: set[str] = field(default_factory=set)
 
 
@@ -45,8 +46,8 @@ def settle_differences(
 ) -> Differences:
     """Turn the testimonials of an archive that differ from its log into imported ones.
 
-    A visitor's rating counts as in the log, but no longer belongs to the words. `digests` are those
-    of pictures by id, and of recordings by testimonial.
+    A visitor's rating counts as in the log, but is separated from the words. `digests` has those of
+    pictures by their ids, and of recordings by those of their testimonials.
     """
     entries, differences = group_entries(log), Differences()
     present = {row["id"] for row in lists["testimonials"]}
@@ -100,9 +101,9 @@ def _is_confirmed(row: Row, entries: list[dict[str, Any]], digests: Mapping[str,
 
 
 def _has_words(row: Row, entries: list[dict[str, Any]], digests: Mapping[str, str]) -> bool:
-    """Return whether the words, earlier words and media match the hashes.
+    """Return whether the words, their earlier versions and the media match the hashes.
 
-    If somebody else changed the words, the card must say so.
+    If somebody else has changed the words, the card must say so.
     """
     hashed = [each for each in entries if "words" in each]
     if not hashed or len(row["salts"]) != len(hashed):
@@ -134,7 +135,7 @@ def _list_versions(row: Row) -> Iterator[dict[str, str]]:
 
 
 def _is_marked(row: Row) -> bool:
-    """Return whether the card will say that somebody else changed the words; see `find_marks`."""
+    """Return whether the card says that somebody else has changed the words; see `find_marks`."""
     for change in reversed(row["changes"]):
         if change["action"] in (CORRECT, CONFIRM, OBJECT):
             return change["action"] not in OWN_WORDS and bool(row["original_text"])
@@ -148,7 +149,7 @@ def _count_aside(
 ) -> Counter[str]:
     counts = Counter[str]()
     for id, own in entries.items():
-        # Not those that only their authors' erasing gave a reason.
+        # Those that got a reason only when their authors erased them don't count.
         had_reason = any("reason" in each for each in own if each["kind"] != "erased")
         if id not in present and "reason" in own[-1] and had_reason:
             counts[own[-1]["reason"]] += 1
@@ -160,7 +161,7 @@ def _count_aside(
 def _count_gone(
     log: Log, entries: Mapping[str, list[dict[str, Any]]], present: set[str]
 ) -> Counter[tuple[int, float]]:
-    """Count the ratings by day and stars that outlived their testimonials."""
+    """Count the ratings that outlived their testimonials, by day and stars."""
     counts = Counter[tuple[int, float]]()
     for id, own in entries.items():
         if id not in present and is_kept(own[-1]):
@@ -178,9 +179,9 @@ def _find_day(entry: Mapping[str, Any]) -> int:
 def _settle_kept(
     rows: list[Row], gone: Counter[tuple[int, float]], kept: Counter[tuple[int, float]]
 ) -> int:
-    """Replace the kept ratings by those of the log; return how many were missing.
+    """Replace the kept ratings with those of the log; return how many were missing.
 
-    The archive's own are kept if their numbers agree, since their days are exact.
+    If the numbers agree, the archive's own stay, since their days are exact.
     """
     archived = Counter({(row["day"], row["rating"]): row["number"] for row in rows})
     expected, actual = _count_stars(gone), _count_stars(archived)

@@ -62,7 +62,7 @@ from testimonials.widget.cache import MAX_ORIGINS
 from testimonials.widget.models import SavedWidget
 from testimonials.widget.settings import MAX_SAVED
 
-# Rules for values of an archive that no column and no other schema has.
+# Rules for values in archives that neither columns nor the API's schemas have.
 
 EARLIEST = datetime(1900, 1, 1, tzinfo=clock.EPOCH.tzinfo)
 
@@ -89,7 +89,7 @@ class Moment(fields.Field[datetime]):
 
 
 class Settings(fields.Nested):
-    """A group of settings, with defaults for those that older archives lack."""
+    """A group of settings, with default values for those that older archives lack."""
 
     def __init__(self, schema: type[Schema], defaults: Mapping[str, Any]) -> None:
         super().__init__(schema)
@@ -127,7 +127,7 @@ def _require_list(value: Any, most: int | None) -> None:
 
 
 class Before(fields.Nested):
-    """Some columns of a testimonial before a change, as the history stores them."""
+    """The values of columns before a change, as the history stores them."""
 
     def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
         columns = super()._deserialize(value, *args, **kwargs | {"partial": True})
@@ -203,9 +203,9 @@ class StoredTwitterSchema(StrictSchema):
 
 # The rows of a project's archive: their columns, and the rules for their values.
 #
-# Columns, types and limits come from the models, and further rules from the schemas of the API, so
-# that a new column or setting is in the archive as soon as it exists. Only what neither says is
-# here: rules for single columns, and the columns that are left out, with the reason.
+# Columns, types and limits come from the models, and other rules from the schemas of the API, so
+# that a new column or setting is in the archive as soon as it exists. Only what these don't say is
+# here: rules for single columns, and the columns that are left out, each with the reason.
 
 FORMAT, VERSION = "testimonials-project", 1
 # For columns without a limit.
@@ -217,8 +217,8 @@ Row = dict[str, Any]
 class Part:
     """One kind of row in an archive.
 
-    The rule for a column is the one in `rules`, else the field with its name in the API's `schema`,
-    else that of its type. `beside` are fields that aren't columns; `most` limits the rows of a
+    The rule for a column is the one in `rules`, or the field with its name in the API's `schema`,
+    or that of its type. `beside` has fields that aren't columns; `most` limits the rows of a
     project.
     """
 
@@ -250,7 +250,7 @@ class Part:
         return write_columns(row, self.columns)
 
     def read_all(self, items: Any, name: str) -> list[Row]:
-        """Return the rows of a list of an archive; the `ValidationError` names the place."""
+        """Return the rows of a list in an archive; a `ValidationError` names the place."""
         try:
             _require_list(items, self.most)
         except ValidationError as error:
@@ -258,7 +258,7 @@ class Part:
         return [self.read(item, f"{name} {number}") for number, item in enumerate(items, 1)]
 
     def read(self, item: Any, where: str) -> Row:
-        """Return a row of an archive by column; the `ValidationError` names the place."""
+        """Return a row in an archive by column; a `ValidationError` names the place."""
         if isinstance(item, dict) and (unknown := item.keys() - self.fields.keys()):
             raise ValidationError(f"{where}, {min(unknown)[:60]}: Unknown field.")
         try:
@@ -278,7 +278,7 @@ def _make_field(column: Column[Any], rule: fields.Field[Any] | None) -> fields.F
     # Older archives lack columns with defaults.
     field.required = not column.nullable and default is None
     field.load_default = missing if field.required else default
-    # A new dictionary, since a copied field shares its own with the original.
+    # A new dictionary, since a copy of a field shares that of the original.
     field.error_messages = field.error_messages | {
         "required": "Is missing.",
         "null": "Must not be null.",
@@ -476,6 +476,6 @@ def _before_schema() -> Schema:
     columns = {
         name: each for name, each in TESTIMONIAL.fields.items() if name not in ("changes", "salts")
     }
-    # Edits change these of a recording.
+    # An edit can also change these columns of the recording.
     names = ("transcript", "captions", "showsTranscript")
     return StrictSchema.from_dict(columns | {name: RECORDING.fields[name] for name in names})()

@@ -32,15 +32,15 @@ from testimonials.transfer.archives.comparing import Differences, settle_differe
 from testimonials.transfer.archives.format import CHANGE, FORMAT, LISTS, PROJECT, VERSION, Part, Row
 from testimonials.transfer.archives.writing import JSON_NAME, image_file, recording_file
 
-# The archive may come from anybody. Only known files in it are read, each up to a limit, and their
-# names are never used as paths.
+# An archive may come from anybody. Only the known files in it are read, each up to a limit, and
+# their names are never used as paths.
 
 MAX_JSON_BYTES = 256 * 1024 * 1024
 MAX_IMAGE_BYTES = 2 * 1024 * 1024
 MAX_FILES = 200_000
-# In memory at once, and decoded by one process.
+# How many images are in memory at once, and are decoded by one process.
 IMAGES_AT_ONCE = 32
-# Smaller images count as this many, since unpacking and storing them takes time too.
+# Smaller images count as this many pixels, since unpacking and storing them takes time too.
 LEAST_PIXELS = 256 * 256
 
 _FILE = re.compile(r"images/[0-9a-f]{24}\.webp|recordings/[0-9a-f]{24}")
@@ -60,7 +60,7 @@ class Archive:
     project: Row
     lists: dict[str, list[Row]]
     file: zipfile.ZipFile
-    # The project's public record, whose signatures are valid.
+    # The project's public record, if it has one; its signatures are valid.
     log: Log | None = None
     differences: Differences = field(default_factory=Differences)
 
@@ -73,7 +73,7 @@ class Archive:
         """Open a recording, whose content isn't checked yet; raise `ArchiveRefused`."""
         with _refusing():
             opened = self.file.open(recording_file(recording_id))
-        # Without OSError: while the caller reads, the disk may be full.
+        # An OSError is not caught here: while the caller reads, its disk may become full.
         with opened, refusing(_refuse_damage):
             yield opened
 
@@ -95,8 +95,8 @@ def open_archive(
     """Open and check an archive; raise `ArchiveRefused`.
 
     The limits are for its unpacked text (`most_text` bytes, `most_parts` lists and objects), for
-    all of it (`most_bytes`) and for its images (`most_pixels`). Unless it `is_believed`, all
-    testimonials count as imported if it has no public record.
+    all that is in it (`most_bytes`) and for its images (`most_pixels`). Unless `is_believed`, all
+    testimonials in an archive without a public record count as imported.
     """
     with _refusing():
         file = zipfile.ZipFile(source)
@@ -115,7 +115,7 @@ def open_archive(
 @contextmanager
 def _refusing() -> Iterator[None]:
     try:
-        # A damaged archive has negative offsets, for which the system reports an error.
+        # Damaged archives may have negative offsets, for which the system reports an error.
         with refusing(_refuse_damage, OSError):
             yield
     except ValidationError as error:
@@ -176,7 +176,7 @@ def _require_known_files(file: zipfile.ZipFile) -> None:
     names = file.namelist()
     if len(names) > MAX_FILES or len(set(names)) != len(names):
         raise ValidationError("It has too many files, or the same file twice.")
-    # Damage to other kinds raises other errors.
+    # If one of another kind is damaged, other errors are raised.
     if any(each.compress_type not in (ZIP_STORED, ZIP_DEFLATED) for each in file.infolist()):
         raise ValidationError("It is packed in a way that archives are not.")
     for name in names:
@@ -216,7 +216,7 @@ def _refuse_constant(name: str) -> Any:
 
 
 def _require_unique(name: str, part: Part, rows: Sequence[Row]) -> None:
-    """Reject duplicates of the table's unique keys."""
+    """Refuse rows that have the same value of a unique key."""
     keys = [each.columns for each in part.table.indexes if each.unique]
     kinds = (PrimaryKeyConstraint, UniqueConstraint)
     keys += [each.columns for each in part.table.constraints if isinstance(each, kinds)]
@@ -248,9 +248,9 @@ def _check_references(archive: Archive) -> None:
 
 
 def _check_recordings(archive: Archive) -> None:
-    """Reject recordings without a file or a testimonial, and written testimonials without words.
+    """Refuse recordings without a file or a testimonial, and written testimonials without words.
 
-    The content of the files is checked when they are stored.
+    The content of the files is checked when it is stored.
     """
     names = set(archive.file.namelist())
     for number, row in enumerate(archive.lists["testimonials"], 1):
@@ -306,7 +306,7 @@ def _naming(row: Row) -> Iterator[None]:
 
 # Recordings are stored and checked before the import takes the write lock.
 
-# The new id and the contents of each recording, by its id in the archive.
+# Each recording's new id and contents, by its id in the archive.
 Stored = Mapping[str, tuple[str, Contents]]
 
 

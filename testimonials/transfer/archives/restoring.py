@@ -48,28 +48,28 @@ from testimonials.transfer.erasure import erase_again, read_known
 from testimonials.transfer.tables.plan import finish_import
 from testimonials.widget.models import SavedWidget
 
-# Lists whose rows are inserted as they are.
+# The rows of these lists are inserted as they are.
 PLAIN = ("widgetSightings", "savedWidgets", "forms", "keptRatings", "invitationBatches")
 
 
 @dataclass
 class Restored:
-    """What was imported and what had to change, mostly as counts."""
+    """What was imported, and what had to be changed or left out."""
 
     project: Project
     testimonials: int
     images: int
-    # Ids that were replaced because they were taken.
+    # How many ids were replaced because they were taken.
     renewed: int
-    # Former addresses that are taken.
+    # Former addresses that are taken here.
     lost_slugs: list[str] = field(default_factory=list)
-    # Requests that were waiting to be sent.
+    # How many requests were waiting to be sent.
     waiting: int = 0
-    # How many testimonials and requests were left out, since they were erased here.
+    # How many testimonials and requests were left out because they had been erased here.
     erased: int = 0
-    # Ids of testimonials that differ from the record.
+    # The ids of testimonials that differ from the record.
     differing: list[str] = field(default_factory=list)
-    # Ratings in the record that the archive lacks.
+    # How many ratings in the record the archive lacks.
     missing: int = 0
 
 
@@ -123,7 +123,7 @@ def _continue_record(project: Project, archive: Archive, ids: dict[str, str]) ->
     differences, kept, log = archive.differences, Counter[str](), archive.log
     for row in archive.lists["keptRatings"]:
         kept[str(row["rating"])] += row["number"]
-    # The last head that was signed here, if the project has been here before.
+    # The last head that was signed here, if the project was here before.
     head = db.session.get(RecordHead, project.id)
     is_later = head is not None and (log is None or head.hash != log.head["hash"])
     continue_record(
@@ -139,9 +139,9 @@ def _continue_record(project: Project, archive: Archive, ids: dict[str, str]) ->
 
 
 def _erase_again(restored: Restored, archive: Archive, ids: dict[str, str]) -> None:
-    """Erase what was erased here after the archive was made, or by its record.
+    """Erase what was erased here after the archive was made, and what its record says was erased.
 
-    A project that its owner deleted is no longer erased: its archive may bring it back.
+    A project that its owner deleted no longer counts as erased: its archive may bring it back.
     """
     own = (Erased.kind == PROJECT, Erased.id == archive.project["id"])
     db.session.execute(delete(Erased).where(*own))
@@ -166,9 +166,9 @@ def _require_free(slug: str) -> None:
 
 
 def _was_anothers(project_id: str, account: Account) -> bool:
-    """Return whether a deleted project of another account had the id.
+    """Return whether a deleted project of another account had this id.
 
-    Websites may still embed that project's widget.
+    Websites may still embed the widget of that project.
     """
     is_own = exists().where(Event.account_id == account.id, Event.project_id == project_id)
     query = select(RecordHead.project_id).where(RecordHead.project_id == project_id, ~is_own)
@@ -194,7 +194,7 @@ def _renew_taken_ids(archive: Archive, account: Account | None) -> dict[str, str
         for column, rows in ids
         for each in _find_taken(column, [row[column.key] for row in rows])
     }
-    # Ids of events must increase within an account, so none may be in the future.
+    # The ids of an account's events must increase, so none may be from the future.
     latest = new_identifier()
     taken |= {row["id"] for row in changes if row["id"] > latest}
     if account is not None and _was_anothers(archive.project["id"], account):
@@ -249,9 +249,9 @@ def _insert_project(archive: Archive, account: Account, slug: str, ids: dict[str
 
 
 def _first_color(project: Project) -> str | None:
-    """Return the brand's color for a project from before brands, as the migration chose it.
+    """Return the brand's color of a project from before there were brands, as the migration does.
 
-    Newer projects may leave palette or button to the brand.
+    Newer projects may leave the palette or the button to the brand.
     """
     palette, button = project.widget_config["palette"], project.page_config["buttonColor"]
     if palette is None or button is None:
@@ -300,7 +300,7 @@ def _insert_testimonials(
     tags, changes = [], []
     for row in rows:
         if row["submission_key"] in taken:
-            # The original of this copy is here.
+            # The original, of which this is a copy, is here.
             row["submission_key"] = None
         row.pop("salts")
         own = {"testimonial_id": row["id"]}
@@ -309,7 +309,7 @@ def _insert_testimonials(
         for change in row.pop("changes"):
             before = _renew(change["before"], ids)
             if before.get("avatar_id") not in pictures and "avatar_id" in before:
-                # The picture isn't in the archive, and its id may be another's here.
+                # The picture isn't in the archive, and here its id may belong to another.
                 before["avatar_id"] = None
             changes.append(_renew(change, ids) | own | {"before": before})
     _insert(Testimonial, rows)

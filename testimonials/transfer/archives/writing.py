@@ -45,16 +45,16 @@ from testimonials.transfer.archives.format import (
 )
 from testimonials.transfer.tables.export import find_names, write_events
 
-# The archive of a project is a zip with `project.json`, and images and recordings as files.
+# The archive of a project is a zip file with `project.json`, and with images and recordings.
 
 JSON_NAME = "project.json"
-# How many testimonials and images are in memory at a time.
+# How many testimonials, and how many images, are in memory at a time.
 ROWS_AT_ONCE, IMAGES_AT_ONCE = 500, 100
 
 
 @contextmanager
 def reading_snapshot() -> Iterator[None]:
-    """Read in a transaction that sees one snapshot, as on SQLite every transaction does."""
+    """Read in a transaction that sees one snapshot, as every transaction on SQLite does."""
     db.session.expunge_all()
     db.session.rollback()
     options = (
@@ -69,7 +69,7 @@ def reading_snapshot() -> Iterator[None]:
 
 
 def spool(write: Callable[[IO[bytes]], None]) -> tempfile.SpooledTemporaryFile[bytes]:
-    """Return a temporary file with the output of `write`, in memory while it is small."""
+    """Return a temporary file with the output of `write`, which stays in memory if it is small."""
     out = tempfile.SpooledTemporaryFile(max_size=8 * 1024 * 1024)  # noqa: SIM115
     try:
         write(out)
@@ -116,7 +116,7 @@ def image_file(image_id: str) -> str:
 def write_members(members: Iterable[tuple[str, Any]], file: IO[bytes]) -> None:
     """Write a JSON object member by member; iterators become lists.
 
-    Their items aren't indented, which would take five times as long.
+    The items of these aren't indented, since that would take five times as long.
     """
     mark = "{"
     for name, value in members:
@@ -136,7 +136,7 @@ def write_members(members: Iterable[tuple[str, Any]], file: IO[bytes]) -> None:
 def _describe_project(project: Project, images: set[str | None]) -> Iterator[tuple[str, Any]]:
     """Yield the members of `project.json` in order; each must be consumed before the next.
 
-    Adds the ids of images to `images`.
+    The ids of images are added to `images`.
     """
     yield "format", FORMAT
     yield "version", VERSION
@@ -240,12 +240,12 @@ def _list_images(ids: set[str | None], *columns: Any) -> Iterator[Any]:
 
 # The archive of an account: its own data, and an archive of each project.
 
-OF_ACCOUNT = {
+OF_ACCOUNT: dict[str, Any] = {
     "sessions": Session,
     "accessTokens": AccessToken,
     "subscriptions": BillingSubscription,
     "notifications": NotificationChoice,
-    # In a project, or in all projects of an owner.
+    # In one project, or in all projects of an owner.
     "memberships": Member,
 }
 
@@ -280,7 +280,10 @@ def describe_account(account: Account) -> dict[str, Any]:
         "program": __version__,
         "exportedAt": clock.iso(clock.now()),
         "account": write_columns(account, list_columns(Account)),
-        **{name: _describe_rows(model, account.id) for name, model in OF_ACCOUNT.items()},
+        **{
+            name: describe_rows(model, model.account_id == account.id)
+            for name, model in OF_ACCOUNT.items()
+        },
         "team": [
             {"accountId": each.account_id, "email": each.email, "role": each.role}
             for each in list_colleagues(account.id)
@@ -302,7 +305,14 @@ def describe_account(account: Account) -> dict[str, Any]:
     }
 
 
-def _describe_rows(model: Any, account_id: str) -> list[dict[str, Any]]:
+def find_rows(model: Any, condition: ColumnElement[bool]) -> list[Any]:
     keys = model.__table__.primary_key.columns
-    rows = db.session.scalars(select(model).where(model.account_id == account_id).order_by(*keys))
-    return [write_columns(row, list_columns(model)) for row in rows]
+    return list(db.session.scalars(select(model).where(condition).order_by(*keys)))
+
+
+def describe_rows(
+    model: Any, condition: ColumnElement[bool], columns: Sequence[str] = ()
+) -> list[dict[str, Any]]:
+    """Return the columns (by default all) of the rows that meet a condition."""
+    columns = columns or list_columns(model)
+    return [write_columns(row, columns) for row in find_rows(model, condition)]

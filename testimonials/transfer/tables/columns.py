@@ -20,10 +20,10 @@ from testimonials.testimonials.fields import COLUMNS, CardFields
 from testimonials.testimonials.models import Testimonial
 from testimonials.transfer.archives.format import StoredAnswerSchema
 
-# The headings by which columns are recognized: those of known services, and words for the fields in
-# the languages of the collection page. They are compared without case, accents, spaces and
-# punctuation, and earlier ones win. So a column “Bewertung”, which may be the rating, is the text
-# only if no other column is.
+# Columns are recognized by their headings: those of known services, and words for the fields in the
+# languages of the collection page. They are compared without case, accents, spaces and punctuation,
+# and earlier ones win. So a column “Bewertung”, which may be the rating, is used as the text only
+# if no other column is.
 
 _FILE = Path(__file__).with_name("headings.json")
 _HEADINGS: dict[str, dict[str, Any]] = json.loads(_FILE.read_text(encoding="utf-8"))
@@ -44,8 +44,8 @@ MEANINGS = {
 }
 # Headings that only one service uses.
 MARKS = {service: frozenset(_split(marks)) for service, marks in _HEADINGS["services"].items()}
-# "names" are first names beside last names, "products" are columns of a shop's reviews, whose
-# "pictures" are of products, and "titles" are of persons beside one of "testimonials".
+# "names" are first names if there are last names too; "products" mark reviews of a shop, whose
+# "pictures" show products; "titles" are those of people if there is one of "testimonials".
 OTHERS = {name: _split(words) for name, words in _HEADINGS["others"].items()}
 
 # The fields and their labels.
@@ -90,7 +90,7 @@ def guess_mapping(headings: Sequence[str]) -> ColumnMapping:
         }
 
     def take(meanings: Iterable[str]) -> tuple[str, ...]:
-        """Return the first heading with one of these meanings, and don't return it again."""
+        """Return the first heading with one of these meanings, and take it out of the others."""
         return next(((by_meaning.pop(each),) for each in meanings if each in by_meaning), ())
 
     columns = {field: take(meanings) for field, meanings in MEANINGS.items()}
@@ -105,7 +105,7 @@ def guess_mapping(headings: Sequence[str]) -> ColumnMapping:
 def change_mapping(
     guessed: ColumnMapping, headings: Sequence[str], choices: Mapping[str, Sequence[str]]
 ) -> ColumnMapping:
-    """Return the mapping with a person's choices; an empty choice leaves a field out.
+    """Return the mapping after a person's choices; an empty choice leaves a field out.
 
     Raises `MappingWrong`.
     """
@@ -140,9 +140,9 @@ def _list(headings: Sequence[str]) -> str:
     return ", ".join(make_printable(heading, 60) for heading in headings[:30])
 
 
-# Columns with answers to the owner's own questions, for exports and imports. A heading has what the
-# cells lack: ``How likely are you to come back? (q_comeback, scale)``. Public and private answers
-# have separate columns, so that no private one is ever shown.
+# Columns with answers to the owner's own questions, in exports and imports. A heading contains what
+# the cells lack: ``How likely are you to come back? (q_comeback, scale)``. Public and private
+# answers have separate columns, so that no private one is ever shown.
 
 _HEADING = re.compile(rf"'?(.+) \(q_({ID_PATTERN}), ({'|'.join(KINDS)})(, public)?\)")
 _ANSWER = StoredAnswerSchema()
@@ -150,7 +150,7 @@ _ANSWER = StoredAnswerSchema()
 
 @dataclass(frozen=True)
 class AnswerColumn:
-    """The answers to a question."""
+    """A column with the answers to a question."""
 
     id: str
     kind: str
@@ -161,9 +161,9 @@ class AnswerColumn:
 
 
 def list_columns(project: Project) -> dict[AnswerColumn, str]:
-    """Return the columns of answers in the project's testimonials, with their headings.
+    """Return the columns for the answers in the project's testimonials, with their headings.
 
-    The words of a question are those of the newest answer.
+    A heading has the question as it was when the newest answer was given.
     """
     query = select(Testimonial).where(
         Testimonial.project_id == project.id, Testimonial.answers.is_not(None)
@@ -185,7 +185,7 @@ def write_cells(row: Any, project: Project, columns: Iterable[AnswerColumn]) -> 
 
 
 def read_answers(cells: Mapping[str, str]) -> list[dict[str, Any]] | None:
-    """Return the answers in a line's cells; raise `ValidationError`."""
+    """Return the answers in the cells of a line; raise `ValidationError`."""
     answers = []
     for heading, cell in cells.items():
         if not cell.strip() or (parsed := _parse_heading(heading)) is None:

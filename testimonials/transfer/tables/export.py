@@ -1,4 +1,4 @@
-"""Testimonials and activity as CSV."""
+"""Exporting testimonials as CSV and JSON, and activity as CSV."""
 
 import csv
 import io
@@ -38,10 +38,10 @@ class PlainRow(SimpleNamespace):
     tags = property(lambda row: sorted(filter(None, row.tag_names.split("\n")), key=str.casefold))
 
 
-# Spreadsheet programs evaluate cells that begin like this as formulas, unless an apostrophe
-# precedes it.
+# Spreadsheet programs evaluate a cell that begins like this as a formula, unless it is preceded by
+# an apostrophe.
 _FORMULA = re.compile(r"\A'*+(?:[\t\r\n]|[\s\u00ad\u200b-\u200f\u2060\ufeff]*+[=+@\u2212-])")
-# Events that tell the address of somebody with a role.
+# Events whose details have the address of somebody with a role.
 OF_ROLES = (
     events.INVITATION_ACCEPTED,
     events.MEMBER_CHANGED,
@@ -113,7 +113,7 @@ def list_plain_rows(*where: Any) -> Iterator[PlainRow]:
 
 
 def write_csv(headings: Sequence[str], rows: Iterable[Iterable[Any]], out: IO[bytes]) -> None:
-    """Write CSV in UTF-8 with a byte order mark, and no cells that are evaluated as formulas."""
+    """Write CSV in UTF-8 with a byte order mark; no cell can be evaluated as a formula."""
     text = io.TextIOWrapper(out, "utf-8-sig", newline="", write_through=True)
     writer = csv.writer(text)
     writer.writerow(map(shield, headings))
@@ -129,12 +129,12 @@ def shield(cell: str) -> str:
 
 
 def unshield(cell: str) -> str:
-    """Return a cell of our own file without what `shield` added."""
+    """Return a cell of our own file without what `shield` has added."""
     return cell[1:] if cell.startswith("'") and _is_formula(cell) else cell
 
 
 def _is_formula(cell: str) -> bool:
-    # Also characters of full width.
+    # NFKC turns full-width characters into those that begin formulas.
     return _FORMULA.match(normalize("NFKC", cell[:100])) is not None
 
 
@@ -147,9 +147,9 @@ ACTIVITY_COLUMNS = (
 def find_names(account_id: str | None, project_id: str = "") -> tuple[Names, Names]:
     """Return the names of people and tokens that a reader may see, and those of projects.
 
-    An operator (None) sees all, an owner those of their present team or of one project's. Former
-    members may have another address by now, so they have the one in the record; those who deleted
-    their account have no name.
+    An operator (None) sees all of them, an owner those of the present team, or of the team of one
+    project. Former members may have another address by now, so theirs is the one in the record;
+    people who have deleted their account have no name.
     """
     people = select(Account.id, Account.email, Account.display_name).order_by(shown_name())
     projects = select(
@@ -195,7 +195,7 @@ def _find_former(account_id: str, project_id: str, known: Names) -> dict[str, st
 
 
 def _name_people(people: Sequence[Row[str, str, str | None]]) -> dict[str, str]:
-    """Return the names of people by id, with the address where several have the same name."""
+    """Return the names of people by id, with the address if several have the same name."""
     counts = Counter((name or "").casefold() for _, _, name in people)
     return {
         account_id: (f"{name} ({email})" if counts[name.casefold()] > 1 else name)

@@ -1,4 +1,4 @@
-"""Reading files with testimonials: CSV of spreadsheet programs, and JSON."""
+"""Reading files with testimonials: CSV, as spreadsheet programs write it, and JSON."""
 
 import io
 import re
@@ -42,7 +42,7 @@ LISTS = ("testimonials", "reviews", "items", "data", "results")
 
 
 class EncodingUnclear(TableUnreadable):
-    """The file is not in UTF-8 and doesn't name its encoding; `likely` is a guess."""
+    """The file is not in UTF-8, and its encoding is unknown; `likely` is a guess."""
 
     def __init__(self, likely: str) -> None:
         super().__init__(
@@ -57,7 +57,7 @@ class EncodingUnclear(TableUnreadable):
 
 @dataclass(frozen=True)
 class Line:
-    """An entry of a file: its number, its cells by heading, and its problem, if any."""
+    """An entry in a file: its number, its cells by heading, and its problem, if any."""
 
     number: int
     cells: dict[str, str]
@@ -129,7 +129,7 @@ def _read_csv(text: str) -> Table:
     _require_few_columns(head)
     headings = _name_columns(head)
     lines = []
-    # Further columns have answers.
+    # Any further columns have answers.
     is_own = headings[: len(COLUMNS)] == list(COLUMNS)
     for number, row in islice(rows, MAX_LINES + 1):
         cells = [cell[:LONGEST_TEXT] for cell in row]
@@ -179,7 +179,7 @@ def _parse_json(text: str) -> Any:
 
 
 def _find_list(parsed: Any) -> list[Any] | None:
-    """Return the list, also that in an object such as `{"data": {"items": […]}}`."""
+    """Return the list, which may be in an object such as `{"data": {"items": […]}}`."""
     for _depth in range(3):
         if isinstance(parsed, list):
             return parsed

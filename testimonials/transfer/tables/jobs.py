@@ -46,7 +46,7 @@ from testimonials.transfer.tables.rows import STATUSES, NewTestimonial, Reading
 
 DRAFT, RUNNING, STOPPED, DONE, UNDONE = "draft", "running", "stopped", "done", "undone"
 LISTED = 20
-# How a file is read unless a person chooses otherwise; `columns` has their choices by field.
+# How a file is read unless a person chooses otherwise; `columns` has the choices by field.
 DEFAULT_OPTIONS: dict[str, Any] = {
     "columns": {},
     "order": None,
@@ -67,7 +67,7 @@ def add_draft(
 ) -> TableImport:
     """Store a packed file in the locked project until somebody starts the import.
 
-    A project has at most five of them.
+    A project has at most five drafts; older ones are deleted.
     """
     is_draft = (TableImport.project_id == project.id, TableImport.state == DRAFT)
     newest = (TableImport.created_at.desc(), TableImport.id.desc())
@@ -123,7 +123,7 @@ def read_file(content: bytes, options: dict[str, Any], most_lines: int = MAX_LIN
 
 
 def delete_old_files() -> int:
-    """Delete files that have waited for a decision for a day; return how many."""
+    """Delete files that nobody has imported within a day; return how many drafts had one."""
     until = clock.now() - timedelta(days=1)
     is_old = TableImport.created_at <= until
     drafts = delete_rows(TableImport, TableImport.state == DRAFT, is_old)
@@ -150,7 +150,7 @@ class NothingToUndo(ServiceError):
 
 @dataclass(frozen=True)
 class Undone:
-    """The batch of events that undid an import, and how many testimonials it removed and kept."""
+    """The batch of events that undid an import, and how many testimonials were removed and kept."""
 
     batch: str
     removed: int
@@ -163,7 +163,8 @@ def undo_import(
     """Move what an import of the locked project added to the trash; stop it if it still runs.
 
     What somebody has changed since stays, unless `also_changed`. Only the last part (`in_parts`)
-    marks the import as undone, so that it can be continued. Raises `NothingToUndo`.
+    marks the import as undone, so that an interrupted undo can be continued. Raises
+    `NothingToUndo`.
     """
     import_id = row.id
     conditions = _of(row) if also_changed else (*_of(row), ~_is_changed())
@@ -221,7 +222,7 @@ def _is_changed() -> Any:
 
 
 class Copied(NamedTuple):
-    """The next testimonials with their links, and the copies of photos."""
+    """The next testimonials with links to photos, and the copies of these."""
 
     links: Sequence[tuple[str, str]]
     photos: dict[str, Image]
@@ -268,8 +269,8 @@ def _select(import_id: str, *columns: Any) -> Any:
 
 
 # Running imports in the background, in short transactions, so that others can write. An import is a
-# job of the same id. If its process dies, another continues once the lease has expired; it adds
-# nothing twice.
+# job with the same id. If its process dies, another one continues after the lease has expired, and
+# adds nothing twice.
 
 logger = logging.getLogger("testimonials")
 
@@ -290,7 +291,7 @@ class ImportEnded(Exception):
     give_up=lambda error: _stop(current_job().id, FAULT),
 )
 def run_import() -> None:
-    """Run the import of the job; errors of the database are retried."""
+    """Run the import of the current job; after an error of the database, the job is retried."""
     import_id = current_job().id
     try:
         content, row = read_content(import_id), db.session.get(TableImport, import_id)
@@ -345,7 +346,7 @@ def work_through(import_id: str, testimonials: Sequence[NewTestimonial]) -> None
 
 
 def stop(import_id: str, problem: str | None) -> None:
-    """Stop an import, because of a `problem` or by a person."""
+    """Stop an import, because of a `problem` if there is one."""
     with write():
         _stop(import_id, problem)
 

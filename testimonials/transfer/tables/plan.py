@@ -1,4 +1,4 @@
-"""Importing lines into a project: planning without writing, writing in batches, copying photos."""
+"""Importing lines into a project: planning, writing in batches, copying photos."""
 
 import io
 from collections import Counter
@@ -59,14 +59,14 @@ class PictureUnreachable(Exception):
 
 
 def is_website(address: str, port: int) -> bool:
-    """Return whether an address is public and the port one of the web."""
+    """Return whether an address is public and the port is 80 or 443."""
     return port in PORTS.values() and is_public(address)
 
 
 def copy_photos(
     urls: Sequence[str], is_allowed: Check = is_website
 ) -> tuple[dict[str, Image], Problems]:
-    """Return copies of the photos at these URLs, and the problems of the others, without a lock."""
+    """Return copies of the photos at these URLs, and the problems with the others."""
     with ThreadPoolExecutor(AT_ONCE) as pool:
         downloads = {
             url: pool.submit(fetch_picture, url, is_allowed) for url in dict.fromkeys(urls)
@@ -82,7 +82,7 @@ def copy_photos(
 
 
 def fetch_picture(url: str, is_allowed: Check = is_website, seconds: float = 10.0) -> bytes:
-    """Return the content of a URL, after three redirects at most; raise `PictureUnreachable`."""
+    """Return the content at a URL after at most three redirects; raise `PictureUnreachable`."""
     for _ in range(4):
         try:
             answer = ask(url, seconds, AVATAR.max_bytes + 1, is_allowed, headers=HEADERS)
@@ -105,10 +105,10 @@ def _read(answer: Answer) -> bytes:
     return answer.content
 
 
-# Rows of a transaction, during which nobody else can write on SQLite.
+# How many rows a transaction writes; on SQLite, nobody else can write meanwhile.
 BATCH_ROWS = 250
 ROWS_AT_ONCE = 1000
-# Fewer new rows don't mislead the query planner.
+# With fewer new rows, the counts of the query planner are still good enough.
 MANY_ROWS = 1000
 
 SHOWN_LENGTH = 60
@@ -126,7 +126,7 @@ class Outcome:
     cells: Mapping[str, str]
     problem: str = ""
     testimonial: NewTestimonial | None = None
-    # Repairs that would let a refused line in.
+    # The repairs with which a refused line could be imported.
     repairs: frozenset[str] = frozenset()
 
     def describe(self, mapping: ColumnMapping) -> dict[str, Any]:
@@ -155,12 +155,12 @@ class Plan:
     outcomes: list[Outcome]
     # The order of dates such as 03/04/2026: `dmy` or `mdy`, if it is known.
     order: str | None = None
-    # Such a date, if the order has to be asked for.
+    # Such a date, if a person has to say what the order is.
     unclear_date: str = ""
 
     @property
     def new(self) -> list[NewTestimonial]:
-        """The testimonials to add, oldest first, so that the newest begin lists."""
+        """The testimonials to add, oldest first, so that the newest come first in lists."""
         new = [each.testimonial for each in self.outcomes if each.testimonial is not None]
         now = clock.now()
         return sorted(new, key=lambda each: each.columns["submitted_at"] or now)
@@ -169,7 +169,7 @@ class Plan:
         return [each for each in self.outcomes if each.state == state]
 
     def count_repairs(self) -> dict[str, int]:
-        """Return for how many refused lines each repair would help."""
+        """Return how many refused lines each repair would help."""
         counts = Counter(repair for each in self.outcomes for repair in each.repairs)
         return {repair: counts[repair] for repair in REPAIRS if counts[repair]}
 
@@ -185,7 +185,7 @@ def plan_import(project_id: str, reading: Reading) -> Plan:
     reading = replace(reading, order=reading.order or find_order(dates))
     present = find_present(project_id)
     outcomes = []
-    # Finds the language once for all messages.
+    # So that the language is determined once, not for each message.
     with speaking(current_language().code):
         for line in lines:
             outcome = _plan_line(line, reading, present)
@@ -194,13 +194,13 @@ def plan_import(project_id: str, reading: Reading) -> Plan:
                 reason = gettext("Line %(number)s has it too.", number=line.number)
                 present[outcome.testimonial.key] = reason
         unclear = next((each for each in outcomes if each.problem.endswith(reading.unclear)), None)
-    # The problem quotes it.
+    # The problem quotes the date.
     date = unclear.problem.partition("“")[2].partition("”")[0] if unclear else ""
     return Plan(outcomes, reading.order, date)
 
 
 def find_present(project_id: str) -> dict[str, str]:
-    """Return the keys of the project's testimonials, each with the reason not to add it again."""
+    """Return the keys of the project's testimonials, each with why it isn't added again."""
     query = select(
         Testimonial.author_name,
         Testimonial.text,
@@ -231,7 +231,7 @@ def write_batch(
 ) -> int:
     """Add testimonials to the locked project, except those added in the meantime; return how many.
 
-    Their creation times are before those of the `remaining` ones, which are newer.
+    They are created before the `remaining` ones, which are newer.
     """
     new = _leave_out_taken(project, batch)
     if not new:
@@ -270,7 +270,7 @@ def _leave_out_taken(project: Project, batch: Sequence[NewTestimonial]) -> list[
         Testimonial.project_id == project.id,
         Testimonial.import_key.in_([each.key for each in batch]),
     )
-    # Testimonials of an undone import in the trash give up their keys.
+    # Those of an undone import, which are in the trash, give up their keys.
     db.session.execute(
         update(Testimonial).where(*is_same, _is_undone(project.id)).values(import_key=None)
     )

@@ -1,4 +1,4 @@
-"""Reading a testimonial from a line of a file, or the reason why it is refused."""
+"""Reading a testimonial from a line of a file, or refusing the line with a reason."""
 
 import hashlib
 from collections.abc import Mapping
@@ -53,7 +53,7 @@ _RECORDED = {
     "voice": gettext_noop("This is a voice recording; only text can be imported."),
 }
 _YES = {"yes", "true", "1"}
-# A file may have millions of empty cells, so their fields are skipped.
+# Since a file may have millions of empty cells, these fields are skipped if they are missing.
 _OPTIONAL = tuple(FIELDS.keys() - set(REQUIRED))
 # Fields that may be shortened.
 _LENGTHS = {
@@ -63,13 +63,13 @@ _LENGTHS = {
     "authorCompany": LINE_LENGTH,
     "reply": REPLY_LENGTH,
 }
-# Repairs of lines that would be refused: cut texts, or leave out optional cells.
+# Repairs for lines that would be refused: cutting texts, or leaving out optional cells.
 SHORTEN, LEAVE_OUT = "shorten", "leave-out"
 REPAIRS = (SHORTEN, LEAVE_OUT)
 
 
 class RowRefused(Exception):
-    """The line can't become a testimonial; the message says why, `repairs` what would help."""
+    """The line can't become a testimonial; the message says why, and `repairs` what would help."""
 
     def __init__(self, message: str, repairs: frozenset[str] = frozenset()) -> None:
         super().__init__(message)
@@ -94,11 +94,11 @@ class RowSchema(CardFields, FormSchema):
     reply = Reply()
     pinned = _yes("is_pinned")
     insider = _yes("is_insider")
-    # One on each line.
+    # One on each line of the cell.
     highlights = Text(2 * TEXT_LENGTH, load_default="")
 
     def on_bind_field(self, field_name: str, field_obj: fields.Field[Any]) -> None:
-        """Call a missing value an empty cell rather than a field to fill in."""
+        """Say that a cell is empty where forms ask to fill in a field."""
         super().on_bind_field(field_name, field_obj)
         field_obj.error_messages["required"] = "The cell is empty."
 
@@ -112,7 +112,7 @@ _DEFAULTS = {
 
 @dataclass(frozen=True)
 class Reading:
-    """A table, and how its lines are read; `status` is for approved testimonials."""
+    """A table, and how its lines are read; `status` is what approved testimonials get."""
 
     table: Table
     mapping: ColumnMapping
@@ -122,7 +122,7 @@ class Reading:
 
     @cached_property
     def unclear(self) -> str:
-        """The message for a date with an unclear order of day and month."""
+        """The message about a date whose order of day and month is unclear."""
         return translate(UNCLEAR)
 
     @cached_property
@@ -139,7 +139,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class NewTestimonial:
-    """A testimonial to add, with the key that keeps it from being added twice."""
+    """A testimonial to add; the key keeps it from being added twice."""
 
     key: str
     columns: dict[str, Any]
@@ -156,7 +156,7 @@ def read_row(cells: Mapping[str, str], reading: Reading) -> NewTestimonial:
     if mapping.service == OWN and cells.get("deletedAt"):
         raise RowRefused(gettext("This was in the trash."))
     if mapping.service != OWN:
-        # Texts in our own file need no tidying.
+        # The texts in our own files are tidy.
         texts = {field: _tidy(field, text, mapping.service) for field, text in texts.items()}
     name, text = texts.get("authorName", ""), texts.get("text", "")
     key = make_key(name, text)
@@ -191,12 +191,12 @@ def _tidy(field: str, text: str, service: str | None) -> str:
 
 
 def _load(texts: Mapping[str, str], reading: Reading) -> dict[str, Any]:
-    """Return a line's columns, without invalid optional cells if that repair was chosen."""
+    """Return the columns of a line; invalid optional cells are left out if that was chosen."""
     try:
         loaded: dict[str, Any] = reading.schema.load(texts, partial=_OPTIONAL)
     except ValidationError as error:
         wrong = error.messages_dict
-        # Unclear dates come first, since a person can clear them up.
+        # Unclear dates come first, since a person can say what they mean.
         unclear = (field for field, messages in wrong.items() if reading.unclear in messages[0])
         field = next(unclear, next(name for name in FIELDS if name in wrong))
         repairs = _find_repairs(texts, wrong, reading)
@@ -215,7 +215,7 @@ def _find_repairs(
         field for field in wrong if len(texts.get(field, "")) > _LENGTHS.get(field, LONGEST_TEXT)
     }
     others = wrong.keys() - long
-    # Unclear dates aren't left out.
+    # Unclear dates aren't left out, since a person can say what they mean.
     is_unclear = any(reading.unclear in messages[0] for messages in wrong.values())
     if is_unclear or not others.isdisjoint((*REQUIRED, "status")):
         return frozenset()
@@ -223,7 +223,7 @@ def _find_repairs(
 
 
 def _find_highlights(text: str, words: str) -> Ranges:
-    """Return the ranges in which the lines of `words` are in the text, if they are."""
+    """Return the ranges of the text that consist of lines of `words`."""
     ranges: Ranges = []
     for line in words.splitlines()[:MAX_HIGHLIGHTS]:
         with suppress(HighlightRefused):

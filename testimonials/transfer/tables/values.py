@@ -14,14 +14,15 @@ from testimonials.core.http.fields import RuleField
 from testimonials.core.http.i18n import gettext, gettext_noop, translate
 from testimonials.testimonials.fields import Rating
 
-# Dates. Nothing is guessed: the order of 03/04/2026 must follow from other dates, or is asked for.
+# Dates. Nothing is guessed: the order of 03/04/2026 must follow from other dates, or a person has
+# to say what it is.
 
 EARLIEST = datetime(1990, 1, 1, tzinfo=UTC)
 ORDERS = ("dmy", "mdy")
 UNCLEAR = gettext_noop("The file doesn’t say whether the day or the month comes first.")
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 
-# These match text with single spaces: adjacent `\s*` would multiply the backtracking.
+# These match text with single spaces, since adjacent `\s*` would multiply the backtracking.
 _TIME = (
     r"(?:(?:(?:,|T| at) ?| )(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2})"
     r"(?:[.,](?P<fraction>\d{1,9}))?)? ?(?P<half>[ap]\.?m\.?)?"
@@ -49,7 +50,7 @@ class DateWrong(Exception):
 
 
 def find_order(texts: Iterable[str]) -> str | None:
-    """Return the order of a column's dates, `dmy` or `mdy`; None if it is unclear."""
+    """Return the order of dates in a column, `dmy` or `mdy`; None if it is unclear."""
     orders = set()
     for text in texts:
         if match := _NUMBERS.fullmatch(_tidy(text)):
@@ -62,9 +63,9 @@ def find_order(texts: Iterable[str]) -> str | None:
 
 
 def read_date(text: str, order: str | None) -> datetime:
-    """Return the time in a text, in UTC unless it has a zone; raise `DateWrong`.
+    """Return the time that a text names, in UTC unless it has a zone; raise `DateWrong`.
 
-    A date without a time becomes noon, which is the same day in most of the world.
+    A date without a time becomes noon, which is on the same day in most of the world.
     """
     text = _tidy(text)
     if _SECONDS.fullmatch(text):
@@ -86,7 +87,7 @@ def _tidy(text: str) -> str:
 
 
 def _order_numbers(match: re.Match[str], order: str | None) -> tuple[int, int]:
-    """Return month and day."""
+    """Return the month and the day."""
     one, two = int(match["one"]), int(match["two"])
     if match["mark"] == ".":
         # Dates with dots begin with the day.
@@ -139,7 +140,7 @@ _WORD = re.compile(rf"(?:(?:star|rating)[ _]+)*({'|'.join(_WORDS)})(?:[ _-]*star
 
 
 def read_rating(text: str) -> float | None:
-    """Return a rating of any scale in stars, perhaps below 1 or above 5; None if it is unclear."""
+    """Return a rating on any scale as stars, perhaps below 1 or above 5; None if it is unclear."""
     text = text.strip().lower()
     if match := _SHAPES.fullmatch(text):
         return len(re.findall("[★⭐]", text)) + (0.5 if match[1] else 0)
@@ -158,7 +159,7 @@ def read_rating(text: str) -> float | None:
 # Longer cells are cut.
 LONGEST_TEXT = 20_000
 
-# Only known tags are removed: <3 is part of the text.
+# Only known tags are removed, since <3 is part of the text.
 _UNSEEN = re.compile(r"<(script|style)\b[^<>]*>[^<]*</\1>", re.I)
 _BREAK = re.compile(r"(?:<br\b[^<>]*>|</(?:p|div|li|h[1-6]|blockquote|tr)>)\n?", re.I)
 _TAG = re.compile(
@@ -174,7 +175,7 @@ _TRANSLATED, _ORIGINAL = "(Translated by Google)", "(Original)"
 
 
 def read_markup(text: str) -> str:
-    """Return a text without HTML; plain texts stay as they are."""
+    """Return a text without HTML; plain text stays as it is."""
     if "<" in text:
         text = _TAG.sub("", _BREAK.sub("\n", _UNSEEN.sub("", text[:LONGEST_TEXT])))
         text = _BLANKS.sub("\n\n", text)
@@ -195,7 +196,7 @@ def shorten(text: str, length: int) -> str:
     """Return at most `length` characters: whole sentences or words, and an ellipsis."""
     if len(text) <= length:
         return text
-    # If the last whole sentence ends early, rather cut after a word.
+    # If the last whole sentence ends too early, the text is cut after a word.
     ends = [each.end() for each in _SENTENCE.finditer(text[: length - 2])]
     if ends and ends[-1] > length // 2:
         return f"{text[: ends[-1]]} …"
@@ -231,7 +232,7 @@ class WrittenRating(Rating):
 
 
 class WrittenDate(RuleField):
-    """A date in any common form, whose day and month are in this `order`."""
+    """A date in any common form; `order` is that of day and month."""
 
     def __init__(self, order: str | None, **options: Any) -> None:
         super().__init__(**options)
@@ -245,7 +246,7 @@ class WrittenDate(RuleField):
 
 
 class WrittenStatus(RuleField):
-    """A status as any service writes it; approved testimonials get the status `approved`."""
+    """A status as any service writes it; `approved` is what approved testimonials get."""
 
     def __init__(self, approved: str, **options: Any) -> None:
         super().__init__(**options)
