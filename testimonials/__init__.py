@@ -13,9 +13,9 @@ __version__ = "0.1.0"
 
 
 def create_app(settings: Settings | None = None) -> Flask:
-    """Make the application from `settings`, or from the environment; touches no database.
+    """Make the application from `settings`, or from the environment, without using a database.
 
-    Unlike `serve` it makes no instance. Raises `SettingError`.
+    Unlike `serve`, this creates no instance. Raises `SettingError`.
     """
     from testimonials.application import build_app
 

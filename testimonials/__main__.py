@@ -4,8 +4,8 @@ import gc
 
 
 def main() -> None:
-    # Until the command is loaded: imported modules stay to the end, and collecting garbage among
-    # them while they load takes a sixth of the time to start.
+    # Until the command is loaded: imported modules stay until the end, and looking for garbage
+    # among them meanwhile takes a sixth of the time to start.
     gc.disable()
     from testimonials.cli.main import main as command
 

@@ -1,4 +1,4 @@
-"""The application: its settings, extensions, doors and what happens around each request."""
+"""The application: its settings, extensions and routes, and what happens around each request."""
 
 import contextlib
 from pathlib import Path
@@ -29,7 +29,7 @@ from testimonials.core.settings.instance import SettingError, hold_folder
 from testimonials.core.settings.table import Settings, load_settings
 from testimonials.widget.cache import init_feed
 
-# What the dashboard's templates ask for besides.
+# The filters of templates, most of which only the dashboard uses.
 FILTERS = {
     "iso": clock.iso,
     "full": late("dashboard.formatting:describe_time"),
@@ -45,28 +45,23 @@ PROVIDED.update(
     project="projects.access:find_project",
     outcome="projects.proposals_api:carry_out",
 )
-for _door in (blueprints.auth, blueprints.projects):
-    _door.before_request(late("auth.cookies:use_persons_language"))
-for _door in (
-    blueprints.collection,
-    blueprints.authors,
-    blueprints.media,
-    blueprints.wall,
-):
-    _door.before_request(use_visitors_language)
+for _blueprint in (blueprints.auth, blueprints.projects):
+    _blueprint.before_request(late("auth.cookies:use_persons_language"))
+for _blueprint in (blueprints.collection, blueprints.authors, blueprints.media, blueprints.wall):
+    _blueprint.before_request(use_visitors_language)
 
-# In memory; a page has up to twenty. The others are read again, which takes a millisecond.
+# How many are kept in memory; a page needs up to twenty. Reading another takes a millisecond.
 MOST_TEMPLATES = 60
 
 
 class CompiledTemplates(FileSystemBytecodeCache):
-    """Compiled templates in the instance folder; where that takes none, each start compiles them.
+    """Compiled templates in the instance folder, if it can be written to.
 
-    To compile those of the first page takes as long as to answer it a hundred times.
+    Compiling those of the first page takes as long as answering it a hundred times.
     """
 
     def get_cache_key(self, name: str, filename: str | None = None) -> str:
-        # The one file has its templates in another folder at each start.
+        # The single binary unpacks its templates into another folder at each start.
         return super().get_cache_key(name)
 
     def load_bytecode(self, bucket: Bucket) -> None:
@@ -80,7 +75,7 @@ class CompiledTemplates(FileSystemBytecodeCache):
 
 
 def register_routes(app: Flask) -> None:
-    """Attach every blueprint to `app`, and the addresses of its views."""
+    """Attach all blueprints and the routes of their views to `app`."""
     init_feed(app)
     if current_settings(app).metrics_token:
         late("operations.metrics:init_metrics")(app)
@@ -92,14 +87,14 @@ def register_routes(app: Flask) -> None:
 
 
 def _describe_company() -> dict[str, Any]:
-    """Tell every page which ways in there are."""
+    """Tell every template which ways there are to sign in."""
     settings = current_settings()
     return {"company_name": settings.company_name, "has_passwords": settings.has_passwords}
 
 
 @blueprints.dashboard.url_defaults
 def _stay_in_project(endpoint: str, values: dict[str, Any]) -> None:
-    """Let the pages of a project link to each other without naming the project each time."""
+    """Let the pages of a project link to each other without naming the project."""
     here = (request.view_args or {}).get("project_id") if has_request_context() else None
     if here and current_app.url_map.is_endpoint_expecting(endpoint, "project_id"):
         values.setdefault("project_id", here)
@@ -107,7 +102,7 @@ def _stay_in_project(endpoint: str, values: dict[str, Any]) -> None:
 
 # Building the application from its features.
 
-# The limit of the pages' forms; /v1 has its own, smaller one.
+# The limit for the forms of pages; /v1 has its own, smaller one.
 MAX_FORM_BYTES = 256 * 1024
 
 
@@ -118,7 +113,7 @@ def build_app(settings: Settings | None = None) -> Flask:
     app = HostedFlask("testimonials")
     app.url_rule_class = LateRule
     app.cli = LateGroup("testimonials")
-    # Paths are literal: slashes are not merged, no automatic answers to OPTIONS.
+    # Paths are literal: slashes are not merged. OPTIONS is not answered automatically.
     app.url_map.merge_slashes = False
     app.config["PROVIDE_AUTOMATIC_OPTIONS"] = False
     app.config["MAX_CONTENT_LENGTH"] = MAX_FORM_BYTES
@@ -129,7 +124,7 @@ def build_app(settings: Settings | None = None) -> Flask:
     app.config["SQLALCHEMY_ENGINE_OPTIONS"] = _engine_options(settings)
     app.json.sort_keys = False  # type: ignore[attr-defined]
     if settings.trusted_proxies:
-        # Each proxy appends the address that it saw; how the browser asked, most of them replace.
+        # Each proxy appends the address that it saw; most replace the scheme and the host.
         app.wsgi_app = ProxyFix(app.wsgi_app, x_for=settings.trusted_proxies, x_host=1)  # type: ignore[method-assign]
     init_extensions(app)
     register_web(app)
@@ -146,17 +141,17 @@ def build_app(settings: Settings | None = None) -> Flask:
 
 def _engine_options(settings: Settings) -> dict[str, Any]:
     options: dict[str, Any] = {
-        # One for each request thread, mail, a job, and the job's lease, so that none waits.
+        # One for each request thread, mail, a job, and the job's lease, so that none has to wait.
         "pool_size": settings.threads + 3,
         "pool_timeout": 4,
-        # Each takes 30 kB, and most are of pages that are seldom opened.
+        # A cached query takes 30 kB, and most belong to pages that are seldom opened.
         "query_cache_size": 60,
-        # The values of a failed statement are what people wrote, which must not be logged.
+        # The values of a failed statement are what people have written, which must not be logged.
         "hide_parameters": True,
     }
     if settings.is_sqlite:
-        # The connection that was used last comes next, so that few are there, each of 1 MB; and of
-        # the statements that one keeps prepared, each takes 10 kB with the triggers that it fires.
+        # The connection that was used last is used next, so that there are few, since each takes
+        # 1 MB. A prepared statement takes 10 kB, with the triggers that it fires.
         options["pool_use_lifo"] = True
         options["connect_args"] = {"cached_statements": 40}
     else:
@@ -166,7 +161,7 @@ def _engine_options(settings: Settings) -> dict[str, Any]:
 
 
 def _find_instance() -> Settings:
-    # A mistyped folder, or a look at the help, must not make an instance.
+    # A mistyped folder, or showing the help, must not create an instance.
     settings = load_settings(makes_instance=False)
     if settings.has_instance:
         hold_folder(settings.instance_path)
@@ -175,9 +170,10 @@ def _find_instance() -> Settings:
 
 
 def _read_addresses(app: Flask, base_path: str) -> None:
-    """Let what is asked for be below a path, or at a project's own host name.
+    """Serve everything below the base path, and projects at their own host names.
 
-    Raises `SettingError` for a path that the service has itself: it could be read in two ways.
+    Raises `SettingError` if the base path begins like one of the service's own: URLs would be
+    ambiguous.
     """
     first = base_path.split("/")[1] if base_path else ""
     if first and first in {rule.rule.split("/")[1] for rule in app.url_map.iter_rules()}:

@@ -43,12 +43,12 @@ from testimonials.projects.models import Project
 
 
 class OAuthCode(Base):
-    """A grant that a person has given a client, until the client exchanges it for a token."""
+    """What a person has allowed a client, until the client exchanges the code for a token."""
 
     __tablename__ = "oauth_code"
 
     code_hash: Mapped[str] = mapped_column(primary_key=True)
-    # Covers the person's `browser_generation` too, so signing out everywhere ends the code.
+    # It covers the person's `browser_generation` too, so that signing out everywhere ends the code.
     client_hash: Mapped[str]
     # The owner of the projects, and the person who consented.
     account_id: Mapped[str] = child_of(Account.id, index=True)
@@ -62,8 +62,8 @@ class OAuthCode(Base):
     expires_at: Mapped[datetime] = mapped_column(Timestamp, index=True)
 
 
-# Anybody may register, so nothing is stored: a client's id is a signed text with its name and its
-# redirect URIs. A client is trusted with nothing else.
+# Anybody may register a client, so nothing is stored: the id of a client is a signed text with its
+# name and redirect URIs. A client is trusted with nothing else.
 
 MAX_NAME = 80
 MAX_URI = 500
@@ -74,8 +74,8 @@ URI_RULE = (
 )
 UNNAMED = "An unnamed program"
 
-# Nothing that a browser might parse differently: no user names, fragments or backslashes, and only
-# ASCII.
+# Without anything that browsers might parse differently: only ASCII, and no user names, fragments
+# or backslashes.
 _URI = re.compile(
     rf"(?:https://[A-Za-z0-9.-]+|(http://(?:127\.0\.0\.1|localhost)))(?::{PORT})?"
     r"(?:/[!$%&'*+,./0-9:;=@A-Z_a-z~()-]*)?(?:\?[!$%&'*+,./0-9:;=?@A-Z_a-z~()-]*)?"
@@ -86,7 +86,7 @@ client_purpose = TokenPurpose("oauth-client")
 
 @dataclass(frozen=True)
 class Client:
-    """A program. It chose its name itself; only its redirect URIs can be trusted."""
+    """A program, which has chosen its own name; only its redirect URIs can be trusted."""
 
     id: str
     name: str
@@ -94,7 +94,7 @@ class Client:
 
 
 def is_redirect_uri(uri: object) -> bool:
-    """Return whether `uri` may be registered as a redirect URI."""
+    """Return whether a client may register `uri`; see `URI_RULE`."""
     return isinstance(uri, str) and len(uri) <= MAX_URI and _URI.fullmatch(uri) is not None
 
 
@@ -111,7 +111,7 @@ def describe_place(uri: str) -> str:
 
 
 def _without_port(uri: str) -> str:
-    """Return the URI without the port if it is on localhost, where a program's port changes."""
+    """Return the URI without its port if it is on localhost, where a program's port changes."""
     if (match := _URI.fullmatch(uri)) is None or not match[1]:
         return uri
     return re.sub(rf"^({re.escape(match[1])}):[0-9]+", r"\1", uri)
@@ -127,9 +127,9 @@ MAX_STATE = 2000
 
 
 class RequestBroken(ServiceError):
-    """Shown to the person, not sent to the program.
+    """An error that is shown to the person rather than sent to the program.
 
-    Anybody may register a program, so nobody is redirected to one without clicking.
+    Anybody may register a program, so nobody is redirected to one without a click.
     """
 
     code = "BROKEN_REQUEST"
@@ -152,7 +152,7 @@ class OAuthRefused(ServiceError):
 
 @dataclass(frozen=True)
 class AuthorizationRequest:
-    """What a client asks for, and where it expects the answer."""
+    """What a client asks for, and where it expects the response."""
 
     client: Client
     redirect_uri: str
@@ -168,7 +168,7 @@ class AuthorizationRequest:
 
 
 def find_request(values: Mapping[str, str]) -> AuthorizationRequest:
-    """Return the request in the query of a consent page; raise `RequestBroken`."""
+    """Return the request in the query of the consent page; raise `RequestBroken`."""
     client = find_client(values.get("client_id", ""))
     uri = values.get("redirect_uri", "")
     if client is None or not any(
@@ -190,7 +190,7 @@ def find_request(values: Mapping[str, str]) -> AuthorizationRequest:
 
 
 def is_ours(values: Mapping[str, str]) -> bool:
-    """Return whether a requested resource, if there is one, is this service (RFC 8707)."""
+    """Return whether the requested resource, if any, is this service (RFC 8707)."""
     resource = values.get("resource")
     return not resource or resource.rstrip("/") in (mcp_url(), base_url())
 
@@ -202,7 +202,7 @@ def add_code(
     scopes: Iterable[Scope],
     days: int,
 ) -> str:
-    """Return a new code for what the signed-in person allowed; raise `SessionEnded`."""
+    """Return a new code for what the signed-in person has allowed; raise `SessionEnded`."""
     code = secrets.token_urlsafe(32)
     db.session.execute(delete(OAuthCode).where(OAuthCode.expires_at < clock.now()))
     account = lock_owner(owner)
@@ -227,8 +227,8 @@ def add_code(
 def take_code(values: Mapping[str, str]) -> tuple[OAuthCode, Client]:
     """Return the code that a token request presents, and its client; raise `OAuthRefused`.
 
-    The first request that presents a code uses it up, even if it is rejected. A second one revokes
-    the token: one of the two stole the code (RFC 6749, 4.1.2).
+    The first request that presents a code uses it up, even if the request is refused. A second one
+    revokes the token, since one of the two must have stolen the code (RFC 6749, 4.1.2).
     """
     if values.get("grant_type") != "authorization_code":
         raise OAuthRefused("unsupported_grant_type", "grant_type must be authorization_code.")
@@ -266,7 +266,7 @@ def redeem(code: OAuthCode, client: Client) -> tuple[AccessToken, str]:
 
 
 def _token_id(code_hash: str) -> str:
-    """Return the id of a code's token, by which it is found if the code is presented again."""
+    """Return the id of a code's token, so that it is found if the code is presented again."""
     return code_hash[:ID_LENGTH]
 
 
@@ -336,7 +336,7 @@ def describe_server() -> Response:
 
 @oauth.post("/oauth/register")
 def register() -> Response:
-    """Register a client (RFC 7591)."""
+    """Register a client, without storing it (RFC 7591)."""
     body = read_json_object()
     uris = body.get("redirect_uris")
     if not isinstance(uris, list) or not 0 < len(uris) <= MAX_URIS:
@@ -356,8 +356,8 @@ TokenRequest: Any = FormSchema.from_dict({name: fields.String(load_default="") f
 
 @oauth.post("/oauth/token")
 def give_token() -> Response:
-    """Give the access token for a code, once."""
-    # Also when it is refused: a code that was shown is used up.
+    """Exchange a code for an access token, once."""
+    # Also after a refusal: a code that was presented is used up.
     with write(keep=OAuthRefused):
         code, client = take_code(TokenRequest().read().values)
         act_as(ActorKind.PERSON, code.made_by_id)
@@ -370,7 +370,7 @@ def give_token() -> Response:
 
 @oauth.post("/oauth/revoke")
 def revoke() -> Response:
-    """Revoke a token; 200 for an unknown one too (RFC 7009)."""
+    """Revoke a token; the status is 200 for an unknown one too (RFC 7009)."""
     with write():
         if (token := find_by_plain_text(TokenRequest().read().values["token"])) is not None:
             act_as(ActorKind.TOKEN, token.id)

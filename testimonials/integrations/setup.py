@@ -1,4 +1,4 @@
-"""A whole project set up in one call, and its summary."""
+"""Setting up a whole project in one call, and its summary."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -44,13 +44,13 @@ from testimonials.widget.embed import build_snippet
 from testimonials.widget.settings import rate
 from testimonials.widget.sightings import list_sightings
 
-# Each requested change is applied, already there, proposed, or refused.
+# Each requested change is applied, was already in place, is proposed, or is refused.
 
 Values = dict[str, Any]
 
-# What the account's key applies; it proposes everything else.
+# The kinds of change that the account's key makes at once; it proposes all others.
 BY_KEY = {"widget", "testimonial.add"}
-# The values that identify what a proposal is about, for kinds without a target.
+# The values that identify what a proposal is about, for kinds of change without a target.
 NAMED_BY = {"testimonial.add": ("externalId",), "form": ("name",)}
 
 
@@ -108,7 +108,7 @@ class Steps:
         wanted: Values,
         missing: Values,
     ) -> None:
-        """Propose it unless a proposal for it waits or was declined; supersede narrower ones."""
+        """Propose it unless a proposal for it waits or was declined; replace narrower ones."""
         named = NAMED_BY.get(kind, ())
         same = [
             proposal
@@ -152,11 +152,11 @@ def _covers(proposed: Values, missing: Values) -> bool:
     )
 
 
-# The answer of a setup.
+# The answer to a setup.
 
 
 def describe_counts(steps: Steps) -> str:
-    """Return the answer's message."""
+    """Return the message of the answer."""
     counts = {
         "changed": len(steps.changed),
         "already so": len(steps.already),
@@ -191,7 +191,7 @@ def describe_setup(steps: Steps) -> Values:
     }
 
 
-# The project of a setup: found by the caller's external id, or created.
+# The project of a setup, which is found by the caller's external id, or created.
 
 
 class ProjectInTrash(ServiceError):
@@ -215,8 +215,8 @@ def find_or_create(
 ) -> tuple[Project, bool]:
     """Return the locked project with this `external_id`, and whether it was created.
 
-    `values` are for a new project. The account's first project gets samples, unless `values`
-    prevent it or it `has_words` of its own. Raises what `create_project` does, `MissingScope`,
+    `values` are those of a new project. The account's first project gets samples, unless `values`
+    prevent that or it `has_words` of its own. Raises what `create_project` does, `MissingScope`,
     `OneProjectOnly`, `ProjectInTrash`, `ExternalIdTaken`, and `NotFound` for `project_id`.
     """
     if project_id is not None:
@@ -243,7 +243,7 @@ def _find(caller: Caller, external_id: str) -> Project | None:
 
 
 def _adopt(caller: Caller, external_id: str, project_id: str) -> Project:
-    """Return the locked project with this id, after giving it the `external_id`."""
+    """Give the project with this id the `external_id`, and return the locked project."""
     project = find_project(caller, project_id, is_locked=True)
     if project.external_id == external_id:
         return project
@@ -277,7 +277,7 @@ def _create(caller: Caller, external_id: str, values: Values, *, has_words: bool
 
 # The steps of a setup.
 
-# The sections of a body that are settled as a whole, with the kind of change.
+# The sections of a body that are settled as a whole, each with its kind of change.
 _SECTIONS = (
     ("brand", "brand"),
     ("page", "page"),
@@ -294,7 +294,7 @@ class SameIdTwice(ServiceError):
 
 
 def set_up(caller: Caller, body: Values) -> Steps:
-    """Apply or propose what `SetupSchema` loaded, in one transaction; return the outcome."""
+    """Apply or propose what `SetupSchema` has loaded, in one transaction; return the outcome."""
     testimonials = body.get("testimonials", [])
     ids = [values["external_id"] for values in testimonials]
     if twice := {name for name in ids if ids.count(name) > 1}:
@@ -385,7 +385,7 @@ def _settle_samples(steps: Steps) -> None:
         steps.refuse(step, f"This needs the scope {Scope.PUBLISH}.")
 
 
-# A hundred proposals hold SQLite's write lock for a second, in a dry run too.
+# A hundred proposals hold SQLite's write lock for a second, even in a dry run.
 SETUPS_PER_ACCOUNT = Limit("setup", 60, "for one account", for_load=True)
 
 

@@ -1,4 +1,4 @@
-"""Schemas of setups and summaries."""
+"""The schemas of setups and summaries."""
 
 from marshmallow import Schema, fields
 

@@ -16,11 +16,11 @@ from testimonials.auth.api_auth import CALLED_BY
 from testimonials.core.extensions import db
 from testimonials.core.http.urls import base_url
 
-# Revision 2026-07-28 has no sessions: each request names its revision and repeats the method in
-# headers, for proxies. Older clients begin with `initialize`, of which nothing is stored.
+# Revision 2026-07-28 has no sessions: each request names its revision, and repeats its method in a
+# header, for proxies. Older clients begin with `initialize`, of which nothing is stored.
 
 CURRENT = "2026-07-28"
-# Newest first. A request without a header is of one of them.
+# Newest first. Requests without a header follow one of these.
 OLDER = ("2025-11-25", "2025-06-18")
 
 VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
@@ -54,7 +54,7 @@ class MessageRefused(Exception):
 
 @dataclass(frozen=True)
 class Call:
-    """One request; `id` is None for a notification, which gets no answer."""
+    """A request; `id` is None for a notification, which gets no response."""
 
     id: str | int | None
     method: str
@@ -158,7 +158,7 @@ def call_view(
     body: Mapping[str, Any] | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> Response:
-    """Return the response of the view `endpoint`; `values` are those of its URL."""
+    """Return the response of the view `endpoint`; `values` are the parts of its URL."""
     app = current_app._get_current_object()  # type: ignore[attr-defined]
     credentials = {name: request.headers[name] for name in PASSED_ON if name in request.headers}
     builder = EnvironBuilder(
@@ -172,7 +172,7 @@ def call_view(
     )
     # A thread has one connection, which the inner request needs.
     db.session.remove()
-    # A context of its own, so that neither request sees the other's session and actor.
+    # It has a context of its own, so that neither request sees the other's session and actor.
     with app.app_context(), app.request_context(builder.get_environ()):
         response: Response = app.full_dispatch_request()
         response.get_data()
@@ -180,6 +180,6 @@ def call_view(
 
 
 def list_projects() -> dict[str, str]:
-    """Return the slugs of the caller's projects by id; none if the caller may not read."""
+    """Return the slugs of the caller's projects by id; none if the caller may not read them."""
     projects = call_view("projects.list_projects").get_json().get("data", [])
     return {project["_id"]: project["publicPageConfig"]["slug"] for project in projects}

@@ -42,7 +42,7 @@ def mcp(url: str, token: str) -> None:
 
 def forward(url: str, token: str, lines: Iterable[str]) -> Iterator[dict[str, Any]]:
     """Yield the service's answer to each request."""
-    # Negotiated by `initialize`; newer clients send it with each message.
+    # `initialize` negotiates it; newer clients send it with each message.
     version = ""
     for line in filter(str.strip, lines):
         message: dict[str, Any] = {"id": None}

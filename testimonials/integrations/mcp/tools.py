@@ -27,9 +27,9 @@ Schema = dict[str, Any]
 
 @dataclass(frozen=True)
 class Tool:
-    """A tool and the `operationId` that it runs, which documents its arguments.
+    """A tool, and the `operationId` of the operation that it runs, which documents its arguments.
 
-    There are at most 21, since each costs every conversation a few hundred words.
+    There are at most 21 tools, since each costs every conversation a few hundred words.
     """
 
     name: str
@@ -55,7 +55,7 @@ PROJECT_SCHEMA = {
     "type": "string",
     "description": "Needed where there are several projects.",
 }
-# Parameters of many operations, in fewer words than in the reference, since each tool repeats them.
+# Parameters of many operations, in fewer words than in the reference, since many tools repeat them.
 SHARED: dict[str, Schema] = {
     "limit": {"type": "integer", "minimum": 1, "maximum": 100, "default": 50},
     "dryRun": {"type": "boolean", "description": "Only say what would be done."},
@@ -64,9 +64,9 @@ SHARED: dict[str, Schema] = {
         "description": "Any text of your own: sent twice with it, the call is done once.",
     },
 }
-# `after` pages better.
+# `after` is the better way to page.
 LEFT_OUT = "offset"
-# Remedies to add to an error's message.
+# Advice to add to the message of an error.
 ADVICE = {
     "MISSING_SCOPE": "The owner can connect you again with more, or make another access token.",
     "NOT_FOUND": "The ids are in the answers of the list tools, such as list_projects.",
@@ -75,7 +75,7 @@ ADVICE = {
 
 @dataclass(frozen=True)
 class PreparedTool:
-    """A tool with its operation; `places` maps each argument to where it is sent."""
+    """A tool with its operation; `places` says where each argument is sent."""
 
     tool: Tool
     endpoint: str
@@ -107,7 +107,7 @@ def list_tools(caller: Caller) -> list[dict[str, Any]]:
 
 
 def call_tool(_: Caller, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Run a tool and return its result or error; raise `MessageRefused` for an unknown tool."""
+    """Run a tool, and return its result or error; raise `MessageRefused` for an unknown tool."""
     tool = _tools().get(str(params.get("name")))
     arguments = params.get("arguments") or {}
     if tool is None or not isinstance(arguments, dict):
@@ -124,7 +124,7 @@ def call_tool(_: Caller, params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _find_fault(tool: PreparedTool, arguments: Mapping[str, Any]) -> str:
-    """Return a message about arguments that can't be passed to the operation, or ""."""
+    """Return what prevents passing the arguments to the operation, or an empty string."""
     if unknown := sorted(arguments.keys() - tool.places.keys()):
         known = ", ".join(tool.places) or "none"
         return f"Unknown: {', '.join(unknown)}. The arguments of this tool are: {known}."
@@ -153,7 +153,7 @@ def _run(tool: PreparedTool, arguments: Mapping[str, Any]) -> Response:
 
 
 def _write_plain(value: object) -> str:
-    """Return a value as text for a query or path, where the operation rejects what isn't plain."""
+    """Return a value as text for a query or a path; the operation checks it."""
     return value if isinstance(value, str) else dump_json(value).decode()
 
 
@@ -199,7 +199,7 @@ def _prepare(
 ) -> PreparedTool:
     properties, places, required = {}, {}, []
     for parameter in described["parameters"]:
-        # Those by reference are headers, and what `SHARED` has.
+        # Those without a name are references to headers, and to what is in `SHARED`.
         if parameter.get("name", LEFT_OUT) == LEFT_OUT:
             continue
         name = re.sub(r"_(\w)", lambda match: match[1].upper(), parameter["name"])
@@ -258,7 +258,7 @@ def _merge(schema: Schema) -> Schema:
     return {"properties": merged, "required": ["kind", "values"]}
 
 
-# Resources, which an assistant reads without a tool.
+# Resources, which assistants read without a tool.
 
 GUIDE = "testimonials://guide"
 ADDRESS = "testimonials://projects/"
@@ -322,7 +322,7 @@ def read_resource(params: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [{"uri": uri, "mimeType": answer.mimetype, "text": answer.get_data(as_text=True)}]
 
 
-# Prompts, which a person picks in their assistant. The steps name arguments in braces.
+# Prompts, which people pick in their assistant. The steps have the names of arguments in braces.
 
 PROMPTS = {prompt["name"]: prompt for prompt in _load("prompts.json")}
 
@@ -346,7 +346,7 @@ def get_prompt(params: Mapping[str, Any]) -> dict[str, Any]:
     required = [argument["name"] for argument in prompt["arguments"] if argument["required"]]
     if missing := [name for name in required if not values.get(name)]:
         raise MessageRefused(INVALID_PARAMS, f"Give {' and '.join(missing)}.")
-    # In one pass, since values may contain braces.
+    # All in one pass, since values may contain braces.
     steps = "\n".join(prompt["steps"])
     text = re.sub(r"{(\w+)}", lambda match: values.get(match[1]) or "(not given)", steps)
     message = {"role": "user", "content": {"type": "text", "text": text}}
