@@ -36,7 +36,7 @@ from testimonials.operations.backup.restoring import (
 
 
 class _BackupGroup(Group):
-    """Takes a path, which no command could be, as the FILE of `make`."""
+    """A group that takes a path, which can't be a command, for the FILE of `make`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if args and ("/" in args[0] or args[0].endswith(".tar.gz")):

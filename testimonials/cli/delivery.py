@@ -123,7 +123,7 @@ def make_test_mail(recipient: str) -> outbox.OutboxMail:
         recipient=recipient,
         subject="Test mail from Testimonials",
         **outbox.render_mail("test", {"title": "Test mail from Testimonials"}),
-        # Defaults of the table, for a row that isn't stored.
+        # The table's defaults, which a row gets only when it is stored.
         id=new_identifier(),
         created_at=clock.now(),
     )

@@ -1,6 +1,6 @@
 """The commands by name, for both `testimonials` and `flask`.
 
-A command's module is imported when it is called, and none for the list of all.
+The module of a command is imported when the command is called; listing them imports none.
 """
 
 import gc
@@ -12,14 +12,14 @@ import click
 from click.exceptions import NoSuchCommand
 
 FILE = Path(__file__).parents[1] / "commands.txt"
-# The module, the name and the help of each.
+# The module, the name and the help of each command.
 COMMANDS = [line.split(maxsplit=2) for line in FILE.read_text(encoding="utf-8").splitlines()]
-# Those that `flask` has too.
+# The commands that `flask` has too.
 ADMIN = [each for each in COMMANDS if each[0].startswith("cli.")]
 
 
 class LateGroup(click.Group):
-    """A group of the commands of `late`."""
+    """A group of the commands in `late`, each of which is imported when it is called."""
 
     late = ADMIN
 
@@ -33,7 +33,7 @@ class LateGroup(click.Group):
                     gc.enable()
                 return cast(click.Command, command)
         if not ctx.resilient_parsing:
-            # Otherwise Flask would suggest one of its own commands.
+            # Without this, Flask would suggest one of its own commands.
             raise NoSuchCommand(cmd_name, possibilities=self.list_commands(ctx), ctx=ctx)
         return None
 
@@ -41,6 +41,6 @@ class LateGroup(click.Group):
         return sorted(name for _, name, _ in self.late)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands without importing them, as click would."""
+        """List the commands like click, but without importing them."""
         commands = {name: click.Command(name, help=text) for _, name, text in self.late}
         click.Group(commands=commands).format_commands(ctx, formatter)

@@ -11,12 +11,12 @@ from testimonials.cli.groups import COMMANDS, LateGroup
 
 
 class _Main(LateGroup):
-    """Turns errors of the database and the system into messages; bugs keep their traceback."""
+    """Turns errors of the database and the system into messages; bugs keep their tracebacks."""
 
     late = COMMANDS
 
     def invoke(self, ctx: click.Context) -> Any:
-        # Imported here, since --help doesn't need them.
+        # Imported here, since --help doesn't need these.
         from testimonials.core.db.outages import MAKE_ROOM, explaining_database_errors, is_disk_full
         from testimonials.core.settings.instance import AS_ITS_OWNER
 

@@ -19,7 +19,6 @@ from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import ServiceError
 from testimonials.core.text import make_printable, write_json
-from testimonials.projects.models import Project
 from testimonials.projects.projects import get_project, lock_project
 
 Record = dict[str, Any]
@@ -32,19 +31,19 @@ YES = click.option("--yes", is_flag=True, help="Don't ask for confirmation.")
 
 
 class Output(NamedTuple):
-    """The output of a command: `value` with --json, otherwise `shown` and `notes`."""
+    """The output of a command: `value` with --json, and otherwise `shown` and `notes`."""
 
     value: object
     shown: Record | Rows | str
     notes: Sequence[str] = ()
-    # For standard error.
+    # Printed to standard error.
     problems: Sequence[str] = ()
     # Makes the exit code 1.
     is_failure: bool = False
 
 
 class Reference(click.ParamType[str]):
-    """An argument that identifies a row; the command gets that row, locked if it writes."""
+    """An argument that identifies a row; the command gets the row, which is locked if it writes."""
 
     def __init__(self, name: str, find: Command, lock: Command) -> None:
         self.name, self.find, self.lock = name, find, lock
@@ -53,11 +52,7 @@ class Reference(click.ParamType[str]):
         return self.name
 
 
-def _lock_project(reference: str) -> Project:
-    return lock_project(get_project(reference).id)
-
-
-PROJECT = Reference("ID_OR_SLUG", get_project, _lock_project)
+PROJECT = Reference("ID_OR_SLUG", get_project, lambda text: lock_project(get_project(text).id))
 ACCOUNT = Reference("ID_OR_EMAIL", get_account, get_account)
 
 
@@ -101,7 +96,7 @@ def command(
 
 
 class Group(click.Group):
-    """A group whose commands are declared like those of `command`."""
+    """A group whose commands are declared like those of the decorator `command`."""
 
     @overload
     def command(self, __function: Command, /) -> click.Command: ...
@@ -121,7 +116,7 @@ def wants_json() -> bool:
 
 
 def confirm(question: str, *, yes: bool) -> None:
-    """Ask for confirmation unless --yes is given; with --json on standard error."""
+    """Ask for confirmation unless --yes is given; with --json, ask on standard error."""
     if not yes:
         click.confirm(question, abort=True, err=wants_json())
 
@@ -187,7 +182,7 @@ def writing_file(path: Path, *, is_forced: bool) -> Iterator[IO[bytes]]:
     """Yield a file that is renamed to `path` once it is complete. Raises `FileRefused`."""
     try:
         _require_writable(path, is_forced=is_forced)
-        # mkstemp creates a file that nobody else can read.
+        # The file that mkstemp creates can't be read by others.
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     except OSError as error:
         raise FileRefused(f"{path} can’t be written: {error.strerror}.") from None

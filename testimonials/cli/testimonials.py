@@ -191,7 +191,7 @@ def _read_choices(choices: tuple[str, ...]) -> dict[str, list[str]]:
 
 
 def _write(project_id: str, name: str, plan: Plan, *, fetches: bool) -> TableImport:
-    """Carry out a plan as an import that can be undone; return it."""
+    """Carry out a plan as an import that can be undone; return the import."""
     counts = plan.count()
     with write(lambda: lock_project(project_id)) as project:
         row = TableImport(

@@ -1,1 +1,1 @@
-"""Running the service: health, expiry, the sample, the documents it serves, admin commands."""
+"""Running the service: server, backups, health, metrics, expiry, and pages about the service."""

@@ -39,12 +39,13 @@ from testimonials.operations.health import NEEDED, check_database, check_host, l
 from testimonials.projects.domains import count_domains
 from testimonials.testimonials.media.recordings import find_whole_share
 
-# What needs somebody: what `/readyz` checks, with what to do about it, and what only shows here.
+# What needs somebody's attention: the results of `/readyz`, with advice, and what only this page
+# shows.
 
-# More wrong passwords and codes in an hour, of all accounts, than forgetful people enter.
+# More wrong passwords and codes in an hour, for all accounts, than forgetful people enter.
 MANY_GUESSES = 100
 DOCTOR, BACK_UP, VERIFY = "doctor", "backup now", "backup verify"
-# For results of `check_host`: what it means, and a command that solves it or tells more.
+# What a result of `check_host` means, and a command that solves the problem or tells more.
 ADVICE = {
     "disk": ("Nothing new is stored. Mend the disk, or who may write to it.", DOCTOR),
     "room": (f"When the disk is full, nothing new is stored. {MAKE_ROOM}", "backup drop"),
@@ -101,7 +102,7 @@ def _judge_recordings(storage: dict[str, Any]) -> Iterator[Trouble]:
 
 
 def _judge_backups(backups: BackupState) -> Iterator[Trouble]:
-    """Judge their age; that a job of backups failed is a result of `check_host`."""
+    """Judge the age of backups; `check_host` reports their failed jobs."""
     hours, days = current_settings().backup_hours, current_settings().backup_verify_days
     now = clock.now()
     if hours and backups.last_at and now - backups.last_at > timedelta(hours=2 * hours):
@@ -170,7 +171,7 @@ POSTGRES_SIZE = "SELECT pg_database_size(current_database())"
 
 
 def describe_server() -> dict[str, Any]:
-    """Return the context of the page."""
+    """Return what the page shows."""
     settings = current_settings()
     backups, storage = describe_backups(), _measure_storage()
     jobs, domains = list_jobs(), count_domains()
@@ -237,7 +238,7 @@ def _list_hit_limits() -> list[str] | None:
 
 
 def require_operator(view: View) -> View:
-    """Let only accounts that OPERATORS names see the view; for others it doesn't exist.
+    """Show a view only to the accounts in OPERATORS; for others there is no such page.
 
     Anybody who is signed out is asked to sign in.
     """
@@ -258,7 +259,7 @@ def require_operator(view: View) -> View:
 @require_operator
 @require_proof("Operator", "dashboard.home.show_start", lasts=timedelta(hours=1))
 def show_server(owner: SignedIn) -> ResponseReturnValue:
-    """Show the page; a POST only carries the proof that opens it for an hour."""
+    """Show the page; a POST only sends the proof that opens it for an hour."""
     if request.method == "POST":
         return redirect(url_for(".show_server"), 303)
     shell = build_shell(owner, "server")

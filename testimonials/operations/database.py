@@ -34,7 +34,7 @@ from testimonials.core.extensions import db, prepare_engine
 from testimonials.core.late import find_late, load_all
 from testimonials.core.settings.current import current_settings
 
-# Databases other than the application's own, opened for one task.
+# Opening databases other than the application's own, for a single task.
 
 
 class MoveRefused(click.ClickException):
@@ -43,7 +43,7 @@ class MoveRefused(click.ClickException):
 
 @contextmanager
 def opened_postgres(url: str) -> Iterator[Engine]:
-    """Open a PostgreSQL database; raise `MoveRefused`, also for errors within the context."""
+    """Open a PostgreSQL database; raise `MoveRefused`, also after errors within the context."""
     try:
         encoding = {"client_encoding": "utf8"}
         engine = create_engine(url, hide_parameters=True, connect_args=encoding)
@@ -75,7 +75,7 @@ def opened_file(file: Path) -> Iterator[Engine]:
 
 # Copying all rows to another database, perhaps of the other kind, and counting them.
 
-# Rows per batch; a photo is a row of a few hundred kilobytes.
+# Rows in a batch; a row with a photo has a few hundred kilobytes.
 BATCH = 200
 COUNTERS = "SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND name LIKE 'count!_%'"
 
@@ -91,7 +91,7 @@ class MovedTable:
 
 
 def copy_tables(origin: Connection, to: Connection) -> list[MovedTable]:
-    """Copy every row, counts included, to a database with the schema and no rows.
+    """Copy all rows, counts included, to a database that has the schema but no rows.
 
     The caller commits. Raises `MoveRefused` if a table has another number of rows afterwards.
     """
@@ -134,7 +134,7 @@ def _copy(table: Table, origin: Connection, to: Connection) -> MovedTable:
 
 
 def _read(table: Table, connection: Connection) -> Iterator[Batch]:
-    # Oldest first: SQLite's full-text index takes the last added for the newest.
+    # Oldest first, since SQLite's full-text index takes the row that was added last for the newest.
     query = select(table).order_by(*table.primary_key)
     yield from connection.execute(query.execution_options(yield_per=BATCH)).partitions()
 
@@ -147,8 +147,8 @@ def move_database(
 ) -> list[MovedTable]:
     """Copy the SQLite database `source` to the empty PostgreSQL database at `url`, or nothing.
 
-    Nobody can write to the source meanwhile. `before_commit` is called last; if it raises, the move
-    is rolled back. Raises `MoveRefused`.
+    Nobody can write to the source meanwhile. `before_commit` is called last; if it raises an error,
+    the copy is rolled back. Raises `MoveRefused`.
     """
     if source.dialect.name != "sqlite":
         raise MoveRefused("Only an SQLite database can be moved, and this instance has none.")
@@ -204,7 +204,7 @@ def _require_head(source: Engine) -> None:
         )
 
 
-# Checking that all hosts that share a database have the same secret key.
+# Checking that all hosts with one database have the same secret key.
 
 logger = logging.getLogger("testimonials.operations.server.serve")
 
@@ -217,10 +217,10 @@ class SecretMark(Base):
 
 
 def require_known_secret() -> None:
-    """Compare the secret key with that of earlier starts.
+    """Compare the secret key with the one of earlier starts.
 
-    Raises `click.ClickException` on PostgreSQL, where another host may have the right one. SQLite
-    has no other hosts, so a new key is accepted.
+    If it differs, `click.ClickException` is raised on PostgreSQL, where another host may have the
+    right key. With SQLite there are no other hosts, so a new key is accepted.
     """
     with write():
         insert_if_missing(db.session(), SecretMark, id=1, mark=instance_mark())
@@ -241,7 +241,7 @@ def require_known_secret() -> None:
 
 
 def require_service_secret() -> None:
-    """Raise `click.ClickException` if a command has another secret key than the service."""
+    """Raise `click.ClickException` if this command's secret key isn't that of the service."""
     row = db.session.get(SecretMark, 1)
     if row is not None and row.mark != instance_mark():
         raise click.ClickException(

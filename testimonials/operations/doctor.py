@@ -59,7 +59,7 @@ NO_SCHEMA = Finding(
 
 
 def check_backups() -> Iterator[Finding]:
-    """Check that backups are made, copied off-site, and restored on trial, on whichever host."""
+    """Check that some host makes backups, copies them off-site, and restores them on trial."""
     settings = current_settings()
     hours, days = 2 * settings.backup_hours, 2 * settings.backup_verify_days
     if not settings.backup_hours:
@@ -92,7 +92,7 @@ def check_backups() -> Iterator[Finding]:
 
 
 def _check_done(name: str, what: str, command: str, hours: int) -> Iterator[Finding]:
-    """Report a job that failed, as a note if that was on another host, or that is late."""
+    """Report a job that failed or is late; a failure on another host is only a note."""
     job = db.session.get(Job, name)
     last = job.finished_at if job is not None else None
     is_late = last is None or clock.now() - last > timedelta(hours=hours)
@@ -158,7 +158,7 @@ def _was_silent() -> bool:
 
 # Checks of the database, the clock, recordings and background work.
 
-# Far more than clocks that are set by the network differ.
+# Far more than the clocks of machines differ if the network sets them.
 CLOCK_DIFFERENCE = timedelta(minutes=1)
 SET_CLOCK = "Let the network set the clock: timedatectl set-ntp true"
 NOT_DAMAGED = (
@@ -241,7 +241,7 @@ def check_schema() -> Iterator[Finding]:
 
 
 def check_clock() -> Iterator[Finding]:
-    """Compare this machine's clock with PostgreSQL's; `check_urls` has that of the addresses."""
+    """Compare this machine's clock with PostgreSQL's; `check_urls` compares those of the URLs."""
     now = clock.now()
     if db.engine.dialect.name == "postgresql":
         theirs: datetime | None = db.session.scalar(select(func.now()))
@@ -252,7 +252,7 @@ def check_clock() -> Iterator[Finding]:
 
 
 def check_work() -> Iterator[Finding]:
-    """Report that no job but backups was done lately, and those that failed."""
+    """Report if no job other than backups was done lately, and the jobs that failed."""
     rows = [row for row in list_jobs() if row.id not in (BACKUP_JOB, COPY_JOB, VERIFY_JOB)]
     newest = max((row.finished_at for row in rows if row.finished_at), default=None)
     if newest is None or newest < clock.now() - LONGEST_WAIT:

@@ -42,7 +42,7 @@ from testimonials.operations.health import check_mail as check_waiting
 
 
 def check_python() -> Iterator[Finding]:
-    # Not by version, since distributions fix older releases, too.
+    # The version doesn't tell, since distributions fix older releases too.
     if not hasattr(email.policy.Policy, "verify_generated_headers"):
         yield Finding(
             f"The mail library of Python {platform.python_version()} can write one header as two "
@@ -264,7 +264,7 @@ CHECKS: dict[str, Check] = {
     "backups": doctor.check_backups,
     "recordings": doctor.check_recordings,
 }
-# After the schema, all others query tables, and connecting would create a missing database.
+# All others after the schema query tables, and connecting would create a missing database.
 NEED_NO_SCHEMA = ("rate limits", "addresses", "mail server")
 
 

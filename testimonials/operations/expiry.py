@@ -37,14 +37,15 @@ from testimonials.widget.sightings import delete_old_sightings
 
 logger = logging.getLogger("testimonials")
 
-# Thousands of rows may expire on one day, and nobody else can write while SQLite removes them.
+# Thousands of rows may expire on one day, and on SQLite nobody else can write while rows are
+# removed.
 MAX_AT_ONCE = 250
 
 Counts = dict[str, int]
 
 
 class Kind(NamedTuple):
-    """A kind of data: its label, and a function that removes expired rows and returns how many."""
+    """A kind of data: its label, and a function that removes expired rows and counts them."""
 
     words: str
     remove: Callable[[], int]
@@ -54,7 +55,7 @@ class Kind(NamedTuple):
 def sweep() -> Counts:
     """Remove everything that has expired; return how much of each kind."""
     with write():
-        # A project may have thousands of testimonials, so these go first, in parts.
+        # A project may have thousands of testimonials, so these are removed first, in batches.
         for is_gone in (is_past_grace(), Project.account_id.in_(select_expired_accounts())):
             while remove_some(is_gone):
                 next_batch()

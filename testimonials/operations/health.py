@@ -26,30 +26,30 @@ from testimonials.operations.backup.creating import COPY_JOB, VERIFY_JOB
 
 EXTENSION = "testimonials_health"
 PATIENCE_SECONDS = 1.0
-# For queued mail, and between runs of background jobs, which are a minute apart.
+# How long mail may be queued, and how long no background job may run (one runs each minute).
 LONGEST_WAIT = timedelta(minutes=15)
 MEGABYTE = 1024 * 1024
-# Enough for the writes of a day and the database's log.
+# Enough for what is written in a day, and for the database's log.
 LEAST_FREE = 100 * MEGABYTE
 
 
 @dataclass(frozen=True)
 class Check:
-    """A result; `detail` contains neither secrets nor addresses."""
+    """The result of a check; `detail` contains neither secrets nor addresses."""
 
     is_ok: bool
     detail: str
 
 
 Results = dict[str, Check]
-# Without these no page can be served; the others are warnings.
+# If one of these fails, no page can be served; the others are warnings.
 NEEDED = ("database", "disk")
 
 
 def check_host() -> Results:
     """Run all checks; one that takes longer than a second counts as failed.
 
-    Each check has its own thread, and isn't started again while it is still running.
+    Each check has a thread of its own, and isn't started again while it is running.
     """
     checks: dict[str, Callable[[], Results]] = {
         "database": _check_data,
@@ -90,7 +90,7 @@ def check_database() -> Check:
 
 
 def check_mail() -> Check:
-    """Check for mail that the server refuses, or that has waited too long."""
+    """Check whether the server refuses mail, and whether mail has waited too long."""
     count, age = measure_waiting(db.session())
     is_refused = is_mail_refused(db.session())
     words = f"{count} mail(s) not sent, the oldest for {int(age.total_seconds())} s"
@@ -100,7 +100,7 @@ def check_mail() -> Check:
 
 
 def check_jobs() -> Check:
-    """Check for background jobs that failed last time, and that any were done lately."""
+    """Check whether background jobs failed, and whether any was done lately."""
     jobs = list_jobs()
     failed = [f"{job.id} failed at {iso(job.failed_at)}" for job in jobs if job.failed_at]
     newest = max((job.finished_at for job in jobs if job.finished_at), default=None)
@@ -165,7 +165,7 @@ def _run(app: Flask, name: str, check: Callable[[], Results], future: Future[Res
             results = check()
         future.set_result(results)
     except migrate.SchemaError:
-        # Its message has the server's address.
+        # Its message contains the server's address.
         future.set_result({name: Check(False, "can't be reached")})
     except (SQLAlchemyError, OSError) as error:
         words = "is damaged" if is_damage(error) else f"can't be checked: {type(error).__name__}"

@@ -1,7 +1,7 @@
 """Metrics for Prometheus, of each process and of the whole instance.
 
-The library is loaded only if metrics are switched on. Counters belong to a process (the label
-`process`); what is read from the database is the same in each.
+The library is loaded only if metrics are switched on. Counters are those of a process (the label
+`process`); what comes from the database is the same in every process.
 """
 
 import contextlib
@@ -32,10 +32,10 @@ METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 EXTENSION = "testimonials_metrics"
 SIGN_IN = ("/login", "POST")
 BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
-# Clients may send any word as a method, and each would be kept for the life of the process.
+# Clients may send any word as a method, and each would be kept as long as the process runs.
 METHODS = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})
 
-# The pages of processes, and the age of one whose process has ended.
+# The file extension of a process's page, and the age at which its process must have ended.
 ENDING, OLD_SECONDS = ".prom", 180
 
 # Numbers by label values.
@@ -63,7 +63,7 @@ def show_metrics() -> ResponseReturnValue:
 def _observe(response: Response) -> Response:
     metrics: Metrics = current_app.extensions[EXTENSION]
     rule = request.url_rule
-    # The rule, since paths contain any number of ids.
+    # The rule rather than the path, since paths contain ids.
     route = rule.rule if rule is not None else "(none)"
     method = request.method if request.method in METHODS else "(other)"
     seconds = time.perf_counter() - g.started
@@ -73,7 +73,7 @@ def _observe(response: Response) -> Response:
 
 @every_process()
 def write_page() -> None:
-    """Write the page that the other processes of this host read, once a minute."""
+    """Write the page that the other processes of this host read."""
     if (metrics := current_app.extensions.get(EXTENSION)) is not None:
         metrics.write_page()
 
@@ -81,7 +81,7 @@ def write_page() -> None:
 class Metrics:
     """The metrics of this process, of the others on this host, and of the instance.
 
-    The library's own multiprocess mode maps files into memory, which ends a process on a full disk.
+    The library's own multiprocess mode maps files into memory, so a full disk would end processes.
     """
 
     def __init__(self, app: Flask) -> None:
@@ -215,7 +215,7 @@ def _counter(name: str, words: str, value: float) -> "Metric":
 
 
 class _Collected(NamedTuple):
-    """A registry of families that are collected already."""
+    """A registry of families that have been collected already."""
 
     families: Iterable["Metric"]
 

@@ -48,7 +48,7 @@ def get_full_guide_for_agents() -> Response:
 
 
 def render_agent_guide() -> str:
-    """Return the guide for agents with this service's URLs and limits."""
+    """Return the guide for agents, with the URLs and limits of this service."""
     claim_days = f"{current_settings().claim_days:g}"
     return render_template(
         "docs/llms.txt", base_url=base_url(), app_url=app_url(), claim_days=claim_days
@@ -152,7 +152,7 @@ def describe_rules(field: Document) -> str:
 def _describe_operation(
     document: Document, base_url: str, path: str, method: str, operation: Document
 ) -> dict[str, Any]:
-    """Return the context of an operation: fields, answers, and a call to copy."""
+    """Return what the template shows of an operation: fields, answers, and a call to copy."""
     content = operation.get("requestBody", {}).get("content", {}).get("application/json")
     example = json.dumps(content["example"], ensure_ascii=False, indent=2) if content else None
     return {
@@ -209,7 +209,7 @@ def _resolve(document: Document, schema: Document) -> Document:
 
 
 def _merge(schemas: list[Document]) -> Document:
-    """Merge object schemas into one that allows each field what any of them allows."""
+    """Merge schemas of objects into one, whose fields allow what any of them allows."""
     merged: Document = {}
     for name in dict.fromkeys(name for each in schemas for name in each["properties"]):
         fields = [each["properties"][name] for each in schemas if name in each["properties"]]
@@ -241,7 +241,7 @@ BUSINESS = "Oat & Ember"
 
 @site.get("/help")
 def show_help() -> Response:
-    """Show the ten pages, or those pages and rows of Settings that match ``?q=``."""
+    """Show the ten pages of help, or the pages and rows of Settings that match ``?q=``."""
     access = _enter()
     q = request.args.get("q", "").replace("\0", "").strip()[:200]
     words = read_words()
@@ -314,7 +314,7 @@ def _render(template: str, **values: Any) -> Response:
 
 
 def _rank(q: str, items: Iterator[tuple[Item, str, str]]) -> list[Item]:
-    """Return the items that match `q`, best first: words in the title weigh more."""
+    """Return the items that match `q`, best first; words in the title weigh more."""
     words = [word for word in _split(q) if len(word) >= 3]
     scored = [(3 * _count(words, title) + _count(words, text), item) for item, title, text in items]
     scored.sort(key=lambda each: -each[0])

@@ -32,7 +32,7 @@ class Sample(NamedTuple):
 
 
 def prepare_sample() -> Sample:
-    """Create the sample if it doesn't exist; return its URLs, with a new claim link each time."""
+    """Create the sample if there is none; return its URLs, with a new claim link each time."""
     with write():
         query = select(Account).where(Account.email == EMAIL, is_live())
         account, nonce = db.session.scalars(query).one_or_none(), None

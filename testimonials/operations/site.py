@@ -95,8 +95,8 @@ def show_home() -> ResponseReturnValue:
 def check_health() -> Response:
     """Return that this process is alive; `/readyz` checks what it depends on.
 
-    The other values tell `testimonials doctor`, which requests the public URL, whether this very
-    instance answers, and what the proxies in front add to a request.
+    The other values are for `testimonials doctor`, which requests the public URL: whether it is
+    this instance that answers, and what the proxies in front of it add to a request.
     """
     forwarded = request.headers.get("X-Forwarded-For", "")
     return jsonify(

@@ -1,1 +1,1 @@
-"""Backups: made, scheduled and restored."""
+"""Making, scheduling, copying and restoring backups."""

@@ -1,7 +1,7 @@
 """The format of a backup: a tar.gz of a manifest, database, secret, settings and recordings.
 
-The manifest comes first and gives the size and the SHA-256 of each other file, so a reader trusts
-neither names nor sizes, and notices when something is missing.
+The manifest comes first. It has the size and the SHA-256 of each other file, so the reader needn't
+trust the names and sizes in the archive, and notices if something is missing.
 """
 
 import contextlib
@@ -31,7 +31,7 @@ DATABASE = "testimonials.db"
 SECRET = "secret_key"  # noqa: S105 - a file's name
 SETTINGS = "testimonials.toml"
 MEMBERS = {DATABASE, SECRET, SETTINGS}
-# A recording is a member, too, named by its path in the instance folder.
+# Recordings are members too, named by their paths in the instance folder.
 RECORDING = re.compile(rf"{FOLDER}/[0-9a-f]{{24}}")
 FILE_TYPES = {tarfile.REGTYPE, tarfile.AREGTYPE}
 
@@ -39,9 +39,9 @@ MAX_MANIFEST_BYTES = 32 * 1024 * 1024
 MAX_REST_BYTES = 1024 * 1024
 MAX_PAX_BYTES = 64 * 1024
 CHUNK = 1024 * 1024
-# A third of the time of the default 6, for 5% more bytes.
+# It takes a third of the time of the default (6), and makes 5% more bytes.
 COMPRESSION = 4
-# The service needs room to write, too.
+# Left free, since the service needs room to write.
 MARGIN_BYTES = 32 * 1024 * 1024
 
 
@@ -75,7 +75,7 @@ def describe_member(path: Path) -> Member:
 
 
 def describe_rows(rows: dict[str, int]) -> str:
-    """Return the contents of a backup in words."""
+    """Return in words how much a backup contains."""
     names = ("account", "project", "testimonial")
     return ", ".join(f"{rows.get(name, 0)} {name}(s)" for name in names)
 
@@ -130,8 +130,8 @@ def _add(tar: tarfile.TarFile, name: str, content: IO[bytes], size: int) -> None
 def read_archive(source: IO[bytes], folder: Path, *, keeps_recordings: bool = True) -> Manifest:
     """Unpack a backup into `folder`, check each byte, and return its manifest.
 
-    Without `keeps_recordings` these are only checked. Raises `RestoreRefused`, and `OSError` if the
-    disk is full.
+    Without `keeps_recordings`, recordings are only checked. Raises `RestoreRefused`, and `OSError`
+    if the disk is full.
     """
     try:
         with (
@@ -161,7 +161,7 @@ def read_archive(source: IO[bytes], folder: Path, *, keeps_recordings: bool = Tr
 
 
 def _read_members(stream: gzip.GzipFile, manifest: Manifest, places: dict[str, Path]) -> set[str]:
-    """Unpack each file that has a place, and check the others; return their names."""
+    """Unpack the files that have a place, and only check the others; return the names of all."""
     seen: set[str] = set()
     while (header := _read_header(stream)) is not None:
         expected = manifest["members"].get(header.name)
@@ -179,7 +179,7 @@ def _read_members(stream: gzip.GzipFile, manifest: Manifest, places: dict[str, P
 
 
 def _read_header(stream: gzip.GzipFile) -> tarfile.TarInfo | None:
-    """Return the next header, or None at the end; skip the extended (pax) headers."""
+    """Return the next header, or None at the end; extended (pax) headers are skipped."""
     while (block := stream.read(tarfile.BLOCKSIZE)) != bytes(tarfile.BLOCKSIZE):
         header = tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
         if header.type != tarfile.XHDTYPE or not 0 <= header.size <= MAX_PAX_BYTES:
@@ -239,7 +239,7 @@ def _read_chunks(stream: gzip.GzipFile, left: int) -> Iterator[bytes]:
 
 @contextlib.contextmanager
 def working_folder(parent: Path, prefix: str) -> Iterator[Path]:
-    """Make a folder in `parent`, and remove it with everything in it at the end.
+    """Make a folder in `parent`, and remove it with its contents at the end.
 
     Only one process at a time works in `parent`, so any other such folder was left by a process
     that was killed, and is removed first.

@@ -1,4 +1,4 @@
-"""Creating backups, also on a schedule, and removing old ones."""
+"""Creating backups, on demand and on a schedule, and removing old ones."""
 
 import contextlib
 import logging
@@ -59,7 +59,7 @@ def name_backup(kind: str) -> str:
 def make_backup(settings: Settings, target: Path) -> archive.Manifest:
     """Write a backup of the instance, which may be running, to the new file `target`.
 
-    The file appears once it is complete and flushed to the disk. Raises `BackupFailed`.
+    The file appears when it is complete and flushed to the disk. Raises `BackupFailed`.
     """
     if not settings.has_instance:
         raise BackupFailed(f"there is no database at {settings.database_file}")
@@ -96,7 +96,7 @@ def _write(settings: Settings, folder: Path) -> archive.Manifest:
     if settings.database_file is None:
         copy_to_file(settings.database_url, copy)
     else:
-        # Symbolic links are followed, since SQLite's log is beside the file itself.
+        # Symbolic links are followed, since SQLite's log is beside the actual file.
         sqlite.copy_database(settings.database_file.resolve(), copy)
     revision = sqlite.read_revision(copy)
     if revision is None:
@@ -126,7 +126,7 @@ def _write(settings: Settings, folder: Path) -> archive.Manifest:
 def _take_recordings(instance: Path, copy: Path, folder: Path) -> dict[str, Path]:
     """Return the files of the copied database's recordings, by their names in a backup.
 
-    Complete recordings never change. They are hard-linked, in case one is deleted meanwhile.
+    Complete recordings never change. They are hard-linked in case one is deleted meanwhile.
     """
     files = {}
     (folder / FOLDER).mkdir()
@@ -138,7 +138,7 @@ def _take_recordings(instance: Path, copy: Path, folder: Path) -> dict[str, Path
             except FileNotFoundError:
                 raise
             except OSError:
-                # On another disk, or one without hard links.
+                # It is on another disk, or on one without hard links.
                 link = source
             files[f"{FOLDER}/{recording_id}"] = link
     return files
@@ -181,14 +181,14 @@ RETRIED_AFTER = timedelta(hours=1)
 
 
 def is_backup_wanted() -> bool:
-    """Tell whether this instance has scheduled backups, and anything to back up."""
+    """Return whether this instance has scheduled backups, and anything to back up."""
     if not current_settings().backup_hours:
         return False
     return db.session.scalar(select(Account.id).limit(1)) is not None
 
 
 def is_backup_due(row: Job) -> bool:
-    """Tell whether the next backup is due, earlier if the last one failed or was interrupted."""
+    """Return whether the next backup is due; it is due earlier after one that wasn't completed."""
     if not is_backup_wanted():
         return False
     length = timedelta(hours=current_settings().backup_hours)
@@ -205,7 +205,7 @@ def make_scheduled_backup() -> Path:
     """
     try:
         target = _make(SCHEDULED)
-        # The new one is kept even if others seem newer, because the clock was ahead.
+        # The new one is kept even if others seem to be newer because the clock was ahead.
         names = {path.name for path in target.parent.iterdir()} - {target.name}
         others = sorted(each for each in names if each.startswith(SCHEDULED) and read_time(each))
         remove_backups(target.parent, others[::-1][current_settings().backup_keep - 1 :])
@@ -281,7 +281,7 @@ def remove_backups(folder: Path, names: Iterable[str]) -> None:
             raise BackupFailed(f"the old {path} can't be removed: {error.strerror}") from None
 
 
-# Mails to the operator while a job fails.
+# Mails to the operator as long as a job fails.
 
 UNTIL = "You get this mail once a day until it works."
 
@@ -298,7 +298,7 @@ def mail_failure(job: str, subject: str, *lines: str) -> None:
 
 
 class StoredBackup(Base):
-    """A backup in BACKUP_TO, since reading the folder may be slow or fail."""
+    """A backup in BACKUP_TO; it is stored here since reading that folder may be slow or fail."""
 
     name: Mapped[str] = mapped_column(String(80), primary_key=True)
     size: Mapped[int] = mapped_column(BigInteger)

@@ -32,11 +32,11 @@ from testimonials.transfer.erasure import NAME
 
 logger = logging.getLogger("testimonials")
 
-# For a command to stop after SIGTERM.
+# How long a command may take to stop after SIGTERM.
 PATIENCE_SECONDS = 10.0
 MINUTE = 60.0
 MOST_OUTPUT = 4000
-# Variables whose values must not be logged.
+# The names of variables whose values must not be logged.
 _SECRET = re.compile(r"(PASS|PASSWORD|PASSPHRASE|SECRET|KEY|TOKEN)$", re.IGNORECASE)
 
 
@@ -88,7 +88,7 @@ def _run(words: list[str], file: Path, output: IO[bytes]) -> int:
 def _make_environment(file: Path) -> dict[str, str]:
     environment = os.environ | {"TESTIMONIALS_BACKUP_FILE": str(file)}
     if getattr(sys, "frozen", False):
-        # The command must not use the libraries of the frozen binary.
+        # The command must not load the libraries of the single binary.
         own = environment.pop("LD_LIBRARY_PATH_ORIG", "")
         environment |= {"LD_LIBRARY_PATH": own}
     return environment
@@ -127,15 +127,15 @@ UNFINISHED = ".unfinished-copy-"
 
 
 def is_copy_wanted() -> bool:
-    """Tell whether this instance has off-site copies."""
+    """Return whether this instance has off-site copies."""
     settings = current_settings()
     return bool(settings.backup_to or settings.backup_command)
 
 
 def is_copy_due(row: Job) -> bool:
-    """Tell whether the newest backup has to be copied; after a failure, an hour later.
+    """Return whether the newest backup is to be copied; after a failure, it is an hour later.
 
-    The host that made it copies it, since others may have a BACKUP_PATH of their own.
+    It is copied by the host that made it, since others may have a BACKUP_PATH of their own.
     """
     newest = creating.find_newest()
     made_elsewhere = find_other_place(db.session.get(Job, creating.BACKUP_JOB))
@@ -147,7 +147,7 @@ def is_copy_due(row: Job) -> bool:
 
 
 def read_stored(place: str) -> list[KeptBackup]:
-    """Return the backups that were in a place when it was last read, newest first."""
+    """Return the backups that were in a folder when it was last read, newest first."""
     rows = db.session.scalars(
         select(creating.StoredBackup).where(creating.StoredBackup.place == place)
     )
@@ -216,7 +216,7 @@ def _copy(newest: KeptBackup) -> None:
             _write(folder, newest.name)
     try:
         for each in choose_expired(list_copies(folder), settings):
-            # Kept even if others seem newer, because the clock was ahead.
+            # It is kept even if others seem to be newer because the clock was ahead.
             if each.name != newest.name:
                 with _refusing():
                     (folder / each.name).unlink(missing_ok=True)
@@ -225,7 +225,7 @@ def _copy(newest: KeptBackup) -> None:
 
 
 def _write(folder: Path, name: str) -> None:
-    """Copy a file atomically: it gets its name once it is flushed to the disk."""
+    """Copy a backup to `folder`, where it gets its name only when it is flushed to the disk."""
     unfinished = folder / f"{UNFINISHED}{name}"
     for abandoned in folder.glob(f"{UNFINISHED}*"):
         abandoned.unlink()

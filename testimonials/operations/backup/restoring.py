@@ -1,4 +1,4 @@
-"""Restoring a backup, and verifying one by a trial restore."""
+"""Restoring a backup, and verifying one by restoring it on trial."""
 
 import contextlib
 import logging
@@ -71,7 +71,7 @@ class Restored:
     database: str
     # The folders with the old files.
     kept: list[Path]
-    # How much was erased after the backup was made, and is erased again.
+    # How much was erased after the backup was made, and so was erased again.
     erased_again: int
 
 
@@ -80,8 +80,7 @@ def restore_backup(
 ) -> Restored:
     """Restore the backup `source` into the instance folder, or only check it if `is_trial`.
 
-    Raises `RestoreRefused`, or `FolderInUse` while a program uses the instance; a trial doesn't
-    mind.
+    Raises `RestoreRefused`, and `FolderInUse` if a program uses the instance, unless `is_trial`.
     """
     folder = settings.instance_path
     try:
@@ -100,7 +99,7 @@ def restore_backup(
             places = {DATABASE: database} if database else {}
             places |= {name: folder / name for name in own if name != DATABASE}
             if any((work / FOLDER).iterdir()) or (folder / FOLDER).exists():
-                # As a whole, so that no recordings without rows are left.
+                # The folder is replaced as a whole, so that no recordings without rows are left.
                 places[FOLDER] = folder / FOLDER
             if not is_trial:
                 _require_free(work, places, is_replacing=is_replacing)
@@ -129,9 +128,9 @@ def _name_fault(error: Exception) -> str:
 def list_erased(
     source: Path, settings: Settings, database: Path | None, unpacked: Path
 ) -> erasure.ErasedList:
-    """Return what was erased, by all lists that there are; raise `ListDamaged`.
+    """Return what was erased according to any of the lists; raise `ListDamaged`.
 
-    These are in the SQLite file that is replaced, in that of the backup, beside both, and in
+    These are in the SQLite file that is replaced, in the one of the backup, beside both, and in
     BACKUP_TO.
     """
     tables = (erasure.read_table(database) if database else {}, erasure.read_table(unpacked))
@@ -139,7 +138,7 @@ def list_erased(
     if settings.backup_to:
         folders.add(Path(settings.backup_to))
     files = [erasure.read_list(folder / erasure.NAME) for folder in folders]
-    # A project that was deleted and then imported again exists.
+    # Projects that were deleted, and then imported again, are there.
     back = {(PROJECT, id) for id in (erasure.find_projects(database) if database else ())}
     joined = erasure.join_lists((*tables, *files))
     return {key: at for key, at in joined.items() if key not in back}
@@ -147,7 +146,7 @@ def list_erased(
 
 @contextlib.contextmanager
 def opened_backup(work: Path, settings: Settings) -> Iterator[None]:
-    """Open what was unpacked into `work` as the database of an application, after upgrading it."""
+    """Open the database in `work` as that of an application, after upgrading it."""
     file = URL.create("sqlite", database=str(work / DATABASE))
     url = file.render_as_string(hide_password=False)
     settings = replace(settings, instance_path=work, database_url=url, ratelimit_storage_url="")
@@ -165,9 +164,9 @@ def opened_backup(work: Path, settings: Settings) -> Iterator[None]:
 
 
 def erase_again(work: Path, erased: erasure.ErasedList) -> int:
-    """Erase what is on the list from an opened backup; return how much that was."""
+    """Erase what is on the list from the opened backup; return how much that was."""
     with write():
-        # Overwrites what it deletes.
+        # With this, SQLite overwrites what it deletes.
         db.session.execute(text("PRAGMA secure_delete=ON"))
         for (kind, id), at in erased.items():
             db.session.merge(Erased(kind=kind, id=id, erased_at=clock.from_milliseconds(at)))
@@ -186,9 +185,9 @@ def erase_again(work: Path, erased: erasure.ErasedList) -> int:
 
 
 def note_restored(replaced: Path | None) -> None:
-    """Add an entry to each public record that it was restored, with the head that was replaced.
+    """Add an entry about the restore to each public record, with the head that was replaced.
 
-    Anybody who kept a later head than the backup's sees that entries are missing.
+    Anybody who has kept a later head than the backup's can see that entries are missing.
     """
     heads: dict[str, dict[str, Any]] = {}
     if replaced is not None and replaced.exists():
@@ -208,7 +207,7 @@ def note_restored(replaced: Path | None) -> None:
 def check_backup(manifest: Manifest, work: Path) -> None:
     """Check the database that was unpacked into `work`; raise `RestoreRefused`.
 
-    The checksums say that it is what the manifest describes.
+    The checksums have shown that it is what the manifest describes.
     """
     database = work / DATABASE
     try:
@@ -274,7 +273,7 @@ def _put(
 def _replace(work: Path, places: dict[str, Path], instance: Path) -> list[Path]:
     """Replace the files; return the folders to which the old ones were moved.
 
-    The new ones are written beside them first, so that a full disk changes nothing.
+    The new ones are first written beside them, so that nothing changes if the disk is full.
     """
     folders = {place.parent for place in places.values()}
     aside = f"before-restore-{clock.now():%Y%m%dT%H%M%SZ}"
@@ -287,7 +286,7 @@ def _replace(work: Path, places: dict[str, Path], instance: Path) -> list[Path]:
             sync(path)
         for name, place in places.items():
             place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            # Left by a restore that was killed.
+            # A restore that was killed may have left it.
             _remove(drafts[place])
             shutil.move(work / name, drafts[place])
             give_to_owner(drafts[place], instance)
@@ -296,7 +295,7 @@ def _replace(work: Path, places: dict[str, Path], instance: Path) -> list[Path]:
         for draft in drafts.values():
             _remove(draft)
         raise
-    # The database last: until then the old one is there.
+    # The database comes last: until then, the old one is in place.
     for place, draft in reversed(drafts.items()):
         _move_aside(place, place.parent / aside, instance)
         draft.rename(place)
@@ -327,7 +326,7 @@ def _move_aside(place: Path, aside: Path, instance: Path) -> None:
 class BackupState:
     """The newest backup, and the last results of backups, copies and restore tests."""
 
-    # BACKUP_TO, or BACKUP_PATH without it; `last_at` is that of the newest backup there.
+    # BACKUP_TO, or else BACKUP_PATH; `last_at` is the time of the newest backup there.
     place: str
     last_at: datetime | None
     last_size: int | None
@@ -360,7 +359,7 @@ def describe_backups() -> BackupState:
 def drop_old(*, is_trial: bool = False) -> list[KeptBackup]:
     """Remove all but the newest scheduled and the newest other backup from BACKUP_PATH.
 
-    Returns the removed ones. Raises `BackupFailed`.
+    Returns those that were removed, or would be in a trial. Raises `BackupFailed`.
     """
     folder = Path(current_settings().backup_path)
     kept = list_kept(folder)
@@ -370,7 +369,7 @@ def drop_old(*, is_trial: bool = False) -> list[KeptBackup]:
     return old
 
 
-# Verifying the newest backup by a restore into a temporary folder.
+# Verifying the newest backup by restoring it into a temporary folder.
 
 logger = logging.getLogger("testimonials")
 
@@ -387,12 +386,12 @@ class Verified:
 
     source: Path
     manifest: Manifest
-    # How much was erased after the backup was made, and was erased again.
+    # How much was erased after the backup was made, and so was erased again.
     erased_again: int
 
 
 def is_verify_due(row: Job) -> bool:
-    """Tell whether a verification is due, earlier if the last one failed."""
+    """Return whether a verification is due; it is due earlier after one that failed."""
     settings, place = current_settings(), current_settings().backup_to
     has_backup = offsite.read_stored(place) if place else creating.find_newest()
     if not settings.backup_verify_days or not has_backup:
@@ -423,8 +422,8 @@ def verify_newest() -> Verified:
 def verify(settings: Settings, source: Path) -> Verified:
     """Restore a backup into a temporary folder, upgrade it there, and check everything.
 
-    What was erased since is erased from it, as in a restore. Recordings are only compared with
-    their checksums. Raises `VerifyFailed`.
+    What was erased since the backup is erased from it, as in a restore. Recordings are only
+    compared with their checksums. Raises `VerifyFailed`.
     """
     try:
         with working_folder(settings.instance_path, ".unfinished-verify-") as work:
@@ -448,7 +447,7 @@ def verify(settings: Settings, source: Path) -> Verified:
 
 
 def _check_whole() -> list[str]:
-    """Do what `db check` does; return the errors."""
+    """Check the database like `db check`; return the errors."""
     if findings := migrate.check_database(db.engine):
         return findings
     connection = db.session.connection()

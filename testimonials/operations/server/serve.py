@@ -38,7 +38,7 @@ from testimonials.widget.script import keep_script
 from testimonials.widget.versions import begin_versions
 
 # The listening socket: its own, or one of systemd's, which stays open while the service restarts,
-# so that clients wait instead of being refused.
+# so that clients wait rather than being refused.
 
 # The first of the descriptors that systemd passes on (sd_listen_fds).
 FIRST_PASSED = 3
@@ -50,11 +50,11 @@ def take_passed_socket() -> socket.socket | None:
     Raises `click.ClickException` unless it is a single listening socket.
     """
     count = os.environ.pop("LISTEN_FDS", "")
-    # Not for a child of the process for which it was meant.
+    # A child of the process that it is meant for must not take it.
     receiver, own = os.environ.pop("LISTEN_PID", ""), {str(os.getpid())}
     os.environ.pop("LISTEN_FDNAMES", None)
     if hasattr(sys, "frozen"):
-        # The process that unpacked the one file received it.
+        # The process that unpacked the single binary received it.
         own.add(str(os.getppid()))
     if not count or receiver not in own:
         return None
@@ -79,7 +79,7 @@ def describe_address(listener: socket.socket) -> tuple[str, int]:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Return a new socket that listens; raise `click.ClickException` if there can't be one."""
+    """Return a new listening socket; raise `click.ClickException` if that isn't possible."""
     try:
         if host.startswith(UNIX):
             listener = _bind_file(Path(host.removeprefix(UNIX)))
@@ -104,7 +104,7 @@ def _bind_file(path: Path) -> socket.socket:
         # Left by a service that was killed.
         path.unlink()
     listener.bind(str(path))
-    # Any user who can enter its folder may connect, such as the proxy's.
+    # Any user who can enter its folder may connect, such as that of the proxy.
     path.chmod(0o666)
     return listener
 
@@ -148,9 +148,9 @@ def serve(info: Any, host: str | None, port: str | None, workers: str | None, sa
         return settings
 
     def work(settings: Settings, seat: supervisor.Seat) -> None:
-        # It forks, so before there are threads or connections, and before this is pinned.
+        # Since it forks, this comes before threads and connections, and before pinning the worker.
         decoder.start(settings.threads)
-        # Counting from the parent's id keeps two services from sharing the first core.
+        # Adding the parent's id keeps two services from sharing the first core.
         pin_to_core(seat.parent + seat.number)
         use_one_arena()
         _answer(info.create_app(settings), seat, listener, sample=sample and not seat.is_reload)
@@ -169,7 +169,8 @@ def serve(info: Any, host: str | None, port: str | None, workers: str | None, sa
 def _tidy_up(settings: Settings, host: str) -> None:
     if host.startswith(UNIX):
         Path(host.removeprefix(UNIX)).unlink(missing_ok=True)
-    # The workers exit without closing the database; with its log folded in, a copy is complete.
+    # The workers exit without closing the database. Once its log is merged into it, a copy of the
+    # file is complete.
     if settings.database_file is not None and not checkpoint_log(settings.database_file):
         logger.warning(
             "the newest changes are in %s-wal, because the disk is full, the database damaged, or "
@@ -179,7 +180,7 @@ def _tidy_up(settings: Settings, host: str) -> None:
 
 
 def _answer(app: Flask, seat: supervisor.Seat, listener: socket.socket, *, sample: bool) -> None:
-    """Run a worker; whatever has threads or connections is made here, after the fork."""
+    """Run a worker. Everything with threads or connections is created here, after the fork."""
     settings = current_settings(app)
     app.extensions[supervisor.RESTARTS] = lambda: supervisor.restarts[0]
     addresses = None
@@ -189,7 +190,7 @@ def _answer(app: Flask, seat: supervisor.Seat, listener: socket.socket, *, sampl
             require_known_secret()
             addresses = _prepare_sample() if sample else None
     if not settings.is_sqlite:
-        # Only now, since a migration may take long.
+        # Only after the upgrade, since a migration may take long.
         from testimonials.core.db.postgres_watch import limit_statements
 
         with app.app_context():
@@ -208,7 +209,7 @@ def _answer(app: Flask, seat: supervisor.Seat, listener: socket.socket, *, sampl
 
 
 def _finish_start(app: Flask) -> None:
-    """Do what no request waits for."""
+    """Do what requests needn't wait for."""
     with app.app_context():
         try:
             keep_script()
@@ -237,7 +238,7 @@ def _print_sample(sample: Any) -> None:
     )
 
 
-# Upgrading the schema after a backup, for `serve` and the command.
+# Upgrading the schema after a backup, for `serve` and for `db upgrade`.
 
 
 def upgrade_database(*, is_backed_up: bool = True) -> tuple[str | None, str]:

@@ -25,8 +25,8 @@ logger = logging.getLogger("testimonials.operations.server.serve")
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD)
 
-# The number of replaced workers, in memory that the parent writes and all workers read, and the
-# name of the application's extension that reads it.
+# The number of replaced workers, in memory that the parent writes and all workers read; and the key
+# of the application's extension that reads it.
 RESTARTS = "testimonials_worker_restarts"
 restarts = memoryview(mmap.mmap(-1, 8)).cast("Q")
 
@@ -45,7 +45,7 @@ class Seat:
 
 @dataclass
 class Worker:
-    """A worker as its parent sees it."""
+    """What the parent knows about a worker."""
 
     pid: int
     number: int
@@ -54,11 +54,11 @@ class Worker:
     kill_at: float = 0.0
 
     def has_reported(self) -> bool:
-        """Return whether it has just reported that it is ready; it reports once."""
+        """Return whether the worker has just reported that it is ready, which it does once."""
         return bool(select.select([self.report], [], [], 0)[0]) and os.read(self.report, 1) == b"+"
 
     def send(self, number: signal.Signals) -> None:
-        # It may have ended; its id isn't reused before the parent has waited for it.
+        # It may have ended; its id isn't reused until the parent has waited for it.
         with contextlib.suppress(ProcessLookupError):
             os.kill(self.pid, number)
 
@@ -74,13 +74,13 @@ class Worker:
 def fork_worker(
     number: int, *, is_first: bool, is_reload: bool, work: Callable[[Seat], None]
 ) -> Worker:
-    """Fork a process that does `work` and exits; return in the parent only.
+    """Fork a process that does `work` and exits; this returns only in the parent.
 
     Raises `OSError` if the system can't start another process.
     """
     parent = os.getpid()
     reading, writing = os.pipe()
-    # A signal that reaches the child before it has its own handlers would wake the parent.
+    # A signal that reached the child before it has handlers of its own would wake the parent.
     signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
     try:
         pid = os.fork()
@@ -127,14 +127,14 @@ def _run_child(seat: Seat, work: Callable[[Seat], None]) -> None:
         with contextlib.suppress(OSError, ValueError):
             sys.stdout.flush()
             sys.stderr.flush()
-        # Neither the parent's callers nor its exit handlers may run here.
+        # The code that forked, and the parent's exit handlers, must not run in the child.
         os._exit(code)
 
 
 def note_signals() -> socket.socket:
     """Return a socket that receives the number of each signal sent to this process.
 
-    From now on the signals have no other effect.
+    From then on, these signals have no other effect.
     """
     receiver, sender = socket.socketpair()
     receiver.setblocking(False)
@@ -146,7 +146,7 @@ def note_signals() -> socket.socket:
 
 
 def tell_manager(state: str) -> None:
-    """Tell systemd the state of the service if it asks for it (Type=notify)."""
+    """Tell systemd the state of the service, if it wants to know (Type=notify)."""
     address = os.environ.get("NOTIFY_SOCKET", "")
     if address:
         with (
@@ -164,12 +164,12 @@ def has_terminal() -> bool:
 
 # The parent of the workers: starts, reloads, replaces and ends them, and answers no requests.
 #
-# It has the listening socket, but no threads or connections for a fork to copy.
+# It has the listening socket, but no threads or connections that a fork would copy.
 
-# Seconds after which a worker that was told to end is killed: more than its own limit, but less
+# The seconds after which a worker that was told to end is killed: more than its own limit, and less
 # than Docker's ten.
 PATIENCE = 9.0
-# Before a worker that died while starting is started again.
+# The seconds after which a worker that died while starting is started again.
 DELAY = 5.0
 # Whether this is the binary made by `scripts/build-binary`.
 IS_FROZEN = hasattr(sys, "frozen")
@@ -177,7 +177,7 @@ IS_FROZEN = hasattr(sys, "frozen")
 
 @dataclass
 class _Generation:
-    """The workers that run with the same settings."""
+    """Workers that run with the same settings."""
 
     settings: Settings
     is_reload: bool
@@ -223,20 +223,20 @@ class Supervisor:
         self._leaving: list[Worker] = []
         self._is_ending = False
         self._exit_code = 0
-        # A terminal that is closed signals that, too.
+        # Closing the terminal sends SIGHUP too.
         self._ends_at_hangup = has_terminal()
         self._parent = os.getppid()
 
     def run(self, settings: Settings) -> int:
         """Run until all workers have ended; return the exit code."""
         self._current = _Generation(settings, is_reload=False)
-        # Done once here, the workers share it: it would otherwise be 17 MB more in each.
+        # What is loaded here is shared by the workers; otherwise each would take 17 MB more.
         find_late("application:build_app")
         configure_mappers()
-        # Keeps a worker's garbage collector from writing to, and so copying, shared memory.
+        # Keeps the garbage collectors of workers from writing to shared memory, which copies it.
         gc.collect()
         gc.freeze()
-        # A request makes more than the 700 that it would look after, and almost no cycles.
+        # A request makes more than 700 objects, the default threshold, and almost no cycles.
         gc.set_threshold(10_000)
         while not self._is_ending or self._leaving:
             self._handle_signals()
@@ -354,7 +354,7 @@ class Supervisor:
                 self._note_loss(worker, code)
 
     def _note_loss(self, worker: Worker, code: int) -> None:
-        """Have a worker replaced: at once, or after a delay if it had never been ready."""
+        """Have a worker replaced: at once, or after a delay if it was never ready."""
         generation, number = self._current, worker.number
         del generation.workers[number]
         if not generation.is_prepared and not generation.is_reload:

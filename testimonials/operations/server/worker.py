@@ -36,12 +36,12 @@ from testimonials.core.settings.current import current_settings
 
 # Limits on a worker's connections: how long each may take, and which is closed to make room.
 #
-# Clients decide how fast they send and read. A slow one must not occupy a thread, and no number of
-# slow or idle ones may keep others out.
+# Clients decide how fast they send and read. A slow one must not occupy a thread, and slow or idle
+# ones, however many, must not keep others out.
 
 # How often connections are checked.
 LOOK_SECONDS = 1.0
-# A request's head may take ten seconds; its first byte is noticed within one.
+# The head of a request may take ten seconds; its first byte is noticed within one.
 HEAD_SECONDS = 10.0 - LOOK_SECONDS
 # A body may take this long, and a second more for every 500 bytes received.
 BODY_SECONDS, BODY_BYTES_PER_SECOND = 20.0, 500
@@ -49,7 +49,7 @@ BODY_SECONDS, BODY_BYTES_PER_SECOND = 20.0, 500
 STALLED_SECONDS = 30.0
 # One network may have a tenth of a worker's connections, unless it is a proxy's.
 SHARE = 10
-# Each probe has its own thread, since all others may be waiting for the database.
+# Each of these probes has its own thread, since all others may be waiting for the database.
 PROBES = ("/healthz", "/readyz")
 
 
@@ -60,7 +60,7 @@ _serving = threading.local()
 class BoundedChannel(HTTPChannel):  # type: ignore[misc]
     """A connection that is closed when it takes too long, or to make room for another."""
 
-    # The request being read at the last check, and when it was first seen.
+    # The request that was being read at the last check, and when it was first seen.
     _watched: object = None
     _watched_since = 0.0
 
@@ -88,7 +88,7 @@ class BoundedChannel(HTTPChannel):  # type: ignore[misc]
         return not (self.requests or self.request or self.total_outbufs_len)
 
     def is_overdue(self, now: float) -> bool:
-        """Return whether it has taken too long; call this every `LOOK_SECONDS`."""
+        """Return whether the connection has taken too long; call this every `LOOK_SECONDS`."""
         if self.will_close:
             # Waitress would wait until the client reads.
             return True
@@ -115,7 +115,7 @@ class BoundedChannel(HTTPChannel):  # type: ignore[misc]
         if sum(each.network == self.network for each in others) >= server.network_share:
             victims = [each for each in waiting if each.network == self.network] or [self]
         elif len(others) >= server.most_connections:
-            # From the network with the most, so that a few can't push out everyone else.
+            # One of the network that has the most, so that a few can't push out everybody else.
             sizes = Counter(each.network for each in (*others, self))
             fullest = max((each.network for each in (*waiting, self)), key=sizes.__getitem__)
             victims = [each for each in (*waiting, self) if each.network == fullest]
@@ -124,8 +124,8 @@ class BoundedChannel(HTTPChannel):  # type: ignore[misc]
         min(victims, key=lambda each: each.last_activity).handle_close()
 
     def _flush_outbufs_below_high_watermark(self) -> None:
-        # Waitress would block the thread until the client has read. Only a client that sends many
-        # requests at once and reads no response gets here.
+        # Waitress would block the thread until the client has read. This happens only if a client
+        # sends many requests at once and reads no response.
         if self.total_outbufs_len > self.adj.outbuf_high_watermark:
             self.will_close, self.connected = True, False
 
@@ -168,36 +168,37 @@ def network_of(host: str) -> str | bytes:
 BACKLOG = 1024
 # The application has lower limits of its own; this keeps endless bodies off the disk.
 MAX_BODY_BYTES = 16 * 1024 * 1024
-# Only a collection page's form may be larger, with a recording that no script has sent before; and
-# only so many at once, which wait on the disk until they are whole.
+# Only the form of a collection page may be larger, if it has a recording that no script has sent
+# before. There may be only so many at once, which wait on the disk until they are complete.
 LARGE_FORM = re.compile(r"/|/f/[^/]+|/[^/]+(/f/[^/]+)?")
 LARGE_FORMS = 8
 SERVER_OPTIONS: dict[str, Any] = {
-    # Without poll the server dies at file descriptor 1,024.
+    # Without `poll`, the server would die at file descriptor 1,024.
     "asyncore_use_poll": True,
     "channel_timeout": 30,
     "cleanup_interval": 10,
     "backlog": BACKLOG,
     "max_request_body_size": MAX_BODY_BYTES,
     "max_request_header_size": 64 * 1024,
-    # Whether to believe X-Forwarded-For is decided in one place: TRUSTED_PROXIES, by ProxyFix.
+    # Whether to believe X-Forwarded-For is decided in one place: by ProxyFix and TRUSTED_PROXIES.
     "clear_untrusted_proxy_headers": False,
     "ident": None,
 }
 # With fewer, a hundred idle connections would keep everyone else out.
 MOST_CONNECTIONS, FEWEST_CONNECTIONS = 1500, 10
-# An upload on a connection is a file too, each thread has the database open, and the worker has
-# pipes, locks and webhooks.
+# A connection has a second file for an upload, each thread has the database open, and the worker
+# has pipes, locks and webhooks.
 FILES_OF_A_CONNECTION, FILES_OF_A_THREAD, OTHER_FILES = 2, 4, 64
-# Browsers and proxies send about thirty; each takes time in the loop that all connections share.
+# Browsers and proxies send about thirty headers; each takes time in the loop that all connections
+# share.
 MOST_HEADERS = 200
 LONGEST_CHUNK_LINE = 8 * 1024
-# The bytes around chunks: at most this many, plus an eighth of their content.
+# The most bytes around chunks, to which an eighth of their content is added.
 MOST_AROUND_CHUNKS, LEAST_CHUNK_SHARE = 2 * 1024, 8
 CHUNKED_BYTES_AT_ONCE = 1024
 # Waitress handles these itself.
 OWN_HEADERS = frozenset({"connection", "date", "server", "transfer-encoding"})
-# The number of `mallopt`'s option.
+# The number of this option of `mallopt`.
 M_ARENA_MAX = -8
 # Seconds for requests in flight to finish; idle connections are kept for one, since a request may
 # be on its way.
@@ -206,7 +207,7 @@ GRACE_SECONDS = 1.0
 
 
 class _JsonErrorTask(ErrorTask):  # type: ignore[misc]
-    """Answers a malformed request, which never reaches the application, like an API error."""
+    """Answers malformed requests, which never reach the application, like errors of the API."""
 
     def execute(self) -> None:
         error = self.request.error
@@ -228,13 +229,13 @@ class _JsonErrorTask(ErrorTask):  # type: ignore[misc]
 class _Task(WSGITask):  # type: ignore[misc]
     """Caches the heads of responses.
 
-    Waitress would close the connection after each 304, and format every head anew, which takes half
-    the time of the hottest path.
+    Waitress would close the connection after each 304, and format each head anew, which takes half
+    of the time of the hottest path.
     """
 
     def build_response_header(self) -> bytes:
         if not self.channel.server.accepting:
-            # While the server is ending, each connection closes after its next response.
+            # While the server is stopping, each connection is closed after its next response.
             self.request.headers["CONNECTION"] = "close"
         goes_on = self.request.headers.get("CONNECTION", "").lower() != "close"
         if self.version == "1.1" and goes_on and not self.close_on_finish:
@@ -247,7 +248,7 @@ class _Task(WSGITask):  # type: ignore[misc]
 
 @lru_cache(maxsize=512)
 def _write_head(status: str, headers: tuple[tuple[str, str], ...], has_body: bool) -> bytes | None:
-    """Return a head up to the time, or None if only closing marks the end of the response."""
+    """Return a head up to the time; None if only closing the connection ends the response."""
     names = {name.lower() for name, _ in headers}
     if names & OWN_HEADERS or (has_body and "content-length" not in names):
         return None
@@ -261,16 +262,16 @@ def _write_date(second: int) -> bytes:
     return f"{build_http_date(second)}\r\n\r\n".encode("latin-1")
 
 
-# Those that are arriving, or being answered.
+# The large forms that are arriving, or being answered.
 _large_forms: weakref.WeakSet[HTTPRequestParser] = weakref.WeakSet()
 
 
 class _Parser(HTTPRequestParser):  # type: ignore[misc]
-    """Refuses what would take waitress too long.
+    """Refuses what would take waitress too long, or what it can't parse.
 
-    Blank lines before a request would restart the time allowed for its head. Endless lines between
-    chunks are copied with each part that arrives, and all that follows a chunk with each chunk.
-    Python itself can't parse a URL such as ``http://[x``.
+    Blank lines before a request would restart the time allowed for its head. Waitress copies the
+    lines between chunks with each part that arrives, and all that follows a chunk with each chunk.
+    Python can't parse URLs such as ``http://[x``.
     """
 
     adj: Any
@@ -325,9 +326,9 @@ class _Channel(BoundedChannel):
 
 
 def allow_connections(threads: int) -> int:
-    """Return how many connections a worker may have; raise the limit of open files for them.
+    """Raise the limit of open files, and return how many connections a worker may have.
 
-    Out of descriptors, waitress would retry at once and log a traceback each time.
+    Without free descriptors, waitress would retry at once, and log a traceback each time.
     """
     others = OTHER_FILES + FILES_OF_A_THREAD * threads
     limit, highest = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -341,23 +342,23 @@ def allow_connections(threads: int) -> int:
 
 
 def use_one_arena() -> None:
-    """Let all threads share one glibc arena, which saves 12 MB of free memory.
+    """Let all threads share one arena of glibc, which saves 12 MB of free memory.
 
     Only one thread at a time runs Python, so they hardly wait for each other.
     """
-    # Other C libraries have no arenas, and no such function.
+    # Other C libraries have neither arenas nor this function.
     if (mallopt := getattr(ctypes.CDLL(None), "mallopt", None)) is not None:
         mallopt(M_ARENA_MAX, 1)
 
 
-# Keeps the collector from scanning what has been loaded, which stays.
+# Keeps the collector from scanning what has been loaded, since that stays.
 _freeze_once = cache(gc.freeze)
 
 
 def give_back_memory() -> None:
     """Free reference cycles, and return free pages to the system.
 
-    Cycles are so rare that the collector by itself would let megabytes of them pile up.
+    Cycles are so rare that by itself the collector would let megabytes of them pile up.
     """
     gc.collect()
     _freeze_once()
@@ -373,7 +374,7 @@ class Server:
         self._server: Any = create_server(
             app,
             sockets=[listener],
-            # Never reached: a new connection replaces another. Waitress counts two of its own.
+            # It is never reached, since a new connection replaces another. Waitress has two itself.
             connection_limit=most + 3,
             _dispatcher=Tasks(threads),
             **SERVER_OPTIONS,
@@ -389,7 +390,7 @@ class Server:
         self._server.channel_class = _Channel
         self._next_look = 0.0
         self._is_stopping = False
-        # The registered flags of each connection, and those whose flags may have changed.
+        # The registered flags of each connection, and the connections whose flags may have changed.
         self._poll, self._flags = select.poll(), dict[int, int]()
         self._server.touched = self._touched = deque[int | None](self._server._map)
         self._server.pull_trigger = self._wake
@@ -406,20 +407,20 @@ class Server:
         self._server.pull_trigger()
 
     def answer(self, is_orphan: Callable[[], bool] = lambda: False) -> None:
-        """Answer until `stop` or `is_orphan`, which is checked once a second."""
+        """Answer until `stop` is called or `is_orphan` is true, which is checked once a second."""
         while not (self._is_stopping or is_orphan()):
             self._turn(self._server.adj.asyncore_loop_timeout)
 
     def finish(self) -> None:
         """Finish the requests that have begun, within `DRAIN_SECONDS`."""
-        # Connections still in the backlog would be cut off with the last worker.
-        self._accept_waiting(BACKLOG)
+        # Connections that are still in the backlog would be cut off with the last worker.
+        self._accept_waiting()
         # After the server's own `close`, threads couldn't wake the loop.
         wasyncore.dispatcher.close(self._server)
         started = time.time()
         while self._server.active_channels and time.time() < started + DRAIN_SECONDS:
             self._turn(0.05)
-            # `last_activity` is when a byte was last received or sent.
+            # `last_activity` is the time at which a byte was last received or sent.
             closing = time.time() - GRACE_SECONDS
             for channel in list(self._server.active_channels.values()):
                 if channel.is_idle and max(channel.last_activity, started) < closing:
@@ -430,8 +431,8 @@ class Server:
     def _turn(self, seconds: float) -> None:
         """Wait for events on all connections, and handle them.
 
-        Waitress would register each connection anew each time, which takes milliseconds with a
-        hundred idle ones.
+        Waitress would register each connection anew each time, which takes milliseconds if a
+        hundred are idle.
         """
         self._touched.append(self._listening)
         while self._touched:
@@ -462,10 +463,10 @@ class Server:
         else:
             self._poll.unregister(fd)
 
-    def _accept_waiting(self, most: int) -> None:
+    def _accept_waiting(self) -> None:
         waiting = select.poll()
         waiting.register(self._server.socket, select.POLLIN)
-        for _ in range(most):
+        for _ in range(BACKLOG):
             if not waiting.poll(0):
                 return
             self._server.handle_accept()
@@ -477,7 +478,7 @@ def run_until_ended(server: Server, background: BackgroundWorker, parent: int) -
     signal.signal(signal.SIGTERM, lambda *_: server.stop())
     with repeating(give_back_memory, 60, "memory"):
         server.answer(lambda: os.getppid() != parent)
-    # A mail being sent gets as much time as the requests.
+    # A mail that is being sent gets as much time as the requests.
     end = time.time() + DRAIN_SECONDS
     background.stop(timeout=0)
     server.finish()
