@@ -61,9 +61,9 @@ def main() -> None:
 
 
 def measure_submissions(folder: Path, floor: float) -> None:
-    """Print how many visitors can send a form in a second, and check that each is there once.
+    """Print how many visitors can send a form in a second, and check that each is stored once.
 
-    The visitors are threads of Python, on the other core at best, so this is the least it can be.
+    The visitors are threads of Python, at best on the other core, so this is a lower bound.
     """
     shutil.rmtree(folder / "crowd", ignore_errors=True)
     settings = {"trusted_proxies": "1", "min_form_seconds": "0", "log_level": "warning"}
@@ -86,7 +86,7 @@ def measure_submissions(folder: Path, floor: float) -> None:
 
 
 def measure_depth(folder: Path) -> None:
-    """Print what a page of a project with 200,000 rows costs at depth; no answer is from memory."""
+    """Print what deep pages of a list of 200,000 rows cost; no answer comes from memory."""
     service = start_service(folder, (), {"log_level": "warning"})
     try:
         headers = service.run("accounts", "create", "deep@example.com", "--no-mail", "--json")
@@ -125,7 +125,7 @@ def fill(database: Path, project: str) -> None:
 
 
 def median_seconds(service: Service, paths: list[str], headers: dict[str, str]) -> float:
-    """Return the median time of one GET each."""
+    """Return the median time of a GET of each path."""
     times = []
     for path in paths:
         begun = time.perf_counter()

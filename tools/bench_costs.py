@@ -1,8 +1,9 @@
-"""`scripts/bench costs`: what the largest of each input costs a running service.
+"""`scripts/bench costs`: what the largest input of each kind costs a running service.
 
-For each: the processor time of the worker, the longest that anything in it held the interpreter,
-and the slowest `/healthz` meanwhile. The machine's other work only adds to all three, so the
-figures are the least of some rounds. Over 50 ms of a hold or 100 ms for `/healthz` is marked.
+For each input: the processor time of the worker, the longest time that anything in it held the
+interpreter, and the slowest `/healthz` meanwhile. Other work on the machine can only add to these,
+so the figures are the lowest of several rounds. Holds over 50 ms, and a `/healthz` over 100 ms, are
+marked.
 """
 
 import http.client
@@ -30,8 +31,8 @@ ROUNDS = 5
 MOST_HOLD, MOST_WAIT = 50.0, 100.0
 SLUG = "costs"
 
-# In each worker a thread wants the interpreter every millisecond. It notes how long it had to wait,
-# and the processor time of the worker.
+# In each worker, a thread asks for the interpreter every millisecond. It notes how long it had to
+# wait, and the processor time of the worker.
 WATCHED = """
 import mmap, os, struct, sys, threading, time
 def watch():
@@ -53,7 +54,7 @@ main()
 
 
 def main() -> None:
-    """Send each input some times, and print the table."""
+    """Send each input several times, and print the table."""
     folder = Path(tempfile.mkdtemp(prefix="testimonials-costs-"))
     try:
         command = (sys.executable, "-c", WATCHED.format(folder=folder))
@@ -72,7 +73,7 @@ def main() -> None:
 
 
 class Meter:
-    """A running service with a project, and what an input costs it."""
+    """A running service with a project, on which inputs are measured."""
 
     def __init__(self, service: Service, folder: Path) -> None:
         self.service = service
@@ -92,7 +93,7 @@ class Meter:
         self.place = Place(project, SLUG, made.data["_id"], key, session)
 
     def measure(self, each: Input) -> None:
-        """Print the row of an input."""
+        """Print the row of the table for an input."""
         if each.before is not None:
             self.send(each.before(self.place, each.size))
         sent = each.make(self.place, each.size)
@@ -118,7 +119,7 @@ class Meter:
         return after - before, hold, wait
 
     def watch_health(self, done: threading.Event) -> float:
-        """Return the milliseconds of the slowest answer until something is done."""
+        """Return how many milliseconds the slowest answer took until `done` was set."""
         longest = 0.0
         with closing(self.connect()) as connection:
             while not done.is_set():
@@ -130,7 +131,7 @@ class Meter:
         return longest * 1000
 
     def send(self, sent: Sent) -> int:
-        """Send a request, and look at the preview if it was a file; return the status."""
+        """Send a request, and open the preview if it was a file; return the status."""
         with self.app.app_context():
             limiter.storage.reset()
         headers = {"Origin": self.service.url} | sent.headers
@@ -146,7 +147,7 @@ class Meter:
         return http.client.HTTPConnection(urlsplit(self.service.url).netloc, timeout=60)
 
     def read_noted(self) -> tuple[float, float]:
-        """Return the longest wait and the processor time, in milliseconds, as of now."""
+        """Return the longest wait so far and the processor time, in milliseconds."""
         time.sleep(0.02)
         waited, used = struct.unpack("dd", self.noted)
         return waited, used

@@ -1,8 +1,8 @@
-"""`scripts/bench memory`: what a worker keeps for itself once every page has been shown.
+"""`scripts/bench memory`: how much private memory a worker has after it has shown every page.
 
-It opens each page that links lead to, asks for all that can be read, sends each form once that
-destroys nothing, and waits. What other processes have too, such as the code of libraries, is not
-counted. Nothing here passes or fails.
+The script opens each page that is linked, reads each resource, sends each form that destroys
+nothing, and waits. Memory that is shared with other processes, such as the code of libraries, is
+not counted. Nothing here passes or fails.
 """
 
 import re
@@ -28,19 +28,19 @@ from tests.conftest import PASSWORD
 from tests.support.process import Service, start_service
 
 SLUG = "memory"
-# Pages to begin with; the dashboard and what hangs on it are found by their links.
+# The pages to begin with; those of the dashboard are found by their links.
 STARTS = (
     *("/dashboard", "/docs", "/help", "/signup", "/forgot", "/claim", "/login"),
     *(f"/{SLUG}", f"/{SLUG}/wall", f"/{SLUG}/thanks", f"/{SLUG}/report"),
 )
-# What would end the visit.
+# Forms that would end the visit.
 ENDING = re.compile("logout|/delete$|/deletion|/end$|/sessions|/leave$|/switch$|replace|/live$")
-# Long enough for what is done each minute, and the background work that follows a change.
+# Long enough for the jobs of each minute, and for the background work after a change.
 REST_SECONDS = 65
 
 
 class Browser:
-    """What `crawl` follows links with, past the limits of one address."""
+    """Follows links for `crawl`, and counts the statuses of the answers."""
 
     def __init__(self, service: Service, headers: dict[str, str]) -> None:
         self._client = httpx.Client(base_url=service.url, headers=headers, timeout=60)
@@ -50,7 +50,7 @@ class Browser:
         return self.note(self._client.get(address))
 
     def send(self, form: Form) -> None:
-        """Send a form as somebody fills it in who sees it for the first time."""
+        """Send a form, filled in like by somebody who sees it for the first time."""
         values = form.fill(_write)
         files = {name: (it[1], it[0]) for name, it in values.items() if isinstance(it, tuple)}
         data = {name: it for name, it in values.items() if name not in files}
@@ -68,7 +68,7 @@ def _write(each: Field) -> str:
 
 
 def main() -> None:
-    """Use a service, and print what its worker holds before and after."""
+    """Use a service, and print the private memory of its worker before and after."""
     folder = Path(tempfile.mkdtemp(prefix="testimonials-memory-"))
     service = start_service(folder, (), {"log_level": "error", "min_form_seconds": "0"})
     try:
@@ -83,7 +83,7 @@ def main() -> None:
 
 
 def use_everything(service: Service, folder: Path) -> Counter[int]:
-    """Open every page, ask for all that can be read, and send each form; return the statuses."""
+    """Open every page, read every resource, and send each form; return the statuses."""
     key = service.sign_up()
     project = service.make_project(key, slug=SLUG, skipDemoTestimonials=False)
     owner = Browser(service, {"Origin": service.url, "Cookie": _sign_in(folder, key)})
@@ -94,7 +94,7 @@ def use_everything(service: Service, folder: Path) -> Counter[int]:
     for browser, form in forms:
         if form.method == "POST" and not ENDING.search(form.path):
             browser.send(form)
-    # What the forms have made has pages too.
+    # What the forms have created has pages too.
     crawl(owner, STARTS)
     read_all(Browser(service, key), {"project_id": project, "slug": SLUG})
     return owner.statuses + stranger.statuses
@@ -112,7 +112,7 @@ def _sign_in(folder: Path, key: dict[str, str]) -> str:
 
 
 def read_all(browser: Browser, ids: dict[str, str]) -> None:
-    """Ask for each address that needs no more than these."""
+    """Get each URL that needs no ids other than these."""
     for route in read_routes():
         path = re.sub(r"<(\w+)>", lambda found: ids.get(found[1], found[0]), route.rule)
         if route.method == "GET" and "<" not in path:
@@ -120,14 +120,14 @@ def read_all(browser: Browser, ids: dict[str, str]) -> None:
 
 
 def report(name: str, service: Service) -> None:
-    """Print what the worker has that no other process has, by where it is."""
+    """Print the private memory of the worker by kind."""
     found = read_private(service.workers[0])
     parts = ", ".join(f"{kind} {size:.1f}" for kind, size in sorted(found.items()))
     print(f"{name}: {sum(found.values()):.1f} MB of its own: {parts}", flush=True)
 
 
 def read_private(pid: int) -> Counter[str]:
-    """Return the private megabytes of a process: its heap, other memory, and of files."""
+    """Return the private megabytes of a process: in its heap, anonymous, and in mapped files."""
     found: Counter[str] = Counter()
     kind = ""
     for line in Path(f"/proc/{pid}/smaps").read_text().splitlines():

@@ -1,12 +1,12 @@
 """The part of `scripts/bench` on a slow phone: how soon somebody can write on a collection page.
 
-The line and the processor are those that Lighthouse takes for a phone on a slow mobile network:
-150 ms for each answer, 1.6 Mbit/s, and a fourth of this machine's speed.
+The network and the processor are those that Lighthouse assumes for a phone on a slow mobile
+network: 150 ms for each answer, 1.6 Mbit/s, and a quarter of this machine's speed.
 """
 
 import statistics
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, sync_playwright
 
 from tests.support.process import Service
 from tools.journey import CHROMIUM, CHROMIUM_FLAGS
@@ -20,7 +20,7 @@ LINE = {
 }
 SLOWER = 4
 
-# Follows the link to the words as soon as it is drawn, and notes when they take what is typed.
+# Clicks the link to the text field as soon as it is drawn, and notes when that has the focus.
 TRY_TO_WRITE = """
 new PerformanceObserver((list) => {
   const [first] = list.getEntriesByName('first-contentful-paint');
@@ -52,7 +52,7 @@ def measure_page(service: Service, headers: dict[str, str]) -> None:
 
 
 def _open_slowly(browser: Browser, url: str) -> tuple[float, float, float]:
-    """Return when the page was painted and ready, in milliseconds, and how many bytes it has."""
+    """Return after how many milliseconds the page was painted and ready, and its size in bytes."""
     page = browser.new_page(viewport={"width": 360, "height": 740})
     session = page.context.new_cdp_session(page)
     session.send("Network.enable")
@@ -63,11 +63,6 @@ def _open_slowly(browser: Browser, url: str) -> tuple[float, float, float]:
     page.add_init_script(TRY_TO_WRITE)
     page.goto(url, wait_until="networkidle")
     page.wait_for_function("window.ready")
-    times = _read_times(page)
-    page.close()
-    return *times, sum(sizes)
-
-
-def _read_times(page: Page) -> tuple[float, float]:
     painted, ready = page.evaluate("[window.painted, window.ready]")
-    return painted, ready
+    page.close()
+    return painted, ready, sum(sizes)

@@ -1,6 +1,6 @@
-"""The part of `scripts/bench` about the hot paths, on SQLite and on PostgreSQL, beside a floor.
+"""The part of `scripts/bench` about the hot paths, on SQLite and PostgreSQL, compared with a floor.
 
-The floor of the service is a bare WSGI function of 1 kB on the same server, kept to one core.
+The floor is a bare WSGI function that returns 1 kB, on the same server, limited to one core.
 """
 
 import json
@@ -52,7 +52,7 @@ serve(app, host="127.0.0.1", port=int(sys.argv[1]), threads=4, asyncore_use_poll
 
 @dataclass
 class Case:
-    """One address to load, with headers and, for a write, a body."""
+    """A URL to load, with its headers and, for a write, its body."""
 
     name: str
     url: str
@@ -62,7 +62,7 @@ class Case:
 
 @dataclass
 class Site:
-    """A running service with a project, and what to load of it."""
+    """A running service with a project, and its cases."""
 
     service: Service
     headers: dict[str, str]
@@ -95,7 +95,7 @@ def open_sites(folder: Path) -> Iterator[tuple[Case, list[Site]]]:
                 service = start_service(home, (), {"log_level": "warning"} | settings)
                 sites.append(_make_site(name, service, home))
             yield floor, sites
-            # Before the database goes.
+            # Before the database is removed.
             for site in sites:
                 site.service.kill()
     finally:
@@ -106,14 +106,14 @@ def open_sites(folder: Path) -> Iterator[tuple[Case, list[Site]]]:
 
 @contextmanager
 def open_floor(folder: Path) -> Iterator[Case]:
-    """Start the bare function; yield the case that every rate is compared with."""
+    """Start the bare function; yield the case with which every rate is compared."""
     if shutil.which("wrk") is None:
         sys.exit("scripts/bench needs wrk: apt-get install wrk")
     port = free_port()
     process = subprocess.Popen([sys.executable, "-c", FLOOR, str(port)])
     try:
         case = Case("bare waitress, 1 kB (floor)", f"http://127.0.0.1:{port}/", {})
-        # wrk ends with an error while nobody listens.
+        # If nobody is listening yet, wrk ends with an error.
         wait_for(lambda: is_open(port), what="the floor")
         measure(case, 1, folder)
         yield case
@@ -122,7 +122,7 @@ def open_floor(folder: Path) -> Iterator[Case]:
 
 
 def is_open(port: int) -> bool:
-    """Return whether somebody listens."""
+    """Return whether somebody listens on the port."""
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
@@ -135,7 +135,7 @@ def _make_site(name: str, service: Service, folder: Path) -> Site:
 
 
 def measure_paths(floor: Case, sites: list[Site], folder: Path) -> float:
-    """Print what each case of the sites answers in a second; return the rate of the floor."""
+    """Print how many requests of each case are answered in a second; return the floor's rate."""
     rates = report_rates([floor, *(case for site in sites for case in site.cases)], folder)
     print(f"a token instead of the key: {rates[BY_TOKEN] / rates[BY_KEY]:.2f} times the rate")
     print(f"POST on PostgreSQL: {rates[POSTGRESQL + WRITE] / rates[WRITE]:.2f} of SQLite's rate")
@@ -143,7 +143,7 @@ def measure_paths(floor: Case, sites: list[Site], folder: Path) -> float:
 
 
 def report_rates(cases: Sequence[Case], folder: Path) -> dict[str, float]:
-    """Load the cases in turn, some rounds of it; print and return each one's median rate."""
+    """Load the cases in turn, for several rounds; print and return the median rates."""
     rates: dict[str, list[float]] = {case.name: [] for case in cases}
     for _ in range(ROUNDS):
         for case in cases:
@@ -155,12 +155,12 @@ def report_rates(cases: Sequence[Case], folder: Path) -> dict[str, float]:
 
 
 def print_rate(name: str, rate: float, floor: float) -> None:
-    """Print a rate as part of the floor."""
+    """Print a rate, and its ratio to the floor."""
     print(f"{name:40} {rate:10,.0f} req/s  {rate / floor:6.3f} of the floor")
 
 
 def measure_telling(site: Site, folder: Path) -> None:
-    """Print after how long another host shows what one has written and acknowledged."""
+    """Print how long it takes until another host shows what one host has acknowledged."""
     settings = {
         name.removeprefix("TESTIMONIALS_").lower(): site.service.environment[name]
         for name in ("TESTIMONIALS_DATABASE_URL", "TESTIMONIALS_LOG_LEVEL")
@@ -185,7 +185,7 @@ def measure_telling(site: Site, folder: Path) -> None:
             time.sleep(0.05)
     finally:
         other.kill()
-    # The first of them finds a host that has just begun.
+    # The first one is left out: the other host has only just started.
     median, longest = statistics.median(times[1:]), max(times[1:])
     print(f"a change on one host is on another after {median:.1f} ms, at most {longest:.1f} ms")
 
@@ -201,7 +201,7 @@ def make_project(service: Service, headers: dict[str, str]) -> str:
 
 
 def give_token(service: Service, folder: Path, headers: dict[str, str]) -> dict[str, str]:
-    """Claim the account past its mail; return the headers of an access token that may read."""
+    """Claim the account without its mail; return the headers of an access token for reading."""
     claim = "UPDATE account SET claimed_at = created_at"
     if url := service.environment.get("TESTIMONIALS_DATABASE_URL"):
         with psycopg.connect(url) as connection:
@@ -219,7 +219,7 @@ def prepare(
     service: Service, headers: dict[str, str], project: str, token: dict[str, str]
 ) -> list[Case]:
     """Return the cases to load."""
-    # As the script asks for it.
+    # This is the URL that the script requests.
     feed = f"/widget/{project}/feed?lang=en"
     etag = service.call("GET", feed).headers["ETag"]
     testimonials = f"{service.url}/v1/projects/{project}/testimonials"
@@ -242,7 +242,7 @@ def prepare(
 
 
 def writing(service: Service, headers: dict[str, str]) -> Case:
-    """Return the case that adds testimonials, to a project of its own."""
+    """Return the case that adds testimonials, in a project of its own."""
     return Case(
         WRITE,
         f"{service.url}/v1/projects/{service.make_project(headers)}/testimonials",
@@ -252,8 +252,7 @@ def writing(service: Service, headers: dict[str, str]) -> Case:
 
 
 def measure(case: Case, seconds: int, folder: Path) -> float:
-    """Load one case for `seconds`; return the requests a second that were answered without
-    error."""
+    """Load a case for `seconds`; return how many requests a second were answered."""
     script = folder / "case.lua"
     lines = [f"wrk.headers[{json.dumps(k)}] = {json.dumps(v)}" for k, v in case.headers.items()]
     if case.body is not None:
@@ -272,7 +271,7 @@ def measure(case: Case, seconds: int, folder: Path) -> float:
 
 
 def resident_megabytes(pid: int) -> float:
-    """Return the memory that a process holds."""
+    """Return the resident memory of a process."""
     found = re.search(r"VmRSS:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())
     return int(found[1]) / 1024 if found else 0.0
 

@@ -1,7 +1,7 @@
 """`scripts/bench peers`: the same load on this service and on Isso, in one run.
 
-Isso comes from PyPI into a folder of its own, so that its dependencies touch nothing here. Both
-hold 50 items, on SQLite, with one process. Nothing here passes or fails.
+Isso is installed from PyPI into a folder of its own, so that its dependencies change nothing here.
+Both have 50 items, on SQLite, with one process. Nothing here passes or fails.
 """
 
 import json
@@ -28,7 +28,7 @@ from tools.bench_paths import (
 
 ISSO = "isso==0.14.0"
 PAGE = "?uri=%2Fpage"
-# With a title, or it would ask the page for its own.
+# Without a title, Isso would request the page for it.
 COMMENT: dict[str, object] = {"author": "Maya Kowalski", "text": TEXT * 3, "title": "Page"}
 CONFIG = """
 [general]
@@ -42,7 +42,7 @@ enabled = false
 
 
 def main() -> None:
-    """Load both in turn, some rounds of it, and print the medians and their ratios."""
+    """Load both in turn, for several rounds, and print the medians and their ratios."""
     with tempfile.TemporaryDirectory(prefix="testimonials-peers-") as home, ExitStack() as stack:
         folder = Path(home)
         floor = stack.enter_context(open_floor(folder))
@@ -72,7 +72,7 @@ def main() -> None:
 
 
 def start_isso(folder: Path) -> tuple[subprocess.Popen[bytes], str]:
-    """Install and start Isso with 50 comments of a page; return it with its address."""
+    """Install and start Isso with 50 comments on a page; return its process and its URL."""
     port, config = free_port(), folder / "isso.conf"
     config.write_text(CONFIG.format(folder=folder, port=port))
     venv.create(folder / "isso", with_pip=True)

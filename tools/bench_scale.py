@@ -1,11 +1,11 @@
-"""`scripts/bench scale`: what each door takes at 1,000 to 200,000 testimonials in a project.
+"""`scripts/bench scale`: how long each page takes with 1,000 to 200,000 testimonials in a project.
 
     scripts/bench scale [--postgres [URL]] [--rows 1000000] [--rounds 5] [--keep DIR] [--only WORD]
 
-A million rows are spread over 1,001 projects of one account: four of the sizes that are measured,
-the others alike. The table is Markdown, for docs/scaling.md. Nothing here passes or fails. With
-`--keep` the database stays in the folder (PostgreSQL's at its URL), and the next run measures it;
-`--only` asks for the doors with a word in their names.
+A million rows are spread over 1,001 projects of one account: four have the sizes that are measured,
+and all others the same size. The table is Markdown, for docs/scaling.md. Nothing here passes or
+fails. With `--keep` the database stays in the folder (that of PostgreSQL at its URL), and the next
+run measures it again; `--only` limits the run to pages with a word in their names.
 """
 
 import argparse
@@ -42,9 +42,9 @@ EMAIL = "owner@example.com"
 
 @dataclass(frozen=True)
 class Door:
-    """An address to ask for; `{id}` and `{slug}` are the project's.
+    """A page or an operation of the API; `{id}` and `{slug}` in its path are the project's.
 
-    With `is_changed` something is written to the project before each request.
+    With `is_changed`, something is written to the project before each request.
     """
 
     name: str
@@ -96,7 +96,7 @@ DOORS = (
     Door("API submissions, four stars", "/v1/projects/{id}/submissions?minRating=4&limit=50"),
     Door("API submissions, a word", f"/v1/projects/{{id}}/submissions?status=all&q={RARE}"),
 )
-# They are the account's.
+# These belong to the account rather than to a project.
 ACCOUNT_DOORS = (
     Door("projects page", "/dashboard/projects"),
     Door("projects page, a search", "/dashboard/projects?q=shop+7"),
@@ -105,7 +105,7 @@ ACCOUNT_DOORS = (
 
 
 class Visitor:
-    """Somebody with one connection to a service, signed in and with a token."""
+    """A client with one connection to a service, which is signed in and has a token."""
 
     def __init__(self, service: Service, headers: dict[str, str]) -> None:
         self.address = urlsplit(service.url).netloc
@@ -113,7 +113,7 @@ class Visitor:
         self.connection = http.client.HTTPConnection(self.address)
 
     def get(self, path: str, accept: str = "*/*") -> tuple[float, int]:
-        """Return in how many milliseconds an address answered, and with how many bytes."""
+        """Return how many milliseconds an answer took, and how many bytes it has."""
         begun = time.perf_counter()
         self.connection.request("GET", path, headers=self.headers | {"Accept": accept})
         answer = self.connection.getresponse()
@@ -123,7 +123,7 @@ class Visitor:
 
 
 def main(arguments: list[str]) -> None:
-    """Fill a new instance, ask for each door in turn, and print the medians."""
+    """Fill a new instance, request each door in turn, and print the medians."""
     parser = argparse.ArgumentParser(prog="scripts/bench scale")
     parser.add_argument("--postgres", nargs="?", const="new", metavar="URL")
     parser.add_argument("--rows", type=int, default=1_000_000)
@@ -155,7 +155,7 @@ def main(arguments: list[str]) -> None:
 
 @contextlib.contextmanager
 def _open_database(postgres: str | None) -> Iterator[dict[str, str]]:
-    """Yield the settings for a new database, or for the one at an address."""
+    """Yield the settings for a new database, or for the one at a URL."""
     if postgres != "new":
         yield {"database_url": postgres} if postgres else {}
         return
@@ -181,7 +181,7 @@ def fill(
         lock_for_writing()
         owner = db.session.scalars(select(Account)).one()
         owner.project_limit = 2 * PROJECTS
-        # As after the claim; nobody signs in with this password.
+        # As if the account were claimed; nobody signs in with this password.
         owner.claimed_at, owner.password_hash = owner.created_at, "none"
         session = start_session(owner, "bench")
         _, token = make_token(
@@ -222,7 +222,7 @@ def _add_projects(account_id: str) -> list[str]:
 
 
 def _analyze() -> None:
-    """Gather what the planner of PostgreSQL would know after an hour; SQLite needs none."""
+    """Gather the statistics that PostgreSQL would have after an hour; SQLite needs none."""
     engine = db.engine
     if engine.dialect.name == "postgresql":
         with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
@@ -236,7 +236,7 @@ def measure(
     rounds: int,
     doors: Sequence[Door],
 ) -> None:
-    """Ask for each door of each project in turn, some rounds of it, and print the medians."""
+    """Request each door of each project in turn, for several rounds, and print the medians."""
     visitor = Visitor(service, headers)
     times: dict[tuple[str, int], list[float]] = {}
     of_project = [door for door in doors if door not in ACCOUNT_DOORS]
@@ -246,7 +246,7 @@ def measure(
                 if door.is_changed:
                     _write(service, headers, project)
                 took, _ = visitor.get(door.path.format(id=project, slug=slug), door.accept)
-                # The first round reads what no memory holds yet.
+                # The first round is left out: nothing is in memory yet.
                 if turn:
                     times.setdefault((door.name, size), []).append(took)
     _print_table(times, of_project, list(projects))

@@ -1,4 +1,4 @@
-"""How webhooks and the record of events grow: what leaves, and who waits for it."""
+"""The part of `scripts/bench` about many webhooks and events: what they delay, and by how much."""
 
 import json
 import sqlite3
@@ -39,7 +39,7 @@ EVENT = (
 
 
 def measure_webhooks(folder: Path) -> None:
-    """Print how fast deliveries leave, how long mail waits, and what a million events cost."""
+    """Print how fast deliveries are sent, how long mail waits, and what a million events cost."""
     sink = MailSink()
     sink.start()
     settings = {"webhook_addresses": "any", "smtp_url": sink.url, "log_level": "warning"}
@@ -81,10 +81,10 @@ def _measure_deliveries(sink: MailSink, file: Path, project: str, idle: float) -
 
 
 def measure_mail(sink: MailSink, file: Path) -> float:
-    """Return how long a mail takes from the outbox until a server has it, on average."""
+    """Return how long it takes on average until a server has a mail from the outbox."""
     times = []
     for place in range(MAILS):
-        # At other moments of the second after which the outbox is looked at.
+        # The outbox is read once a second, so the mails are spread over a second.
         time.sleep(place / MAILS)
         count, begun = len(sink.received), time.monotonic()
         with closing(sqlite3.connect(file, timeout=30)) as connection:
@@ -101,7 +101,7 @@ def _measure_writes(service: Service, file: Path, headers: dict[str, str], proje
     account = headers["x-service-account-id"]
     details, now = json.dumps({"testimonial": "0" * 24}), time.time_ns() // 1_000_000
     with closing(sqlite3.connect(file, timeout=30)) as connection:
-        # Older than all others, as such a number would be.
+        # With the ids of old events, as most of a million would be.
         rows = ((f"{place:024x}", account, project, details, now) for place in range(EVENTS))
         connection.executemany(EVENT, rows)
         connection.commit()

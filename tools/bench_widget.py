@@ -1,8 +1,8 @@
-"""The part of `scripts/bench` in a browser: how long the widget keeps a page from answering.
+"""The part of `scripts/bench` in a browser: how long the widget keeps a page from responding.
 
-A task is the time for which a page does nothing else, such as following a finger. It is counted in
-processor time, because a busy machine stretches the clock's, and times four, which is about how
-much slower a cheap phone is. Beside it stands the empty page that the widget is put into.
+While a page runs a task, it does nothing else, such as following a finger. Tasks are measured in
+processor time, because on a busy machine they take longer, and multiplied by four, since a cheap
+phone is about that much slower. The figures of an empty page stand beside those of the widget.
 """
 
 import json
@@ -27,26 +27,26 @@ TRACED = ["devtools.timeline", "disabled-by-default-devtools.timeline", "v8"]
 LAYOUT = frozenset({"Arrangement", "UpdateLayoutTree"})
 DRAWING = LAYOUT | {"ParseHTML", "PrePaint", "Paint", "Layerize", "UpdateLayer", "Commit"}
 
-# The page tells by itself that the widget stands: scripts of the driver would be counted too.
+# The page itself reports that the widget is ready: scripts of the driver would be counted too.
 HEAD = '<!doctype html><html lang="en"><title>Host</title>'
 TELL = "addEventListener('testimonials:ready', () => console.log('ready'));"
 
 
 @dataclass(frozen=True)
 class Work:
-    """What the main thread did, in milliseconds of a processor that is four times slower."""
+    """The work of the main thread, in milliseconds of a processor that is four times slower."""
 
     longest: float
-    # Of what is done for a promise a trace only says that it was a task. Without those that take
-    # less than a millisecond here, of which an idle page may have thousands.
+    # All tasks, such as for promises, except those that take less than a millisecond here, of which
+    # an idle page may have thousands.
     tasks: float
     layout: float
-    # What is left of the tasks without drawing: script, and what Chromium makes for it.
+    # The tasks without drawing: scripts, and what Chromium does for them.
     script: float
 
 
 def measure_widget(service: Service, headers: Mapping[str, str]) -> None:
-    """Print how a wall of nine and a badge occupy a page, beside the page without them."""
+    """Print how long a wall of nine and a badge occupy a page, and the same for an empty page."""
     project = service.make_project(dict(headers), slug="bench-widget")
     for number in range(CARDS):
         body = {"authorName": f"Maya {number}", "authorRole": "Owner", "rating": 5}
@@ -77,7 +77,7 @@ def measure_widget(service: Service, headers: Mapping[str, str]) -> None:
 
 
 def _watch(browser: Browser, url: str, has_widget: bool) -> Work:
-    """Open the page; return what that took until the widget stands."""
+    """Open the page; return the work until the widget is drawn."""
     page = browser.new_page(viewport={"width": 1280, "height": 800})
     browser.start_tracing(page=page, categories=TRACED)
     if has_widget:
@@ -85,7 +85,7 @@ def _watch(browser: Browser, url: str, has_widget: bool) -> Work:
             page.goto(url)
     else:
         page.goto(url)
-    # What follows the last card, such as drawing it, counts too.
+    # Work after the last card, such as drawing it, counts too.
     page.wait_for_timeout(300)
     events = json.loads(browser.stop_tracing())["traceEvents"]
     page.close()
@@ -115,7 +115,7 @@ def _sum(events: Iterable[dict[str, Any]]) -> float:
 
 
 def _outermost(events: Iterable[dict[str, Any]], names: frozenset[str]) -> Iterator[dict[str, Any]]:
-    """Yield those with these names that are in none of the others."""
+    """Yield the events with these names that are not within another one of them."""
     end = 0.0
     for event in sorted(events, key=lambda each: (each["tts"], -each["tdur"])):
         if event["name"] in names and event["tts"] >= end:
@@ -125,11 +125,11 @@ def _outermost(events: Iterable[dict[str, Any]], names: frozenset[str]) -> Itera
 
 @contextmanager
 def serve_pages(bodies: list[str]) -> Iterator[str]:
-    """Serve pages with these bodies from an origin of its own; yield what their numbers follow."""
+    """Serve pages with these bodies from another origin; yield their URL without its number."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            """Answer with the page of this number; whatever else is asked for is the first."""
+            """Answer with the page that has this number, by default the first."""
             name = self.path.removeprefix("/")
             body = bodies[int(name) if name.isdigit() else 0]
             html = (

@@ -1,4 +1,4 @@
-"""The part of `scripts/bench` about processes: two workers against one, memory, the one file."""
+"""The part of `scripts/bench` about processes: two workers and one, memory, the single binary."""
 
 import re
 import statistics
@@ -12,7 +12,7 @@ from typing import Any
 
 from tests.support.process import COMMAND, Service, start_service
 
-# What no start can do without.
+# What every start has to import.
 IMPORTS = "import flask, flask_sqlalchemy, sqlalchemy.orm"
 BINARY = Path(__file__).parents[1] / "dist" / "testimonials"
 
@@ -20,10 +20,10 @@ BINARY = Path(__file__).parents[1] / "dist" / "testimonials"
 def measure_workers(
     service: Service, folder: Path, cases: Sequence[Any], measure: Callable[[Any], float]
 ) -> None:
-    """Print what two workers answer against the one of `service`, on the same database.
+    """Print the rates of two workers, and their ratios to the one of `service`, on one database.
 
-    The load comes from the same machine: where it has two cores, a third process wants part of
-    what the two workers have, so this is the least that a second worker brings.
+    The load comes from the same machine: if that has two cores, the two workers share them with a
+    third process, so this is a lower bound.
     """
     pair = start_service(folder, (), {"workers": "2", "log_level": "warning"})
     try:
@@ -45,19 +45,19 @@ def measure_workers(
 
 def _describe_memory(service: Service) -> str:
     pids = [service.process.pid, *service.workers]
-    # Shared pages are counted once in all: each process has its part of them.
+    # Shared pages are counted once: each process has its share of them.
     return " + ".join(f"{read_megabytes(pid, 'Pss:'):.0f}" for pid in pids) + " MB"
 
 
 def read_megabytes(pid: int, kind: str) -> float:
-    """Return what the lines of `smaps_rollup` that begin like this add up to."""
+    """Return the sum of the lines in `smaps_rollup` that begin with `kind`."""
     text = Path(f"/proc/{pid}/smaps_rollup").read_text()
     found = re.findall(rf"^{kind}\w*:?\s+(\d+) kB", text, re.MULTILINE)
     return sum(map(int, found)) / 1024
 
 
 def measure_start(folder: Path, rounds: int) -> None:
-    """Print how long a start takes, to the first page: with no database yet, and with one."""
+    """Print how long it takes from the start to the first page, with a database and without."""
     for name, command in (("installed", COMMAND), ("one file", (str(BINARY),))):
         first = [_time_start(folder / f"{name}-{number}", command) for number in range(rounds)]
         later = [_time_start(folder, command) for _ in range(rounds)]
@@ -79,7 +79,7 @@ def _time_start(instance: Path, command: Sequence[str]) -> float:
     service = start_service(instance, (), {}, command=command)
     assert service.call("GET", "/").status == 200
     seconds = time.perf_counter() - begun
-    # Not `kill`, after which the one file would leave what it unpacked.
+    # After `kill` alone, the single binary would leave behind what it has unpacked.
     assert service.stop() == 0
     service.kill()
     return seconds

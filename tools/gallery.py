@@ -1,7 +1,7 @@
-"""`scripts/gallery`: the widget in every dress, on pages of another origin, as contact sheets.
+"""`scripts/gallery`: the widget with all its settings, on pages of another origin, as sheets.
 
-A fresh service is started and set up over its API; Chromium opens the snippet as returned, for each
-combination of settings. The sheets are for looking at: what no test can say is whether it is good.
+A new service is started and set up by its API; Chromium opens the snippet as it was returned, for
+each combination of settings. The sheets are to be looked at: no test can say whether they are good.
 """
 
 import contextlib
@@ -29,7 +29,7 @@ from tests.support.process import Service, start_service
 from tools.journey import CHROMIUM, CHROMIUM_FLAGS, TESTIMONIALS, Quiet
 
 GROUNDS = {"light": "#fbf9f4", "dark": "#101014"}
-# A page that is not ours, with a font and margins of its own.
+# Another website's page, with its own font and margins.
 PAGE = """<!doctype html>
 <html lang="{lang}" dir="{dir}"><head><meta charset="utf-8"><title>Host</title>
 <style>
@@ -38,9 +38,9 @@ body{{margin:0;padding:20px;background:{ground};font:18px Georgia}}
 </style>
 </head><body>{body}</body></html>
 """
-# Easy ones and hard ones: light, orange, nearly black.
+# Some easy colors, and some difficult ones: light, orange, nearly black.
 BRANDS = ("#FACC15", "#C2410C", "#6D4AFF", "#111111")
-# The layouts by name: the settings of each, and its design.
+# Each layout's settings and design.
 DRESSES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "masonry": ({"layout": "masonry"}, {"showHeader": True}),
     "carousel": ({"layout": "carousel", "animation": "none"}, {}),
@@ -114,7 +114,7 @@ PEOPLE: list[dict[str, Any]] = [
 
 @dataclass
 class Studio:
-    """A service, a website beside it, and a browser."""
+    """A service, another website, and a browser."""
 
     service: Service
     headers: dict[str, str]
@@ -126,7 +126,7 @@ class Studio:
     projects: dict[str, str] = field(default_factory=dict)
 
     def make_project(self, name: str, people: list[dict[str, Any]]) -> None:
-        """Create a project with these testimonials, the first of them shown first."""
+        """Create a project with these testimonials, in which the first is shown first."""
         body = {"businessName": name, "skipDemoTestimonials": True}
         project = self.call("POST", "/v1/projects", body)["_id"]
         for person in reversed(people):
@@ -140,10 +140,10 @@ class Studio:
         return answer.data
 
     def dress(self, name: str, design: dict[str, Any] | None = None, **config: Any) -> str:
-        """Set up the widget of a project, all else by default; return the snippet."""
+        """Set up the widget of a project, with defaults for other settings; return the snippet."""
         path = f"/v1/projects/{self.projects[name]}"
         self.call("PATCH", f"{path}/widget-config", WIDGET_CONFIG | config)
-        # The design is the dashboard's, so the API can't change it.
+        # Written to the database, since an account's key can only propose a design.
         with contextlib.closing(sqlite3.connect(self.database)) as database, database:
             database.execute(
                 "UPDATE project SET widget_design = ?, feed_version = feed_version + 1 "
@@ -156,7 +156,7 @@ class Studio:
     def shoot(
         self, body: str, width: int, theme: str, *, height: int = 0, path: str = "", **page: str
     ) -> Image.Image:
-        """Open a page with `body`, or one of the service's own at `path`; return the picture."""
+        """Open a page with `body`, or the service's own page at `path`; return a screenshot."""
         values = {"lang": "en", "dir": "ltr", "scheme": theme, "ground": GROUNDS[theme]} | page
         (self.site / "index.html").write_text(PAGE.format(body=body, **values), encoding="utf-8")
         tab = self.browser.new_page(
@@ -169,7 +169,7 @@ class Studio:
                 "[data-testimonials-state=ready],[data-testimonials-state=empty]", state="attached"
             )
             if 'shape="popup"' in body:
-                # Its time comes at once.
+                # Skips the time after which it appears.
                 tab.evaluate(
                     "document.querySelector('[data-testimonials-project]').shadowRoot"
                     ".querySelector('.tm').getAnimations().forEach(each => each.finish())"
@@ -184,7 +184,7 @@ class Studio:
 def sheet(
     target: Path, pictures: list[tuple[str, Image.Image]], columns: int, scale: float
 ) -> None:
-    """Lay pictures out in columns, each under its name, and keep the sheet as WebP."""
+    """Arrange pictures in columns, each below its name, and save the sheet as WebP."""
     small = [
         (name, picture.resize((int(picture.width * scale), int(picture.height * scale))))
         for name, picture in pictures
@@ -210,7 +210,7 @@ Sheet = tuple[str, list[tuple[str, Image.Image]], int, float]
 
 
 def looks(studio: Studio) -> Iterator[Sheet]:
-    """Every look in both themes, with one brand's colour."""
+    """Every look in both themes, with one brand color."""
     for theme in THEMES:
         pictures = []
         for key, look in LOOKS.items():
@@ -222,7 +222,7 @@ def looks(studio: Studio) -> Iterator[Sheet]:
 
 
 def styles(studio: Studio) -> Iterator[Sheet]:
-    """Every card style, and every palette, in both themes; some colours of brands."""
+    """Every card style and every palette in both themes, and some brand colors."""
     pictures = []
     for style in CARD_STYLES:
         for theme in THEMES:
@@ -241,7 +241,7 @@ def styles(studio: Studio) -> Iterator[Sheet]:
 
 
 def layouts(studio: Studio) -> Iterator[Sheet]:
-    """Every layout at three widths, moving ones as they begin; few, none and long ones."""
+    """Every layout at three widths, moving ones at their start; few, no and long testimonials."""
     for width, columns, scale in ((360, 6, 0.5), (768, 3, 0.4), (1280, 2, 0.35)):
         pictures = []
         for name, (config, design) in DRESSES.items():
@@ -263,7 +263,7 @@ def layouts(studio: Studio) -> Iterator[Sheet]:
 
 
 def shapes(studio: Studio) -> Iterator[Sheet]:
-    """Every shape a container may choose, in both themes, wide and narrow."""
+    """Every shape that a container may have, in both themes, wide and narrow."""
     pictures = []
     for theme in THEMES:
         for width in (360, 700):
@@ -280,7 +280,7 @@ def shapes(studio: Studio) -> Iterator[Sheet]:
 
 
 def bare(studio: Studio) -> Iterator[Sheet]:
-    """What the service renders itself, without the script."""
+    """What the service itself renders, without the script."""
     project = studio.projects["many"]
     pictures = []
     for theme in THEMES:
@@ -296,7 +296,7 @@ def bare(studio: Studio) -> Iterator[Sheet]:
 
 
 def main(folder: Path, wanted: list[str]) -> None:
-    """Make all sheets in `folder`, or those of the wanted groups alone."""
+    """Make all sheets in `folder`, or only those of the wanted groups."""
     with tempfile.TemporaryDirectory() as home, sync_playwright() as playwright:
         site = Path(home) / "site"
         site.mkdir()

@@ -1,7 +1,8 @@
-"""`scripts/journey`: the main job on real input, with nothing but HTTP and a browser.
+"""`scripts/journey`: the main task with real input, by nothing but HTTP and a browser.
 
-A fresh service is started; an agent signs up, makes a project, sets up the widget, writes
-testimonials and pastes the snippet as returned into a page of another origin; Chromium shows it.
+A new service is started; an agent signs up, creates a project, sets up the widget, adds
+testimonials, and pastes the snippet as it was returned into a page of another origin; Chromium
+shows it.
 """
 
 import functools
@@ -86,7 +87,7 @@ TESTIMONIALS: list[dict[str, Any]] = [
 
 
 def run_journey(picture: Path) -> int:
-    """Go the whole way and leave a screenshot; return how many cards the widget shows.
+    """Do all steps and save a screenshot; return how many cards the widget shows.
 
     Raises `AssertionError` at the first step that doesn't do what the documents say.
     """
@@ -104,7 +105,7 @@ def run_journey(picture: Path) -> int:
 
 
 def act_as_agent(service: Service) -> dict[str, str]:
-    """Sign up, create a project, set up its widget, write testimonials; return the snippet."""
+    """Sign up, create a project, set up its widget, add testimonials; return the snippet."""
     credentials = service.sign_up("rosa@example.com")
     assert service.call("GET", "/v1/me", None, credentials).data["email"] == "rosa@example.com"
     body = {"businessName": "Fern & Fable Salon", "website": "example.com"}
@@ -127,7 +128,7 @@ def act_as_agent(service: Service) -> dict[str, str]:
 
 
 def look_at(site: Path, picture: Path) -> int:
-    """Serve `site` from an origin of its own and take its picture once the widget is ready."""
+    """Serve `site` from an origin of its own, and take a screenshot once the widget is ready."""
     handler = functools.partial(Quiet, directory=str(site))
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server, sync_playwright() as driver:
         threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -162,7 +163,7 @@ class Quiet(SimpleHTTPRequestHandler):
         """Keep the terminal for the result."""
 
     def do_GET(self) -> None:
-        """Serve the page; browsers also ask for an icon that this site doesn't have."""
+        """Serve the page; browsers also request an icon that this site doesn't have."""
         if self.path == "/favicon.ico":
             self.send_response(204)
             self.end_headers()

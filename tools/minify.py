@@ -1,6 +1,6 @@
-"""Writes `static/widget/minified.json`, the widget's code as it is served: `scripts/minify`.
+"""`scripts/minify`: writes `static/widget/minified.json`, the widget's code as it is served.
 
-Nothing of Node.js runs where the service does, so the code is kept beside its source.
+The service doesn't need Node.js, so the minified code is kept beside its source.
 """
 
 import json
@@ -16,13 +16,13 @@ OPTIONS = ["--module", "--ecma", "2020", "--mangle", "--compress", "passes=3,uns
 
 
 def minify_all() -> dict[str, str]:
-    """Return the code of the core and of each piece that has some, and what it was made from."""
+    """Return the minified core and pieces, and a digest of their sources."""
     found = {"sources": digest_sources(), "core": minify(CORE)}
     return found | {name: minify(files) for name, files in PIECES.items() if files}
 
 
 def minify(files: Iterable[str]) -> str:
-    """Return these files as one that shares nothing with others."""
+    """Return these files as a single minified module."""
     source = "".join((FOLDER / f"{name}.js").read_text(encoding="utf-8") for name in files)
     source = source.replace("export const ", "const ")
     command = [TERSER, *OPTIONS]
@@ -31,7 +31,6 @@ def minify(files: Iterable[str]) -> str:
 
 
 def main() -> None:
-    """Write the file."""
     text = json.dumps(minify_all(), ensure_ascii=False, indent=0)
     (FOLDER / MINIFIED).write_text(text + "\n", encoding="utf-8")
 

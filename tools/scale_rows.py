@@ -1,4 +1,4 @@
-"""A million testimonials, as `scripts/bench scale` adds them: through the product's own tables."""
+"""The million testimonials of `scripts/bench scale`, added by the product's own tables."""
 
 import random
 from collections.abc import Iterator, Mapping
@@ -12,9 +12,9 @@ from testimonials.projects.models import Project
 from testimonials.testimonials.models import Testimonial, TestimonialTag
 
 BATCH = 5_000
-# So many of a project, its oldest, came by a form and have a tag that no others have.
+# This many of a project's testimonials, the oldest, have a form and a tag that no others have.
 OLDEST = 5
-# What one testimonial in ten thousand and a project's oldest say, and what each says.
+# A word of one testimonial in ten thousand and of a project's oldest ones, and a word of them all.
 RARE, COMMON = "marmalade", "afternoon"
 NAMES = ("Maya", "Tom", "Lucía", "Aiko", "Noah", "Sofia", "Mateusz", "Chioma", "Élise", "Jonas")
 FAMILIES = ("Kowalski", "Okafor", "Fernández", "Tanaka", "Smith", "Rossi", "Nowak", "Moreau")
@@ -37,7 +37,7 @@ EPOCH = datetime(2020, 1, 1, tzinfo=UTC)
 
 
 def add_testimonials(sizes: Mapping[str, int]) -> None:
-    """Add so many testimonials to each project; a transaction holds `BATCH` of them."""
+    """Add this many testimonials to each project, `BATCH` of them in a transaction."""
     chance = random.Random(16)
     serial = 0
     for project, size in sizes.items():

@@ -1,7 +1,7 @@
-"""`scripts/soak`: what a model says holds, and nothing that was acknowledged is ever lost.
+"""`scripts/soak`: the service does what its model says, and loses nothing that it acknowledged.
 
-The suite does the same a few times; this is for looking long. What answers with an error was not
-acknowledged, and is sent again by whoever cares.
+The suite does the same a few times; this does it as often as you like. A write that was answered
+with an error was not acknowledged.
 """
 
 import random
@@ -35,14 +35,14 @@ STREAMS = 4
 
 
 def hit_under_load(load: Load, hit: Callable[[], object]) -> None:
-    """Let something die at a random moment while others write."""
+    """Call `hit`, which kills something, at a random moment while others write."""
     time.sleep(random.uniform(0.05, 1.5))
     hit()
     load.end()
 
 
 def soak_sqlite(folder: Path, times: int) -> tuple[int, int]:
-    """Kill the service `times` times; return how many were acknowledged, and how many are lost."""
+    """Kill the service `times` times; return how many writes were acknowledged, and lost."""
     service = start_service(folder, (), {"workers": "2"})
     headers = service.sign_up()
     project = service.make_project(headers)
@@ -51,7 +51,7 @@ def soak_sqlite(folder: Path, times: int) -> tuple[int, int]:
     for _ in range(times):
         load = Load(service, headers, STREAMS, project=project, may_be_refused=True)
         hit_under_load(load, service.kill)
-        # What was there after an earlier kill is looked for again.
+        # What was there after earlier kills is checked again.
         load.acknowledged += acknowledged
         lost |= load.lost()
         acknowledged = load.acknowledged
@@ -61,7 +61,7 @@ def soak_sqlite(folder: Path, times: int) -> tuple[int, int]:
 
 
 def soak_postgres(folder: Path, times: int) -> tuple[int, int, int]:
-    """Restart PostgreSQL at once under writes; the service stays. Give what was refused too."""
+    """Restart PostgreSQL while others write; return also how many writes were refused."""
     server = PostgresServer()
     with psycopg.connect(f"{server.url}/postgres", autocommit=True) as connection:
         connection.execute("CREATE DATABASE soak")
@@ -84,7 +84,7 @@ def soak_postgres(folder: Path, times: int) -> tuple[int, int, int]:
 
 
 def soak_mail(folder: Path, times: int) -> tuple[int, int, int]:
-    """Kill the service while it sends; return how many mails there were, lost, and twice."""
+    """Kill the service while it sends; return the number of mails, of lost and of doubled ones."""
     sink = MailSink()
     sink.start()
     settings = {"workers": "2", "smtp_url": sink.url}
@@ -92,7 +92,7 @@ def soak_mail(folder: Path, times: int) -> tuple[int, int, int]:
     count = times * 20
     fill_outbox(folder, count)
     for number in range(times):
-        # Each time after some mails more, so that none of the kills finds nothing to do.
+        # Each time after a few more mails, so that each kill interrupts something.
         sink.wait(min(count - 1, number * 20 + 1))
         time.sleep(random.uniform(0, 0.1))
         service.kill()
@@ -107,7 +107,7 @@ def soak_mail(folder: Path, times: int) -> tuple[int, int, int]:
 
 
 def soak_machines(folder: Path, examples: int) -> None:
-    """Tell thousands of stories of each machine; fails with the shortest that goes wrong."""
+    """Run thousands of examples of each state machine; fail with the shortest that goes wrong."""
     own = {"instance_path": str(folder), "base_url": ORIGIN, "min_form_seconds": 0}
     app = create_app(load_settings({}, own))
     with app.app_context():
@@ -118,11 +118,11 @@ def soak_machines(folder: Path, examples: int) -> None:
     for machine in machines.MACHINES:
         many = hypothesis.settings(machines.SIZE, max_examples=examples)
         run_state_machine_as_test(machine, settings=many)  # type: ignore[no-untyped-call]
-        print(f"{machine.__name__}: {examples} stories, each as its model says", flush=True)
+        print(f"{machine.__name__}: {examples} examples, each as its model says", flush=True)
 
 
 def main(times: int, examples: int) -> int:
-    """Do all of it; return an exit code."""
+    """Run all parts; return an exit code."""
     with tempfile.TemporaryDirectory() as home:
         begun = time.monotonic()
         kept, lost = soak_sqlite(Path(home) / "sqlite", times)
