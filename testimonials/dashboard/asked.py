@@ -136,10 +136,10 @@ def describe_person(person: requests.AskedPerson) -> dict[str, Any]:
         "colour": colour_of(name),
         "state": state,
         "bars": BARS.get(state),
-        "words": tell_state(person),
+        "words": state_text(person),
         "problem": person.problem if state == "failed" else None,
         "seconds": count_seconds(row) if state == "waiting" else None,
-        "reminder": _tell_reminder(row) if BARS.get(state) in (1, 2) else None,
+        "reminder": _reminder_text(row) if BARS.get(state) in (1, 2) else None,
     }
 
 
@@ -152,10 +152,10 @@ def count_seconds(row: MailedRequest) -> int | None:
     return max(1, round(left.total_seconds())) if is_soon else None
 
 
-def tell_state(person: requests.AskedPerson) -> str:
+def state_text(person: requests.AskedPerson) -> str:
     row = person.request
     if person.state == "waiting":
-        return _tell_waiting(row)
+        return _waiting_text(row)
     time = {
         "sent": row.sent_at,
         "opened": row.opened_at,
@@ -168,7 +168,7 @@ def tell_state(person: requests.AskedPerson) -> str:
     return _("%(done)s, %(time)s", done=done, time=start_small(describe_age(time)))
 
 
-def _tell_waiting(row: MailedRequest) -> str:
+def _waiting_text(row: MailedRequest) -> str:
     seconds = count_seconds(row)
     if seconds is not None:
         return ngettext("Goes out in %(num)s second", "Goes out in %(num)s seconds", seconds)
@@ -177,7 +177,7 @@ def _tell_waiting(row: MailedRequest) -> str:
     return translate(LABELS["waiting"])
 
 
-def _tell_reminder(row: MailedRequest) -> str | None:
+def _reminder_text(row: MailedRequest) -> str | None:
     if row.reminded_at is not None:
         return _("reminded on %(day)s", day=format_day(row.reminded_at, has_year=False))
     if row.next_mail_at is not None:

@@ -129,7 +129,7 @@ class Begun:
         return self.project is None and not self.account.has_key
 
 
-def _look(account: Account) -> Begun:
+def _read_begun(account: Account) -> Begun:
     if projects := list_projects(account.id):
         return Begun(account, projects[-1], brands.find_brand(projects[-1]), {})
     read = account.website_read or {}
@@ -216,14 +216,18 @@ def _redeem(proof: Proof) -> ResponseReturnValue:
     sent = ClaimForm().read(is_partial=True)
     values = {"key": "", "key_seen": "", "drop": None, "password": "", "passkey": ""} | sent.values
     try:
-        _check(_look(account), values, sent.errors | _find_password_problem(account, values, proof))
+        _check(
+            _read_begun(account),
+            values,
+            sent.errors | _find_password_problem(account, values, proof),
+        )
         logo, password_hash = read_logo(), None
         if proof.person is None and not values["passkey"]:
             password_hash = hash_password(values["password"])
         with write(proof.find) as account:
             # Again under the lock: another request may have redeemed the link, or the agent may
             # have a new key.
-            begun = _look(account)
+            begun = _read_begun(account)
             _check(begun, values, {})
             new_key = _claim(account, values, password_hash, proof.person)
             project = None if values["drop"] else _keep_project(begun, values, logo)
@@ -339,7 +343,7 @@ def _continue(
 
 def _show(proof: Proof, sent: SentForm | None = None, errors: Errors | None = None) -> Response:
     account = proof.find()
-    begun = _look(account)
+    begun = _read_begun(account)
     project, brand, sent = begun.project, begun.brand, sent or SentForm({}, {}, {})
     name = project.business_name if project is not None else brand.name
     stored = project.brand if project is not None else {"read": begun.read}

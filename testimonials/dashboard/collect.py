@@ -161,7 +161,7 @@ def send_requests(access: Access, **values: Any) -> Done:
     )
     record(REQUESTS_SENT, project, count=count)
     undo, undo_url = batch.id, url_for(".undo_sending")
-    return Done(tell_sent(count, wait), to=url_for(".show_asked"), undo=undo, undo_url=undo_url)
+    return Done(sent_text(count, wait), to=url_for(".show_asked"), undo=undo, undo_url=undo_url)
 
 
 @collect_page.save(UndoForm, at="/undo")
@@ -175,7 +175,7 @@ def undo_sending(access: Access, undo: str) -> Done:
         reminder = batch.remind_after_days
         typed |= {"subject": batch.subject, "message": batch.message, "language": batch.language}
         typed |= {"reminder": NEVER if reminder is None else str(reminder)}
-    shown = {"typed": typed, "notice": {"text": tell_undone(len(people), sent)}}
+    shown = {"typed": typed, "notice": {"text": undone_text(len(people), sent)}}
     return Done(page=collect_page, shown=shown)
 
 
@@ -290,7 +290,7 @@ def describe_list(lists: Sequence[AddressList], left_out: Sequence[requests.Left
             for addresses in lists
             for wrong in addresses.wrong
         ],
-        "left_out": [(one.person.email, tell_left_out(one)) for one in left_out],
+        "left_out": [(one.person.email, left_out_text(one)) for one in left_out],
     }
 
 
@@ -299,7 +299,7 @@ def describe_chips(project: Project, listed: AddressList) -> list[Values]:
     fresh, left_out = requests.sort_people(project, listed.people)
     return [
         *map(describe_chip, fresh),
-        *(describe_chip(one.person, tell_left_out(one)) for one in left_out),
+        *(describe_chip(one.person, left_out_text(one)) for one in left_out),
         *(
             {"text": wrong.text, "reason": translate(wrong.reason), "is_wrong": True}
             for wrong in listed.wrong
@@ -321,7 +321,7 @@ def describe_chip(person: Person, reason: str = "") -> Values:
     }
 
 
-def tell_left_out(left_out: requests.LeftOut) -> str:
+def left_out_text(left_out: requests.LeftOut) -> str:
     if left_out.reason == requests.UNSUBSCRIBED or left_out.has_declined:
         return _("said no")
     if left_out.asked_at is not None:
@@ -329,7 +329,7 @@ def tell_left_out(left_out: requests.LeftOut) -> str:
     return translate(left_out.reason)
 
 
-def tell_sent(count: int, wait_days: int) -> str:
+def sent_text(count: int, wait_days: int) -> str:
     if not current_settings().smtp_url:
         return ngettext(
             "One request noted, but not sent: this service has no mail server",
@@ -348,7 +348,7 @@ def tell_sent(count: int, wait_days: int) -> str:
     )
 
 
-def tell_undone(count: int, sent: Sequence[str]) -> str:
+def undone_text(count: int, sent: Sequence[str]) -> str:
     """Return a notice: how many mails were cancelled, and who had already been `sent` one."""
     if not count:
         return _("Too late: all emails have gone out.")

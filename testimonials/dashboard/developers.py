@@ -315,7 +315,7 @@ def make_token_here(
         raise ValidationFailed.of({"project": [_("Choose one of the options.")]})
     made_by = access.user.account_id
     if is_repeated:
-        return _lead_back(_("Already done. It was shown once."))
+        return _back_to_tokens(_("Already done. It was shown once."))
     terms: dict[str, Any] = {
         "scopes": scopes,
         "project_id": None if project == ALL else project,
@@ -341,7 +341,7 @@ def show_token_revoking(access: Access, token_id: str) -> Values:
 def revoke_token_here(access: Access, token_id: str) -> Done:
     token = find_token(access.project.account_id, token_id, _reach(access))
     revoke_token(token)
-    return _lead_back(_("Removed"))
+    return _back_to_tokens(_("Removed"))
 
 
 def _reach(access: Access) -> str | None:
@@ -358,7 +358,7 @@ def _list_choices(access: Access) -> dict[str, str]:
     return names | {ALL: _("All projects, including later ones")}
 
 
-def _lead_back(notice: str) -> Done:
+def _back_to_tokens(notice: str) -> Done:
     return Done(notice, url_for(".show_tokens"))
 
 

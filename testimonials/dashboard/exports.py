@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import IO
 
-from flask import Response, redirect, render_template, request, send_file, url_for
+from flask import Response, redirect, request, send_file, url_for
 from flask.typing import ResponseReturnValue
 from marshmallow import fields
 from werkzeug.exceptions import RequestEntityTooLarge
@@ -28,9 +28,14 @@ from testimonials.core.http.rate_limits import Limit
 from testimonials.core.http.urls import collection_page_url
 from testimonials.dashboard.activity import Search, read_search
 from testimonials.dashboard.formatting import describe_plan
-from testimonials.dashboard.framework import ProjectPage, Values, require_role, require_session
+from testimonials.dashboard.framework import (
+    AccountPage,
+    ProjectPage,
+    Values,
+    require_role,
+    require_session,
+)
 from testimonials.dashboard.imports import MEGABYTE
-from testimonials.dashboard.shell import build_shell
 from testimonials.projects.access import Access, Role, find_access
 from testimonials.projects.defaults import SLUG_LENGTH
 from testimonials.projects.events import PROJECT_EXPORTED, PROJECT_IMPORTED
@@ -173,10 +178,19 @@ class ArchivesBusy(ServiceError):
     )
 
 
-@settings.get("/dashboard/projects/import")
-@require_session
-def show_archive(owner: SignedIn) -> ResponseReturnValue:
-    return _page(owner, {})
+archive_page = AccountPage(
+    settings, "/dashboard/projects/import", "transfer/archive.html", nav="projects"
+)
+
+
+@archive_page.show
+def show_archive(owner: SignedIn) -> Values:
+    return {
+        "limit": describe_plan(get_account(owner.account_id)),
+        "page_base": collection_page_url(""),
+        "max_bytes": MAX_FILE_BYTES,
+        "too_large": TOO_LARGE,
+    }
 
 
 class ArchiveForm(FormSchema):
@@ -194,7 +208,8 @@ def import_archive(owner: SignedIn) -> ResponseReturnValue:
         slug = ArchiveForm().read().values["slug"]
         target, text = _import(owner, content, slug)
     except ServiceError as error:
-        return _page(owner, _to_errors(error), slug), 422
+        errors, typed = _to_errors(error), {"slug": slug}
+        return archive_page.render(owner, {}, 422, errors=errors, typed=typed)
     return redirect(add_notice(target, text), 303)
 
 
@@ -258,16 +273,3 @@ def _to_errors(error: ServiceError) -> Errors:
     if isinstance(error, (SlugTaken, SlugReserved)) and not error.errors:
         return {"slug": [_("This address is taken. Choose another.")]}
     return to_form_errors(error)
-
-
-def _page(owner: SignedIn, errors: Errors, slug: str = "") -> str:
-    return render_template(
-        "dashboard/transfer/archive.html",
-        shell=build_shell(owner, "projects"),
-        limit=describe_plan(get_account(owner.account_id)),
-        errors=errors,
-        slug=slug,
-        page_base=collection_page_url(""),
-        max_bytes=MAX_FILE_BYTES,
-        too_large=TOO_LARGE,
-    )

@@ -59,8 +59,8 @@ ACTIONS_DONE = {name: action.done for name, action in ACTIONS.items()} | {
     "tell-author": gettext_noop("Author told about the change"),
     "disown": gettext_noop("Disowned by the holder of the email address"),
 }
-TOLD = {column.attribute: column.label for column in COLUMNS.values() if column.is_told}
-HELD = {
+HISTORY_LABELS = {column.attribute: column.label for column in COLUMNS.values() if column.is_told}
+HELD_REASONS = {
     BAIT: gettext_noop("a hidden field was filled in"),
     FAST: gettext_noop("sent faster than a person can type"),
     LINKS: gettext_noop("a link"),
@@ -147,7 +147,7 @@ def _describe_held(row: Testimonial) -> str | None:
     """Return why a testimonial is held as spam; None if it isn't, or without known reasons."""
     if row.status != "spam":
         return None
-    names = [translate(HELD.get(reason, "")) for reason in (row.held_for or "").split(",")]
+    names = [translate(HELD_REASONS.get(reason, "")) for reason in (row.held_for or "").split(",")]
     reasons = ", ".join(filter(None, names))
     return _("Held: %(reasons)s", reasons=reasons) if reasons else None
 
@@ -158,9 +158,9 @@ def describe_change(change: Event, people: Mapping[str, str]) -> dict[str, Any]:
     `people` has the display names of people (`find_display_names`).
     """
     before = "\n".join(
-        f"{translate(TOLD[name])}: {', '.join(value) if name == 'tags' else value}"
+        f"{translate(HISTORY_LABELS[name])}: {', '.join(value) if name == 'tags' else value}"
         for name, value in change.before.items()
-        if name in TOLD and value
+        if name in HISTORY_LABELS and value
     )
     who = people.get(change.actor, change.actor)
     what = translate(ACTIONS_DONE.get(change.action, change.action))

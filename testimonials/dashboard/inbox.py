@@ -32,14 +32,14 @@ from testimonials.dashboard.inbox_data import (
     MAX_LINE,
     ActionForm,
     ReturnForm,
+    already_decided_text,
     describe_inbox,
     describe_undone,
-    explain,
+    done_with_undo,
     read_page,
     read_spelled_filter,
     report_action,
     return_target,
-    tell,
     write_notice,
 )
 from testimonials.dashboard.proposals import (
@@ -125,7 +125,7 @@ def decide_many(
     batch, count = apply_to_many(access.project, prepared, action, access.user.email, reason)
     _require_any(count)
     text = report_action(action, read_spelled_filter(access.project).tab, count)
-    return _finish(access, _tell_rest(text, len(prepared) - count), batch, sent)
+    return _finish(access, _add_unchanged(text, len(prepared) - count), batch, sent)
 
 
 @page.save(TagForm, at="/tags", role=Right.DECIDE, prepare=find_chosen)
@@ -169,7 +169,7 @@ def undo(access: Access, *, undo: str, return_to: str) -> Done:
     left = len(list_steps(project.id, actor))
     row = undone.step.testimonial_id if undone.step.count == 1 else None
     text, token = describe_undone(undone), "" if left else None
-    return tell(access, text, to=return_target(return_to), undo=token, row=row)
+    return done_with_undo(access, text, to=return_target(return_to), undo=token, row=row)
 
 
 def _require_any(count: int) -> None:
@@ -178,10 +178,10 @@ def _require_any(count: int) -> None:
 
 
 def _finish(access: Access, text: str, batch: str | None, sent: Values) -> Done:
-    return tell(access, text, batch, to=return_target(sent["return_to"]))
+    return done_with_undo(access, text, batch, to=return_target(sent["return_to"]))
 
 
-def _tell_rest(done: str, count: int) -> str:
+def _add_unchanged(done: str, count: int) -> str:
     """Return `done` with the number of selected testimonials that didn't change."""
     if not count:
         return done
@@ -212,8 +212,8 @@ def decide_proposal(
     decided = decide_proposals(access.project, ids[:MAX_DECIDED], decision, decider, note)
     if decided.problems and not decided.done:
         raise DecisionRefused(" ".join(dict.fromkeys(decided.problems.values())))
-    text = _tell_rest(_report(decided), len(decided.problems))
-    return tell(access, text, to=return_target(return_to), undo=decided.undo)
+    text = _add_unchanged(_report(decided), len(decided.problems))
+    return done_with_undo(access, text, to=return_target(return_to), undo=decided.undo)
 
 
 def _report(decided: Decided) -> str:
@@ -286,7 +286,7 @@ def show_review(access: Access, testimonial_id: str) -> Values:
         "shell": shell,
         "item": describe_testimonial(row),
         "is_pending": is_pending,
-        "text": explain(row),
+        "text": already_decided_text(row),
         "next_url": _url(next_row, done) if next_row else None,
     }
 
@@ -297,7 +297,7 @@ def decide_in_review(access: Access, testimonial_id: str, *, action: str, done: 
     row = find_testimonial(access.project, testimonial_id)
     batch, count = apply_action(access.project, [row], action, access.user.email)
     if not count:
-        raise ActionRefused(explain(row))
+        raise ActionRefused(already_decided_text(row))
     next_row = find_next_pending(access.project.id, row)
     text = report_action(action, "", row.author_name)
     return Done(text, _url(next_row, done + 1), undo=make_undo_token(access.project, batch))

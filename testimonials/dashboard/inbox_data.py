@@ -333,7 +333,7 @@ def return_target(return_to: str) -> str:
     return safe_target(return_to) or url_for("dashboard.inbox.show_inbox")
 
 
-def tell(
+def done_with_undo(
     access: Access,
     text: str,
     batch: str | None = None,
@@ -365,7 +365,7 @@ def write_notice(done: str, subject: str | int) -> str:
     return _("%(done)s: %(what)s", done=translate(done), what=subject)
 
 
-def explain(row: Testimonial) -> str:
+def already_decided_text(row: Testimonial) -> str:
     """Return why an action didn't change a testimonial: somebody else was quicker."""
     status = "trash" if row.deleted_at is not None else row.status
     state = translate(TAB_NAMES[status])

@@ -321,7 +321,7 @@ def show_new_passkey(owner: SignedIn) -> Done:
 def add_one_passkey(owner: SignedIn, name: str, **answer: str) -> Done:
     account, cookie = record_proof(owner, SignInMethod.PASSKEY)
     passkey = passkeys.add_passkey(account, owner.session_id, answer, name)
-    _tell(owner, events.PASSKEY_ADDED, f"The passkey “{passkey.name}” was added.", passkey.name)
+    _notify(owner, events.PASSKEY_ADDED, f"The passkey “{passkey.name}” was added.", passkey.name)
     text = _("Added")
     return Done(text, url_for(HERE), finish=partial(_replace_cookie, cookie))
 
@@ -332,14 +332,14 @@ def rename_one_passkey(owner: SignedIn, passkey_id: str, name: str) -> Done:
     old = passkeys.get_passkey(owner.account_id, passkey_id).name
     name = passkeys.rename_passkey(owner.account_id, passkey_id, name).name
     if old != name:
-        _tell(owner, events.PASSKEY_RENAMED, f"A passkey’s name is now “{name}”.", name, old=old)
+        _notify(owner, events.PASSKEY_RENAMED, f"A passkey’s name is now “{name}”.", name, old=old)
     return Done(_("Saved"))
 
 
 @security.save(at="/passkeys/<passkey_id>/remove", step_up="Passkeys", changes_ways_in=True)
 def remove_one_passkey(owner: SignedIn, passkey_id: str) -> Done:
     name = remove_passkey(lock_owner(owner), passkey_id)
-    _tell(owner, events.PASSKEY_REMOVED, f"The passkey “{name}” was removed.", name)
+    _notify(owner, events.PASSKEY_REMOVED, f"The passkey “{name}” was removed.", name)
     return Done(_("Removed"))
 
 
@@ -363,7 +363,7 @@ def connect_one_app(owner: SignedIn, setup: str, code: str) -> Done:
         codes = two_factor.connect_app(account, secret, code)
     except two_factor.CodeRefused as error:
         raise ValidationFailed.of({"code": [error.shown]}) from None
-    _tell(owner, events.APP_CONNECTED, "An authenticator app was connected.")
+    _notify(owner, events.APP_CONNECTED, "An authenticator app was connected.")
     shown = {"codes": list(map(two_factor.format_code, codes))}
     finish = partial(_replace_cookie, cookie)
     return Done(page=shown_codes, shown=shown, finish=finish)
@@ -393,7 +393,7 @@ new_app.describe = _describe_new_app
 @security.save(at="/app/remove", step_up="Authenticator app", changes_ways_in=True)
 def remove_the_app(owner: SignedIn) -> Done:
     remove_app(lock_owner(owner))
-    _tell(owner, events.APP_REMOVED, "The authenticator app was turned off.")
+    _notify(owner, events.APP_REMOVED, "The authenticator app was turned off.")
     return Done(_("Switched off"))
 
 
@@ -408,11 +408,13 @@ def make_new_codes(owner: SignedIn) -> Done:
     if two_factor.find_app(account.id) is None:
         raise NotFound
     codes = two_factor.make_recovery_codes(account)
-    _tell(owner, events.RECOVERY_CODES_MADE, "New recovery codes were made.")
+    _notify(owner, events.RECOVERY_CODES_MADE, "New recovery codes were made.")
     return Done(page=shown_codes, shown={"codes": list(map(two_factor.format_code, codes))})
 
 
-def _tell(owner: SignedIn, event: EventType, text: str, passkey: str = "", **details: str) -> None:
+def _notify(
+    owner: SignedIn, event: EventType, text: str, passkey: str = "", **details: str
+) -> None:
     """Mail and record a change."""
     send_security_mail(owner.email, text)
     named = {"passkey": passkey} if passkey else {}

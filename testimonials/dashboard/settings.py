@@ -144,12 +144,12 @@ def set_domain(access: Access, host: str) -> Done:
     return Done()
 
 
-def _look(access: Access) -> tuple[str, domains.Finding] | None:
+def _look_up_domain(access: Access) -> tuple[str, domains.Finding] | None:
     domain = domains.find_domain(access.project)
     return domains.look_up(access.project.id, domain.host) if domain else None
 
 
-@domain.save(at="/check", prepare=_look)
+@domain.save(at="/check", prepare=_look_up_domain)
 def check_domain(access: Access, prepared: tuple[str, domains.Finding] | None) -> Done:
     if prepared is not None:
         domains.store_finding(access.project, *prepared)

@@ -34,10 +34,10 @@ from testimonials.dashboard.framework import Done, ProjectPage, Values, require_
 from testimonials.dashboard.inbox_data import (
     ActionForm,
     ReturnForm,
-    explain,
+    already_decided_text,
+    done_with_undo,
     report_action,
     return_target,
-    tell,
 )
 from testimonials.projects.access import Access, Right
 from testimonials.projects.models import Project
@@ -246,11 +246,11 @@ def decide(
         access.project, [row], action, access.user.email, reason=reason
     )
     if not count:
-        raise moderation.ActionRefused(explain(row))
+        raise moderation.ActionRefused(already_decided_text(row))
     text = report_action(action, old_status, row.author_name)
     if action == "approve":
         text = _("%(name)s is on your site", name=row.author_name)
-    return tell(access, text, batch, to=return_target(return_to))
+    return done_with_undo(access, text, batch, to=return_target(return_to))
 
 
 @one.save(HighlightForm, at="/highlights", role=Right.DECIDE)
@@ -308,7 +308,7 @@ def _answer(
     access: Access, row: Testimonial, text: str, batch: str | None, anchor: str = ""
 ) -> Done:
     """Return a notice if something changed; a script also gets the card."""
-    done = tell(access, text if batch else "", batch)
+    done = done_with_undo(access, text if batch else "", batch)
     card = {
         "text": row.text,
         "highlights": row.highlights or [],

@@ -170,7 +170,7 @@ def show_webhook_change(access: Access, webhook_id: str) -> Values:
 def change_webhook(access: Access, webhook_id: str, url: str, events: list[str]) -> Done:
     row = endpoints.find_endpoint(access.project, webhook_id)
     endpoints.change_endpoint(access.project, row, url=url, events=_or_all(events))
-    return _lead_back(webhook_id, _("Saved"))
+    return _back_to_endpoint(webhook_id, _("Saved"))
 
 
 secret = ProjectPage(
@@ -191,14 +191,14 @@ def replace_webhook_secret(access: Access, webhook_id: str, last_four: str) -> D
     row = endpoints.find_endpoint(access.project, webhook_id)
     if last_four != row.secret[-4:]:
         text = _("Already done. It was shown once.")
-        return _lead_back(webhook_id, text)
+        return _back_to_endpoint(webhook_id, text)
     endpoints.rotate_secret(access.project, row, access.user.account_id)
     if row.template == BUILD:
-        return _lead_back(webhook_id, _("Switched on"))
+        return _back_to_endpoint(webhook_id, _("Switched on"))
     return Done(page=endpoint, shown={"new_secret": {"url": row.url, "plain": row.secret}})
 
 
-def _lead_back(webhook_id: str, notice: str) -> Done:
+def _back_to_endpoint(webhook_id: str, notice: str) -> Done:
     return Done(notice, url_for(".show_webhook", webhook_id=webhook_id))
 
 
@@ -215,7 +215,7 @@ def remove_webhook(access: Access, webhook_id: str) -> Done:
 def bring_webhook_back(access: Access, undo: str) -> Done:
     """Restore an endpoint with its secret but without its log; it gets what it has missed."""
     values = take_removed(access.project, "webhook", undo)
-    return _lead_back(endpoints.restore_endpoint(access.project, values).id, _("Restored"))
+    return _back_to_endpoint(endpoints.restore_endpoint(access.project, values).id, _("Restored"))
 
 
 delivery = ProjectPage(
@@ -234,7 +234,7 @@ def show_delivery(access: Access, webhook_id: str, delivery_id: str) -> Values:
 @delivery.save()
 def redeliver_one(access: Access, webhook_id: str, delivery_id: str) -> Done:
     log.redeliver(endpoints.find_endpoint(access.project, webhook_id), delivery_id)
-    return _lead_back(webhook_id, _("Sending again"))
+    return _back_to_endpoint(webhook_id, _("Sending again"))
 
 
 def describe_delivery(row: WebhookDelivery) -> dict[str, Any]:

@@ -267,7 +267,7 @@ def change_order(access: Access, ids: list[str], **pressed: str | None) -> Done:
     if added := pressed["add"]:
         drafts.add_to_order(project, widget, find_testimonial(project, added))
     elif removed := pressed["remove"]:
-        drafts.take_out(project, widget, removed)
+        drafts.remove_from_order(project, widget, removed)
     elif moved := pressed["up"] or pressed["down"]:
         drafts.move(project, widget, moved, -1 if pressed["up"] else 1)
     elif ids:

@@ -128,7 +128,7 @@ def _judge_version() -> Iterator[Trouble]:
 
 def _judge_failed_mail() -> Iterator[Trouble]:
     if failed := count_mails(db.session())[MailState.FAILED]:
-        title = _say(failed, "mail was given up", "mails were given up")
+        title = _count_text(failed, "mail was given up", "mails were given up")
         yield Trouble(title, "Nobody gets them unless you try again.", "mail retry")
 
 
@@ -147,7 +147,7 @@ def _judge_reports() -> Iterator[Trouble]:
     waiting = select(func.count()).where(AbuseReport.settled_at.is_(None))
     count = db.session.scalar(waiting.select_from(AbuseReport)) or 0
     if count:
-        title = _say(count, "report waits", "reports wait")
+        title = _count_text(count, "report waits", "reports wait")
         words = "Visitors reported public pages. Nothing was changed."
         yield Trouble(title, words, "reports list")
 
@@ -155,12 +155,12 @@ def _judge_reports() -> Iterator[Trouble]:
 def _judge_domains(count: int) -> Iterator[Trouble]:
     if count:
         has = "own host name has no TXT record any more"
-        title = _say(count, has, has.replace("name has", "names have"))
+        title = _count_text(count, has, has.replace("name has", "names have"))
         words = "Each is given up after three days. The usual addresses keep working."
         yield Trouble(title, words, "domains list")
 
 
-def _say(count: int, one: str, many: str) -> str:
+def _count_text(count: int, one: str, many: str) -> str:
     return f"{count} {one if count == 1 else many}"
 
 

@@ -167,12 +167,6 @@ def move_database(
         return moved
 
 
-def restore_to_postgres(file: Path, url: str, before_commit: Callable[[], object]) -> None:
-    """Move an SQLite file; see `move_database`."""
-    with opened_file(file) as engine:
-        move_database(engine, url, before_commit)
-
-
 def copy_to_file(url: str, file: Path) -> None:
     """Write a snapshot of the PostgreSQL database at `url` to the new SQLite file.
 

@@ -7,7 +7,7 @@ import secrets
 import threading
 import time
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,7 @@ from testimonials.core.logs import log_request
 from testimonials.core.settings.current import current_settings
 from testimonials.widget.container import WHOLE, read_selection
 from testimonials.widget.script import WALL, current_script, peek_script
-from testimonials.widget.versions import STALE, SqliteVersions, ToldVersions, make_versions
+from testimonials.widget.versions import STALE, PushedVersions, SqliteVersions, make_versions
 from testimonials.widget.words import read_language
 
 if TYPE_CHECKING:
@@ -263,31 +263,23 @@ class Ticker:
             return count
 
 
+@dataclass
 class FastFeed:
     """Wraps the application, and answers GET requests whose bytes are cached and current."""
 
-    def __init__(
-        self,
-        application: "WSGIApplication",
-        bodies: VersionedCache,
-        pages: VersionedCache,
-        sightings: Sightings,
-        versions: SqliteVersions | ToldVersions,
-        ticker: Ticker,
-        more_headers: list[tuple[str, str]],
-    ) -> None:
-        self._application = application
-        self._bodies, self._pages = bodies, pages
-        self._sightings = sightings
-        self.versions = versions
-        self._ticks = ticker.ticks
-        self._more_headers = more_headers
+    application: "WSGIApplication"
+    bodies: VersionedCache
+    pages: VersionedCache
+    sightings: Sightings
+    versions: SqliteVersions | PushedVersions
+    ticker: Ticker
+    more_headers: Headers
 
     def __call__(
         self, environ: "WSGIEnvironment", start_response: "StartResponse"
     ) -> Iterable[bytes]:
         if environ["REQUEST_METHOD"] != "GET":
-            return self._application(environ, start_response)
+            return self.application(environ, start_response)
         path: str = environ["PATH_INFO"]
         if path.startswith(PREFIX) and path.endswith(SUFFIX):
             answer = self._find_feed(path, environ)
@@ -296,26 +288,26 @@ class FastFeed:
         elif path.startswith(LIST) and path.endswith(LIST_END):
             answer = self._find_list(path[len(LIST) : -len(LIST_END)], environ)
         elif (key := read_page_key(environ)) is not None:
-            page = self._bodies.peek(key)
+            page = self.bodies.peek(key)
             if page is None or (marks := self._check(page, page.owner)) is None:
                 return self._pass_on(key, environ, start_response)
             answer = _add(choose_answer(page, [], *_read_conditions(environ)), marks)
         else:
             answer = None
         if answer is None:
-            return self._application(environ, start_response)
+            return self.application(environ, start_response)
         status, headers, content = answer
-        next(self._ticks)
-        start_response(status, headers + self._more_headers)
+        next(self.ticker.ticks)
+        start_response(status, headers + self.more_headers)
         return [content]
 
     def _find_feed(self, path: str, environ: "WSGIEnvironment") -> Answer | None:
         key = _read_key(path, environ["QUERY_STRING"])
-        body = self._bodies.peek(key) if key is not None else None
+        body = self.bodies.peek(key) if key is not None else None
         if key is None or body is None or (marks := self._check(body, key[0])) is None:
             return None
         if (origin := environ.get("HTTP_ORIGIN")) is not None:
-            self._sightings.note(key[0], origin)
+            self.sightings.note(key[0], origin)
         conditions = _read_conditions(environ)
         return _add(choose_answer(body, FEED_HEADERS, *conditions), marks)
 
@@ -326,7 +318,7 @@ class FastFeed:
         if name:
             body = peek_script(name[1:]) if name.startswith("-") else None
         elif query:
-            body = self._bodies.peek((SCRIPT_TYPE, query))
+            body = self.bodies.peek((SCRIPT_TYPE, query))
             marks = self._check(body, body.owner) if body else None
         else:
             body = current_script(*WALL)
@@ -341,7 +333,7 @@ class FastFeed:
         The view answers requests with tokens, and rejects others.
         """
         started, key = time.perf_counter(), environ.get("HTTP_X_API_KEY", "")
-        body = self._pages.peek((project_id, environ["QUERY_STRING"]))
+        body = self.pages.peek((project_id, environ["QUERY_STRING"]))
         if body is None or not is_credential(key, KEY_PREFIX) or "HTTP_AUTHORIZATION" in environ:
             return None
         account_id = environ.get("HTTP_X_SERVICE_ACCOUNT_ID", "")
@@ -381,7 +373,7 @@ class FastFeed:
                 return None
             return start_response(status, headers, *more)
 
-        parts = self._application(environ, start)
+        parts = self.application(environ, start)
         if not to_keep:
             return parts
         content, headers = b"".join(parts), to_keep[0]
@@ -392,7 +384,7 @@ class FastFeed:
         if page is None:
             start_response("200 OK", headers)
             return [content]
-        self._bodies.put(key, page)
+        self.bodies.put(key, page)
         status, kept, content = choose_answer(page, [], *_read_conditions(environ))
         start_response(status, [*kept, *(each for each in headers if each[0] in OF_ONE_REQUEST)])
         return [content]

@@ -264,7 +264,7 @@ def add_to_order(project: Project, widget: Widget, testimonial: Testimonial) -> 
     _keep_order(widget, [*ids, testimonial.id])
 
 
-def take_out(project: Project, widget: Widget, testimonial_id: str) -> None:
+def remove_from_order(project: Project, widget: Widget, testimonial_id: str) -> None:
     """Remove a testimonial from the order, so that its time decides its place again."""
     ids = _list_ids(project, widget)
     if testimonial_id in ids:

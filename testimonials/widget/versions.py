@@ -6,6 +6,7 @@ import select
 import sqlite3
 import threading
 import time
+from dataclasses import dataclass
 from typing import Any
 
 from flask import Flask
@@ -37,11 +38,11 @@ AND (account.claimed_at IS NOT NULL OR account.claim_expires_at > :now)
 """
 
 
+@dataclass
 class SqliteVersions:
     """Reads each version from the file."""
 
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
+    reader: Reader
 
     def find(self, project_id: str) -> int | None:
         """Return the version of a public project; None leaves the request to the view."""
@@ -58,7 +59,7 @@ class SqliteVersions:
 
     def _read(self, query: str, values: Any) -> Any:
         try:
-            return self._reader.driver.execute(query, values).fetchone()
+            return self.reader.driver.execute(query, values).fetchone()
         except sqlite3.Error:
             # The view queries again, and its error is handled as usual.
             return None
@@ -82,7 +83,7 @@ PAUSE_SECONDS = 1.0
 MAX_KNOWN = 50_000
 
 
-class ToldVersions:
+class PushedVersions:
     """The versions that this process knows; `find` returns None until `begin`."""
 
     def __init__(self, stale_seconds: float) -> None:
@@ -259,13 +260,13 @@ def _read(engine: Engine, project_id: str) -> Any:
 
 def begin_versions(app: Flask) -> None:
     """Start listening in this process, which answers requests; no effect on SQLite."""
-    versions: ToldVersions | None = app.extensions.get(EXTENSION)
+    versions: PushedVersions | None = app.extensions.get(EXTENSION)
     if versions is not None:
         with app.app_context():
             versions.begin(db.engine)
 
 
-def make_versions(app: Flask) -> ToldVersions:
-    """Make `ToldVersions`, and attach them to `app`."""
-    versions = app.extensions[EXTENSION] = ToldVersions(current_settings(app).stale_while_away)
+def make_versions(app: Flask) -> PushedVersions:
+    """Make `PushedVersions`, and attach them to `app`."""
+    versions = app.extensions[EXTENSION] = PushedVersions(current_settings(app).stale_while_away)
     return versions

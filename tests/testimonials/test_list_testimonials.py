@@ -13,7 +13,7 @@ from testimonials.auth.models import Account
 from testimonials.core import clock
 from testimonials.core.extensions import db, lock_for_writing
 from testimonials.testimonials.testimonials import list_visible
-from testimonials.widget.versions import EXTENSION, ToldVersions
+from testimonials.widget.versions import EXTENSION, PushedVersions
 from tests.conftest import Caller
 from tests.support.plans import count_statements, explain_statements
 from tests.support.rows import add_testimonial, change_testimonial
@@ -131,7 +131,7 @@ def test_an_offset_past_the_end_gives_an_empty_list(owner, project_id):
 @pytest.fixture
 def told(app: Flask) -> Iterator[None]:
     """Let PostgreSQL tell the application of changes, as a worker does."""
-    versions: ToldVersions | None = app.extensions.get(EXTENSION)
+    versions: PushedVersions | None = app.extensions.get(EXTENSION)
     if versions is None:
         yield
         return

@@ -12,7 +12,7 @@ from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from testimonials.projects.projects import lock_project
 from testimonials.projects.settings import rename_slug, update_page_config
-from testimonials.widget.versions import EXTENSION, ToldVersions
+from testimonials.widget.versions import EXTENSION, PushedVersions
 from tests.support.plans import count_statements
 from tests.support.rows import add_testimonial, change_testimonial
 from tests.support.servers import wait_for
@@ -139,7 +139,7 @@ def test_versions_are_told_past_a_1000_descriptors(app, owner, project):
         pytest.skip("SQLite is asked for each version")
     with app.app_context():
         engine = db.engine
-    versions = ToldVersions(stale_seconds=0)
+    versions = PushedVersions(stale_seconds=0)
     held = [os.dup(0) for _ in range(1100)]
     try:
         versions.begin(engine)

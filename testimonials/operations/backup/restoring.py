@@ -47,7 +47,7 @@ from testimonials.operations.backup.archive import (
     read_archive,
     working_folder,
 )
-from testimonials.operations.database import MoveRefused, restore_to_postgres
+from testimonials.operations.database import MoveRefused, move_database, opened_file
 from testimonials.operations.expiry import MAX_AT_ONCE
 from testimonials.projects.models import Project
 from testimonials.testimonials.changes import delete_old_proposals
@@ -266,7 +266,8 @@ def _put(
     if DATABASE in places:
         put_files()
     else:
-        restore_to_postgres(work / DATABASE, target.database_url, put_files)
+        with opened_file(work / DATABASE) as engine:
+            move_database(engine, target.database_url, put_files)
     return kept
 
 
