@@ -37,7 +37,6 @@ VISITORS = 2000
 
 
 def main() -> None:
-    """Measure each part in turn, and print what was found."""
     folder = Path(tempfile.mkdtemp(prefix="testimonials-bench-"))
     try:
         with open_sites(folder) as (floor, sites):

@@ -54,7 +54,6 @@ main()
 
 
 def main() -> None:
-    """Send each input several times, and print the table."""
     folder = Path(tempfile.mkdtemp(prefix="testimonials-costs-"))
     try:
         command = (sys.executable, "-c", WATCHED.format(folder=folder))
@@ -93,7 +92,6 @@ class Meter:
         self.place = Place(project, SLUG, made.data["_id"], key, session)
 
     def measure(self, each: Input) -> None:
-        """Print the row of the table for an input."""
         if each.before is not None:
             self.send(each.before(self.place, each.size))
         sent = each.make(self.place, each.size)

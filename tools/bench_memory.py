@@ -120,7 +120,6 @@ def read_all(browser: Browser, ids: dict[str, str]) -> None:
 
 
 def report(name: str, service: Service) -> None:
-    """Print the private memory of the worker by kind."""
     found = read_private(service.workers[0])
     parts = ", ".join(f"{kind} {size:.1f}" for kind, size in sorted(found.items()))
     print(f"{name}: {sum(found.values()):.1f} MB of its own: {parts}", flush=True)

@@ -122,7 +122,6 @@ def open_floor(folder: Path) -> Iterator[Case]:
 
 
 def is_open(port: int) -> bool:
-    """Return whether somebody listens on the port."""
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
@@ -155,7 +154,6 @@ def report_rates(cases: Sequence[Case], folder: Path) -> dict[str, float]:
 
 
 def print_rate(name: str, rate: float, floor: float) -> None:
-    """Print a rate, and its ratio to the floor."""
     print(f"{name:40} {rate:10,.0f} req/s  {rate / floor:6.3f} of the floor")
 
 
@@ -218,7 +216,6 @@ def give_token(service: Service, folder: Path, headers: dict[str, str]) -> dict[
 def prepare(
     service: Service, headers: dict[str, str], project: str, token: dict[str, str]
 ) -> list[Case]:
-    """Return the cases to load."""
     # This is the URL that the script requests.
     feed = f"/widget/{project}/feed?lang=en"
     etag = service.call("GET", feed).headers["ETag"]
@@ -271,7 +268,6 @@ def measure(case: Case, seconds: int, folder: Path) -> float:
 
 
 def resident_megabytes(pid: int) -> float:
-    """Return the resident memory of a process."""
     found = re.search(r"VmRSS:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())
     return int(found[1]) / 1024 if found else 0.0
 

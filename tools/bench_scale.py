@@ -204,7 +204,6 @@ def fill(
 
 
 def _add_projects(account_id: str) -> list[str]:
-    """Add the projects of an account; return their ids."""
     ids = [f"{number:024x}" for number in range(PROJECTS)]
     rows = [
         {

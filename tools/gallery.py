@@ -134,7 +134,6 @@ class Studio:
         self.projects[name] = project
 
     def call(self, method: str, path: str, body: object = None) -> Any:
-        """Call the API; return the payload."""
         answer = self.service.call(method, path, body, self.headers)
         assert answer.status == 200, answer.body
         return answer.data

@@ -122,7 +122,6 @@ def soak_machines(folder: Path, examples: int) -> None:
 
 
 def main(times: int, examples: int) -> int:
-    """Run all parts; return an exit code."""
     with tempfile.TemporaryDirectory() as home:
         begun = time.monotonic()
         kept, lost = soak_sqlite(Path(home) / "sqlite", times)

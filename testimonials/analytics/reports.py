@@ -104,7 +104,6 @@ def list_testimonials(project: Project, days: int, top: int) -> list[dict[str, A
 
 
 def count_read(project: Project, days: int) -> int:
-    """Return how often testimonials were read in the period."""
     row = InsightTestimonialDay
     query = select(func.sum(row.read)).where(*_within(row, project, days))
     return int(db.session.scalar(query) or 0)

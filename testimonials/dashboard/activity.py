@@ -150,7 +150,6 @@ def describe_activity(search: Search) -> dict[str, Any]:
 
 
 def describe_newest(search: Search) -> dict[str, Any] | None:
-    """Return the newest event that matches, or None."""
     people, projects = find_names(search.account_id, search.project_id)
     return next((_describe(event, people, projects) for event in search.find(1)), None)
 

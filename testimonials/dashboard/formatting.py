@@ -134,7 +134,6 @@ def _describe_answer(answer: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def list_reasons() -> list[tuple[str, str]]:
-    """Return the codes and names of the reasons for setting aside."""
     names = {code: translate(name) for code, name in REASONS.items()}
     return [(code, name[:1].upper() + name[1:]) for code, name in names.items()]
 

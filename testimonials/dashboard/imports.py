@@ -188,7 +188,6 @@ LABELS = {
 
 
 def describe_progress(row: TableImport) -> dict[str, Any]:
-    """Return the progress of an import, for the page and its script."""
     is_copying = row.photos_to is not None and row.photos > 0
     done, total = (row.photos_done, row.photos) if is_copying else (row.done, row.total)
     counts = {"done": format_figure(done), "total": format_figure(total)}
@@ -262,7 +261,6 @@ def _read_source(access: Access, lines: str) -> Source:
 
 @choosing.save(SourceForm, prepare=_read_source)
 def upload_import(access: Access, prepared: Source, lines: str) -> Done:
-    """Store a draft, and show its preview."""
     options = {"encoding": prepared.encoding, "status": STATUSES[0]}
     packed = jobs.pack(prepared.content)
     row = jobs.add_draft(access.project, access.user, prepared.name, packed, options)

@@ -113,7 +113,6 @@ def show_inbox(access: Access) -> Values:
 
 
 def find_chosen(access: Access, ids: Sequence[str], *, is_all: bool, **_: Any) -> Sequence[str]:
-    """Return the ids of the selected testimonials."""
     return find_ids(access.project.id, read_spelled_filter(access.project), ids, is_all=is_all)
 
 

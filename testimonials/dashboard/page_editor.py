@@ -376,7 +376,6 @@ class Line:
         return name_line(self.part, self.name, self.place)
 
     def translate(self, language: str) -> str:
-        """Return the translation, or an empty string."""
         text: Any = self.part["translations"].get(language, {}).get(self.name, "")
         if self.place is None:
             return str(text)

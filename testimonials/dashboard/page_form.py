@@ -142,7 +142,6 @@ class PageForm(FormSchema):
 
 
 def read_values(project: Project, form: CollectionForm | None) -> Values:
-    """Return the values of the editor's fields."""
     if form is not None:
         own = read_form_design(form)
         return {name: own[name] for name in OF_FORMS}

@@ -415,7 +415,6 @@ def make_new_codes(owner: SignedIn) -> Done:
 def _notify(
     owner: SignedIn, event: EventType, text: str, passkey: str = "", **details: str
 ) -> None:
-    """Mail and record a change."""
     send_security_mail(owner.email, text)
     named = {"passkey": passkey} if passkey else {}
     record(event, owner.account_id, **named, **details)

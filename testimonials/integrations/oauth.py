@@ -252,7 +252,6 @@ def take_code(values: Mapping[str, str]) -> tuple[OAuthCode, Client]:
 
 
 def redeem(code: OAuthCode, client: Client) -> tuple[AccessToken, str]:
-    """Return a new access token with its plain text."""
     return make_token(
         code.account_id,
         code.project_id,

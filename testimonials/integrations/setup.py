@@ -156,7 +156,6 @@ def _covers(proposed: Values, missing: Values) -> bool:
 
 
 def describe_counts(steps: Steps) -> str:
-    """Return the message of the answer."""
     counts = {
         "changed": len(steps.changed),
         "already so": len(steps.already),

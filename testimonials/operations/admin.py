@@ -171,7 +171,6 @@ POSTGRES_SIZE = "SELECT pg_database_size(current_database())"
 
 
 def describe_server() -> dict[str, Any]:
-    """Return what the page shows."""
     settings = current_settings()
     backups, storage = describe_backups(), _measure_storage()
     jobs, domains = list_jobs(), count_domains()

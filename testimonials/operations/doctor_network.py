@@ -113,7 +113,6 @@ def check_room() -> Iterator[Finding]:
 
 
 def is_loopback(origin: str) -> bool:
-    """Tell whether an origin is on this machine."""
     host = urlsplit(origin).hostname or ""
     try:
         return ipaddress.ip_address(host).is_loopback
@@ -269,7 +268,6 @@ NEED_NO_SCHEMA = ("rate limits", "addresses", "mail server")
 
 
 def examine() -> dict[str, list[Finding]]:
-    """Run all checks; return the findings of each."""
     findings: dict[str, list[Finding]] = {}
     for name, check in CHECKS.items():
         is_possible = name in NEED_NO_SCHEMA or not findings.get("schema")

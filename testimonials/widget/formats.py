@@ -180,7 +180,6 @@ def _describe_card(
 
 
 def _within(text: str, ranges: Ranges | None) -> Ranges:
-    """Return the parts of the ranges that are in a shortened text."""
     end = len(text.removesuffix("…"))
     return [[first, min(last, end)] for first, last in ranges or [] if first < end]
 

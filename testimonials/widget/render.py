@@ -59,7 +59,6 @@ class CardOptions:
 
 
 def describe_cards(items: Sequence[dict[str, Any]], options: CardOptions) -> list[dict[str, Any]]:
-    """Return the template's values for these items of the feed."""
     dates = [""] * len(items)
     if options.config["showDates"]:
         times = [item["submittedAt"] for item in items]
@@ -436,7 +435,6 @@ def _read_address(project: Project) -> str:
 
 
 def describe_project(project: Project) -> dict[str, Any]:
-    """Return what pages show of a project."""
     website: str = project.page_config["website"]
     button = read_cta(project)
     leads_to_page = button["url"] == urls.collection_page_url(project.slug, project.own_host)

@@ -63,7 +63,6 @@ def read_content(design: Mapping[str, Any], selection: Selection) -> Content:
 
 
 def find_conditions(project: Project, content: Content) -> list[ColumnExpressionArgument[bool]]:
-    """Return the conditions for a testimonial to be shown."""
     of_project: ColumnExpressionArgument[bool] = Testimonial.project_id == project.id
     conditions: list[ColumnExpressionArgument[bool]] = [Testimonial.is_visible]
     if content.tags:

@@ -105,7 +105,6 @@ class PushedVersions:
         self._is_ended = threading.Event()
 
     def begin(self, engine: Engine) -> None:
-        """Start listening in a thread."""
         self._engine = engine
         self._autocommit = engine.execution_options(isolation_level="AUTOCOMMIT")
         # So that whoever made a change sees it even before the notification arrives.
@@ -267,6 +266,5 @@ def begin_versions(app: Flask) -> None:
 
 
 def make_versions(app: Flask) -> PushedVersions:
-    """Make `PushedVersions`, and attach them to `app`."""
     versions = app.extensions[EXTENSION] = PushedVersions(current_settings(app).stale_while_away)
     return versions
