@@ -67,7 +67,7 @@ from testimonials.testimonials.notifications import DecisionLinkInvalid, find_de
 from testimonials.testimonials.tags import TagRefused, add_tag, remove_tag
 from testimonials.testimonials.undo import list_steps, make_undo_token, undo_batch, undo_last
 
-# More than the page shows.
+# The most proposals that a form may decide; the page shows fewer.
 MAX_DECIDED = 100
 page = ProjectPage(inbox, "inbox", "inbox/inbox.html", role=Right.LOOK)
 

@@ -87,13 +87,13 @@ def build_shell(who: SignedIn | Access, active: str) -> dict[str, Any]:
 
 
 def count_inbox(access: Access) -> dict[str, int]:
-    """Return the count of each tab, and how many proposals are `waiting` for this person."""
+    """Return the count of each tab, and how many decisions are `waiting` for this person."""
     id, kinds = access.project.id, None if access.is_admin else kinds_of(access)
     return count_tabs(id, proposed=select_waiting(id, kinds))[id]
 
 
 def _start_clock(project_id: str) -> None:
-    """Start the period in which the team can compare the project's old and new numbers."""
+    """Limit how long the project shows its old numbers, now that its team can see the new ones."""
 
     @after_this_request
     def start(response: Response) -> Response:

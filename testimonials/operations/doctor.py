@@ -92,7 +92,7 @@ def check_backups() -> Iterator[Finding]:
 
 
 def _check_done(name: str, what: str, command: str, hours: int) -> Iterator[Finding]:
-    """Report a job that failed or is late; a failure on another host is only a note."""
+    """Report a job that failed or is late; a failure elsewhere is a note unless it is late."""
     job = db.session.get(Job, name)
     last = job.finished_at if job is not None else None
     is_late = last is None or clock.now() - last > timedelta(hours=hours)

@@ -134,7 +134,7 @@ def read_page_key(environ: "WSGIEnvironment") -> PageKey | None:
     query: str = environ["QUERY_STRING"]
     languages: str = environ.get("HTTP_ACCEPT_LANGUAGE", "")
     if (
-        # A body may name a language, even with GET.
+        # Even the body of a GET may name a language.
         environ.get("CONTENT_LENGTH", "0") not in ("", "0")
         or len(query) > LONGEST_QUERY
         or len(languages) > LONGEST_HEADER
