@@ -24,7 +24,7 @@ from tools.bench_paths import (
     TEXT,
     measure,
     measure_paths,
-    measure_telling,
+    measure_propagation,
     open_sites,
     print_rate,
     resident_megabytes,
@@ -41,7 +41,7 @@ def main() -> None:
     try:
         with open_sites(folder) as (floor, sites):
             rate = measure_paths(floor, sites, folder)
-            measure_telling(sites[-1], folder)
+            measure_propagation(sites[-1], folder)
             service, headers = sites[0].service, sites[0].headers
             (worker,) = service.workers
             own = read_megabytes(worker, "Private_")

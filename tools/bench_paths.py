@@ -76,7 +76,7 @@ def main() -> None:
     try:
         with open_sites(folder) as (floor, sites):
             measure_paths(floor, sites, folder)
-            measure_telling(sites[-1], folder)
+            measure_propagation(sites[-1], folder)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -157,7 +157,7 @@ def print_rate(name: str, rate: float, floor: float) -> None:
     print(f"{name:40} {rate:10,.0f} req/s  {rate / floor:6.3f} of the floor")
 
 
-def measure_telling(site: Site, folder: Path) -> None:
+def measure_propagation(site: Site, folder: Path) -> None:
     """Print how long it takes until another host shows what one host has acknowledged."""
     settings = {
         name.removeprefix("TESTIMONIALS_").lower(): site.service.environment[name]

@@ -41,7 +41,7 @@ body{{margin:0;padding:20px;background:{ground};font:18px Georgia}}
 # Some easy colors, and some difficult ones: light, orange, nearly black.
 BRANDS = ("#FACC15", "#C2410C", "#6D4AFF", "#111111")
 # Each layout's settings and design.
-DRESSES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+LAYOUTS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "masonry": ({"layout": "masonry"}, {"showHeader": True}),
     "carousel": ({"layout": "carousel", "animation": "none"}, {}),
     "list": ({"layout": "list"}, {"dateStyle": "month"}),
@@ -138,7 +138,7 @@ class Studio:
         assert answer.status == 200, answer.body
         return answer.data
 
-    def dress(self, name: str, design: dict[str, Any] | None = None, **config: Any) -> str:
+    def set_up(self, name: str, design: dict[str, Any] | None = None, **config: Any) -> str:
         """Set up the widget of a project, with defaults for other settings; return the snippet."""
         path = f"/v1/projects/{self.projects[name]}"
         self.call("PATCH", f"{path}/widget-config", WIDGET_CONFIG | config)
@@ -215,7 +215,7 @@ def looks(studio: Studio) -> Iterator[Sheet]:
         for key, look in LOOKS.items():
             config = {"layout": "masonry", "initialCount": 6} | look.config | {"theme": theme}
             design = look.design | {"brandColor": "#0F766E"}
-            snippet = studio.dress("many", design, **config)
+            snippet = studio.set_up("many", design, **config)
             pictures.append((key, studio.shoot(snippet, 1000, theme)))
         yield f"looks-{theme}", pictures, 4, 0.4
 
@@ -225,16 +225,16 @@ def styles(studio: Studio) -> Iterator[Sheet]:
     pictures = []
     for style in CARD_STYLES:
         for theme in THEMES:
-            snippet = studio.dress("few", cardStyle=style, theme=theme, palette="indigo")
+            snippet = studio.set_up("few", cardStyle=style, theme=theme, palette="indigo")
             pictures.append((f"{style} {theme}", studio.shoot(snippet, 640, theme)))
     yield "card-styles", pictures, 5, 0.5
     pictures = []
     for theme in THEMES:
         for palette in PALETTES:
-            snippet = studio.dress("few", cardStyle="quote", theme=theme, palette=palette)
+            snippet = studio.set_up("few", cardStyle="quote", theme=theme, palette=palette)
             pictures.append((f"{palette} {theme}", studio.shoot(snippet, 640, theme)))
         for brand in BRANDS:
-            snippet = studio.dress("few", {"brandColor": brand}, cardStyle="quote", theme=theme)
+            snippet = studio.set_up("few", {"brandColor": brand}, cardStyle="quote", theme=theme)
             pictures.append((f"{brand} {theme}", studio.shoot(snippet, 640, theme)))
     yield "colours", pictures, 5, 0.4
 
@@ -243,19 +243,19 @@ def layouts(studio: Studio) -> Iterator[Sheet]:
     """Every layout at three widths, moving ones at their start; few, no and long testimonials."""
     for width, columns, scale in ((360, 6, 0.5), (768, 3, 0.4), (1280, 2, 0.35)):
         pictures = []
-        for name, (config, design) in DRESSES.items():
+        for name, (config, design) in LAYOUTS.items():
             theme = "dark" if name in ("list", "spotlight") else "light"
             values = {"theme": theme, "palette": "emerald", "initialCount": 9} | config
-            snippet = studio.dress("many", design, **values)
+            snippet = studio.set_up("many", design, **values)
             pictures.append((f"{name} {width}", studio.shoot(snippet, width, theme)))
         yield f"layouts-{width}", pictures, columns, scale
     pictures = []
     for name in ("none", "one", "three", "long"):
         for width in (360, 1280):
-            snippet = studio.dress(name, palette="emerald", cardStyle="stripe")
+            snippet = studio.set_up(name, palette="emerald", cardStyle="stripe")
             pictures.append((f"{name} {width}", studio.shoot(snippet, width, "light")))
-    for name, (config, design) in DRESSES.items():
-        snippet = studio.dress("many", design, palette="rose", initialCount=6, **config)
+    for name, (config, design) in LAYOUTS.items():
+        snippet = studio.set_up("many", design, palette="rose", initialCount=6, **config)
         page = studio.shoot(snippet, 900, "light", dir="rtl", lang="ar")
         pictures.append((f"right to left {name}", page))
     yield "counts", pictures, 4, 0.4
@@ -267,7 +267,7 @@ def shapes(studio: Studio) -> Iterator[Sheet]:
     for theme in THEMES:
         for width in (360, 700):
             for shape in SHAPES:
-                snippet = studio.dress("many", palette="emerald", theme=theme)
+                snippet = studio.set_up("many", palette="emerald", theme=theme)
                 tag = "span" if shape == "badge-sentence" else "div"
                 chosen = snippet.replace("<div ", f'<{tag} data-testimonials-shape="{shape}" ')
                 chosen = "Small shop, " + re.sub('style="[^"]*"', "", chosen)
@@ -283,7 +283,7 @@ def bare(studio: Studio) -> Iterator[Sheet]:
     project = studio.projects["many"]
     pictures = []
     for theme in THEMES:
-        studio.dress("many", palette="indigo", theme=theme, layout="masonry")
+        studio.set_up("many", palette="indigo", theme=theme, layout="masonry")
         for width in (360, 1280):
             for path in (f"/widget/{project}", "/many/wall"):
                 pictures.append(
