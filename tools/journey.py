@@ -87,10 +87,7 @@ TESTIMONIALS: list[dict[str, Any]] = [
 
 
 def run_journey(picture: Path) -> int:
-    """Do all steps and save a screenshot; return how many cards the widget shows.
-
-    Raises `AssertionError` at the first step that doesn't do what the documents say.
-    """
+    """Do all steps, save a screenshot, return the number of cards; raise `AssertionError`."""
     with tempfile.TemporaryDirectory() as folder:
         service = start_service(Path(folder) / "instance", (), {})
         try:

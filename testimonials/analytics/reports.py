@@ -148,10 +148,7 @@ def _count_views(project: Project, days: int) -> dict[str, Any]:
 
 
 def _count_path(project: Project, first: datetime) -> dict[str, int]:
-    """Count the visits since `first` by step, and those whose testimonials are approved now.
-
-    A visit counts for each step that it has reached, so the counts decrease from step to step.
-    """
+    """Count the visits since `first` that reached each step, and those approved by now."""
     # Older visits may have been deleted.
     day = write_day(max(first, clock.expired_until(current_settings().insight_days)))
     row, total = InsightVisit, InsightPathDay

@@ -69,10 +69,7 @@ class TrialForm(FormSchema):
 
 
 def write_owner_styles(color: str, font: str, ground: str | None = None) -> str:
-    """Return a brand's colors in both themes, and its font, as custom properties.
-
-    `ground` is the background of the website, the same in both themes.
-    """
+    """Return a brand's colors in both themes, font and website's `ground` as custom properties."""
     both = derive_colors(color)
     lines = [
         f"--{own}:light-dark({both.light[name]},{both.dark[name]})" for own, name in NAMES.items()

@@ -213,10 +213,7 @@ def show_tokens(access: Access) -> Values:
 
 
 def describe_tokens(access: Access) -> list[dict[str, Any]]:
-    """Return the tokens that this person manages here, except revoked ones.
-
-    An admin manages those for this project alone, the owner those for all projects too.
-    """
+    """Return the unrevoked tokens: to admins those for this project alone, to owners all."""
     project = access.project
     return [
         _describe(listed)

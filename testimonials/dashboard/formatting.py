@@ -152,10 +152,7 @@ def _describe_held(row: Testimonial) -> str | None:
 
 
 def describe_change(change: Event, people: Mapping[str, str]) -> dict[str, Any]:
-    """Return an entry of the history, with the values before the change.
-
-    `people` has the display names of people (`find_display_names`).
-    """
+    """Return an entry of the history; `people` has names from `find_display_names`."""
     before = "\n".join(
         f"{translate(HISTORY_LABELS[name])}: {', '.join(value) if name == 'tags' else value}"
         for name, value in change.before.items()
@@ -215,10 +212,7 @@ def start_small(text: str) -> str:
 
 
 def make_breakable(address: str) -> Markup:
-    """Return an address that breaks only if it must, and at its punctuation first.
-
-    A name breaks between its words.
-    """
+    """Return an address that breaks at its punctuation, and a name that breaks between words."""
     text = escape(address)
     parts = re.sub(r"(@|/(?=\w))|(?=\.)", r"\1<wbr>", str(text))
     # Its parts are escaped.

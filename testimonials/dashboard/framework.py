@@ -82,10 +82,7 @@ def require_session(view: View) -> View:
 
 
 def require_role(needed: Role) -> Callable[[View], View]:
-    """Decorate a view that isn't a page: require a session, and pass ``access`` to the project.
-
-    Raises `NotFound` and `RoleTooLow`.
-    """
+    """Decorate a view that isn't a page: pass ``access``, or raise `NotFound` or `RoleTooLow`."""
 
     def decorate(view: View) -> View:
         @require_session

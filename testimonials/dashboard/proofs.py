@@ -20,10 +20,7 @@ from testimonials.dashboard.shell import build_shell
 
 
 def require_proof(purpose: str, back: str, **options: Any) -> Callable[[View], View]:
-    """Decorate a view, below `require_session`, to require a proof as `prove` does.
-
-    `back` is the endpoint to cancel to.
-    """
+    """Require a proof (`prove`), below `require_session`; `back` is the endpoint to cancel to."""
 
     def decorate(view: View) -> View:
         @functools.wraps(view)

@@ -227,10 +227,7 @@ def _check_proxies(name: str, origin: str, answer: dict[str, Any]) -> Iterator[F
 
 
 def _ask(url: str) -> tuple[dict[str, Any], datetime | None]:
-    """GET a JSON object; return it and the server's time.
-
-    Raises `OSError`, `HTTPException` or `ValueError`.
-    """
+    """GET a JSON object and the server's time; raise `OSError`, `HTTPException`, `ValueError`."""
     headers = {"User-Agent": "testimonials-doctor", "Accept": "application/json"}
     request = urllib.request.Request(url, headers=headers)  # noqa: S310 - http(s), by the settings
     try:

@@ -84,10 +84,7 @@ NOTES = {
 
 
 def write_case_json(project: Project, out: IO[bytes], testimonial_id: str | None = None) -> None:
-    """Write the case file of one testimonial or of all as JSON; raise `NotFound`.
-
-    Only part of it is in memory at a time; call it within `reading_snapshot`.
-    """
+    """Write the case file as JSON, in parts, within `reading_snapshot`; raise `NotFound`."""
     write_members(_describe(project, testimonial_id), out)
 
 

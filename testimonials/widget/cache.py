@@ -199,10 +199,7 @@ class Sightings:
         self._lock = threading.Lock()
 
     def note(self, project_id: str, origin: str) -> None:
-        """Note the Origin header of a request for a project's widget.
-
-        An origin that was noted before costs two look-ups and no lock.
-        """
+        """Note a request's Origin header; one noted before costs two look-ups and no lock."""
         origins = self._noted.get(project_id)
         if origins is not None and (origin in origins or len(origins) >= MAX_ORIGINS):
             return
@@ -227,10 +224,7 @@ class Sightings:
 
 
 def init_feed(app: Flask) -> None:
-    """Attach the cache of answers, the widget's sightings and the fast path to `app`.
-
-    On PostgreSQL the views answer until `begin_versions`.
-    """
+    """Attach the caches, sightings and fast path; on PostgreSQL it waits for `begin_versions`."""
     app.extensions[EXTENSION] = bodies = VersionedCache(64 * 1024 * 1024)
     app.extensions[SIGHTINGS] = sightings = Sightings()
     settings = current_settings(app)
@@ -328,10 +322,7 @@ class FastFeed:
         return _add(choose_answer(body, headers, *_read_conditions(environ)), marks)
 
     def _find_list(self, project_id: str, environ: "WSGIEnvironment") -> Answer | None:
-        """Return a page of the API's list for the account's key, as the view would.
-
-        The view answers requests with tokens, and rejects others.
-        """
+        """Return a page of the API's list for the account's key; views answer other callers."""
         started, key = time.perf_counter(), environ.get("HTTP_X_API_KEY", "")
         body = self.pages.peek((project_id, environ["QUERY_STRING"]))
         if body is None or not is_credential(key, KEY_PREFIX) or "HTTP_AUTHORIZATION" in environ:

@@ -118,10 +118,7 @@ LookSettings = dict[str, Any]
 
 @dataclass(frozen=True)
 class Look:
-    """A combination of settings to start from.
-
-    It never includes the header, dates, photos, marks, the selection or the wording.
-    """
+    """Settings to start from, but no header, dates, photos, marks, selection or wording."""
 
     title: str
     about: str

@@ -218,10 +218,7 @@ class Still:
 def render_still(
     project: Project, selection: Selection, after: str | None = None, *, limit: int | None = None
 ) -> Still:
-    """Return a page of at most `limit` testimonials, by default as many as configured.
-
-    Raises `ValidationFailed` for an invalid cursor.
-    """
+    """Return a page of `limit` testimonials, by default as configured; raise `ValidationFailed`."""
     settings = find_settings(project, selection.widget)
     feed = describe_feed(project, after, limit, selection, settings)
     config, shape = feed["config"], feed.get("shape", "")
@@ -335,10 +332,7 @@ def page_styles(
 
 
 def _value_rules(settings: WidgetSettings, theme: str, root: str) -> str:
-    """Return the rule that sets a design's variables for the element `root`.
-
-    The embedding page may override each color with ``--testimonials-<name>``.
-    """
+    """Return a rule with a design's variables, which ``--testimonials-<name>`` may override."""
     theme, design = theme or settings.config["theme"], settings.design
     themes = list_colors(read_colors(settings.config, design))
     pairs = zip(themes["light"], themes["dark"], strict=True)

@@ -66,10 +66,7 @@ _COMMENT = re.compile(r"(?:^|(?<=[;{}]) )//.*$")
 
 
 def choose_draw(feed: Mapping[str, Any]) -> str:
-    """Return a feed's kind, and the pieces that draw it in the order of their styles.
-
-    Returns an empty string if there is nothing to show.
-    """
+    """Return a feed's kind and the pieces that draw it, in order; empty if nothing is shown."""
     config, items, project = feed["config"], feed["items"], feed["project"]
     has_button = "cta" in feed and config["showCtaButton"]
     if not (project["active"] and (feed["total"] or has_button)):

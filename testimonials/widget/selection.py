@@ -186,10 +186,7 @@ class Key(NamedTuple):
 def list_shown(
     project: Project, content: Content, after: str | None, limit: int
 ) -> tuple[Sequence[Testimonial], str | None]:
-    """Return a page of what the widget shows, pinned first, and the cursor of the next page.
-
-    Raises `ValidationFailed` for an invalid cursor.
-    """
+    """Return a page, pinned ones first, and the cursor of the next; raise `ValidationFailed`."""
     if not project.is_active:
         return [], None
     if content.order == BY_HAND:

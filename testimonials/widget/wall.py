@@ -97,10 +97,7 @@ def read_choice(arguments: Mapping[str, str]) -> WallChoice:
 
 
 def read_wall(project: Project, choice: WallChoice, after: str | None) -> dict[str, Any]:
-    """Return the wall's `figures`, a page of its `items`, and the cursor of the `next` page.
-
-    Raises `ValidationFailed` for an invalid cursor.
-    """
+    """Return `figures`, a page of `items`, and the `next` cursor; raise `ValidationFailed`."""
     page: dict[str, Any] = {"figures": count_figures(project), "items": [], "next": None}
     if not project.is_active:
         return page
@@ -357,10 +354,7 @@ def show_testimonial(slug: str, testimonial_id: str) -> str:
 
 @wall.errorhandler(NotFound)
 def redirect_renamed(error: NotFound) -> ResponseReturnValue:
-    """Redirect from a project's former address, keeping the method and the form.
-
-    Temporarily, since the address may be taken later.
-    """
+    """Redirect from a former address, but not for good, since it may be taken later."""
     arguments = request.view_args or {}
     if request.endpoint is None or not (renamed := find_renamed(arguments.get("slug", "\0"))):
         return answer_service_error(error)

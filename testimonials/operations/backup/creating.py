@@ -199,10 +199,7 @@ def is_backup_due(row: Job) -> bool:
 
 @every(BACKUP_JOB, "backups", longest=timedelta(hours=2), is_due=is_backup_due)
 def make_scheduled_backup() -> Path:
-    """Make a backup, remove old ones, and mail the operator about failures.
-
-    Raises `BackupFailed`.
-    """
+    """Make a backup, remove old ones, and mail about a failure; raise `BackupFailed`."""
     try:
         target = _make(SCHEDULED)
         # The new one is kept even if others seem to be newer because the clock was ahead.
@@ -223,10 +220,7 @@ def make_scheduled_backup() -> Path:
 
 
 def run_backup_job(name: str) -> object:
-    """Run a job of backups now; return its result.
-
-    Raises `BackupFailed`, also while another process is running it.
-    """
+    """Run a job of backups now; raise `BackupFailed`, also while another process runs it."""
     if not take_job(name, lambda _row: True):
         raise BackupFailed(
             "another process is at it, or was killed while it was: try again in two minutes"

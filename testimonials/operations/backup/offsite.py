@@ -156,10 +156,7 @@ def read_stored(place: str) -> list[KeptBackup]:
 
 @every(creating.COPY_JOB, "backups", longest=LONGEST_COPY, is_due=is_copy_due)
 def copy_newest() -> None:
-    """Copy the newest backup to BACKUP_TO and run BACKUP_COMMAND for it; mail about failures.
-
-    Old copies are removed. Raises `CopyFailed`.
-    """
+    """Copy the newest backup, remove old copies, mail about failures; raise `CopyFailed`."""
     if (newest := creating.find_newest()) is None:
         raise CopyFailed(f"there is no scheduled backup in {current_settings().backup_path}")
     settings, failures = current_settings(), []

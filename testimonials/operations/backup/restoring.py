@@ -205,10 +205,7 @@ def note_restored(replaced: Path | None) -> None:
 
 @refusing(lambda _fault: RestoreRefused("its manifest is wrong"))
 def check_backup(manifest: Manifest, work: Path) -> None:
-    """Check the database that was unpacked into `work`; raise `RestoreRefused`.
-
-    The checksums have shown that it is what the manifest describes.
-    """
+    """Check the database in `work`, whose checksum is right; raise `RestoreRefused`."""
     database = work / DATABASE
     try:
         if damage := find_damage(database):

@@ -132,10 +132,7 @@ def _run_child(seat: Seat, work: Callable[[Seat], None]) -> None:
 
 
 def note_signals() -> socket.socket:
-    """Return a socket that receives the number of each signal sent to this process.
-
-    From then on, these signals have no other effect.
-    """
+    """Return a socket that receives the number of each signal, which then does nothing else."""
     receiver, sender = socket.socketpair()
     receiver.setblocking(False)
     sender.setblocking(False)

@@ -166,10 +166,7 @@ def _require_free(slug: str) -> None:
 
 
 def _was_anothers(project_id: str, account: Account) -> bool:
-    """Return whether a deleted project of another account had this id.
-
-    Websites may still embed the widget of that project.
-    """
+    """Return whether another account's deleted project, perhaps still embedded, had the id."""
     is_own = exists().where(Event.account_id == account.id, Event.project_id == project_id)
     query = select(RecordHead.project_id).where(RecordHead.project_id == project_id, ~is_own)
     return db.session.scalar(query) is not None
@@ -249,10 +246,7 @@ def _insert_project(archive: Archive, account: Account, slug: str, ids: dict[str
 
 
 def _first_color(project: Project) -> str | None:
-    """Return the brand's color of a project from before there were brands, as the migration does.
-
-    Newer projects may leave the palette or the button to the brand.
-    """
+    """Return the color that the migration would give a project from before there were brands."""
     palette, button = project.widget_config["palette"], project.page_config["buttonColor"]
     if palette is None or button is None:
         return None

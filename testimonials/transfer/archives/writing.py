@@ -88,10 +88,7 @@ def finish_records(condition: ColumnElement[bool]) -> None:
 
 
 def write_archive(project: Project, out: IO[bytes]) -> None:
-    """Write the archive of a project, within `reading_snapshot`.
-
-    Only part of it is in memory at a time, however large the project is.
-    """
+    """Write a project's archive within `reading_snapshot`, with only part of it in memory."""
     images: set[str | None] = {getattr(project, name) for name in PICTURES}
     entry = zipfile.ZipInfo(JSON_NAME, clock.now().timetuple()[:6])
     entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, 0o600 << 16
@@ -134,10 +131,7 @@ def write_members(members: Iterable[tuple[str, Any]], file: IO[bytes]) -> None:
 
 
 def _describe_project(project: Project, images: set[str | None]) -> Iterator[tuple[str, Any]]:
-    """Yield the members of `project.json` in order; each must be consumed before the next.
-
-    The ids of images are added to `images`.
-    """
+    """Yield the members of `project.json`, to consume in order; add image ids to `images`."""
     yield "format", FORMAT
     yield "version", VERSION
     yield "program", __version__

@@ -105,10 +105,7 @@ def guess_mapping(headings: Sequence[str]) -> ColumnMapping:
 def change_mapping(
     guessed: ColumnMapping, headings: Sequence[str], choices: Mapping[str, Sequence[str]]
 ) -> ColumnMapping:
-    """Return the mapping after a person's choices; an empty choice leaves a field out.
-
-    Raises `MappingWrong`.
-    """
+    """Return the mapping after a person's choices (empty: left out); raise `MappingWrong`."""
     columns = dict(guessed.columns)
     for field, names in choices.items():
         if field not in FIELDS:
@@ -161,10 +158,7 @@ class AnswerColumn:
 
 
 def list_columns(project: Project) -> dict[AnswerColumn, str]:
-    """Return the columns for the answers in the project's testimonials, with their headings.
-
-    A heading has the question as it was when the newest answer was given.
-    """
+    """Return the columns of answers, each headed by the question of its newest answer."""
     query = select(Testimonial).where(
         Testimonial.project_id == project.id, Testimonial.answers.is_not(None)
     )
