@@ -17,21 +17,13 @@ from testimonials.core.db.transactions import write
 from testimonials.core.settings.current import current_settings
 from testimonials.core.settings.instance import hold_folder
 from testimonials.core.settings.table import PREFIX, load_settings
-from testimonials.operations.backup import creating
+from testimonials.operations.backup import creating, restoring
 from testimonials.operations.backup.archive import SECRET, Manifest, RestoreRefused, describe_rows
 from testimonials.operations.backup.offsite import (
     CopyFailed,
     forget_stored,
     is_copy_wanted,
     list_copies,
-)
-from testimonials.operations.backup.restoring import (
-    Restored,
-    Verified,
-    VerifyFailed,
-    drop_old,
-    restore_backup,
-    verify,
 )
 
 
@@ -140,10 +132,10 @@ def verify_command(file: Path | None) -> Output:
     settings = current_settings()
     try:
         if file is None:
-            result = cast(Verified, creating.run_backup_job(creating.VERIFY_JOB))
+            result = cast(restoring.Verified, creating.run_backup_job(creating.VERIFY_JOB))
         else:
-            result = verify(settings, find_kept(file, settings).absolute())
-    except VerifyFailed as error:
+            result = restoring.verify(settings, find_kept(file, settings).absolute())
+    except restoring.VerifyFailed as error:
         raise click.ClickException(f"The backup can't be restored: {error}.") from None
     except creating.BackupFailed as error:
         raise click.ClickException(f"Nothing was verified: {error}.") from None
@@ -161,7 +153,7 @@ def drop(dry_run: bool) -> Output:
     Use this if the disk is full. Copies in BACKUP_TO stay.
     """
     try:
-        dropped = drop_old(is_trial=dry_run)
+        dropped = restoring.drop_old(is_trial=dry_run)
     except creating.BackupFailed as error:
         raise click.ClickException(f"{str(error).capitalize()}.") from None
     verb = "would be removed" if dry_run else "were removed"
@@ -192,7 +184,7 @@ def restore(file: Path, replace: bool, dry_run: bool) -> Output:
         )
     settings.instance_path.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
-        restored = restore_backup(file, settings, is_replacing=replace, is_trial=dry_run)
+        restored = restoring.restore_backup(file, settings, is_replacing=replace, is_trial=dry_run)
     except RestoreRefused as error:
         raise click.ClickException(
             f"{file} can't be restored: {error}. Nothing was changed."
@@ -212,7 +204,7 @@ def _describe(manifest: Manifest) -> str:
     return f"{made}, {describe_rows(manifest['rows'])}"
 
 
-def _report(restored: Restored, is_trial: bool) -> Iterator[str]:
+def _report(restored: restoring.Restored, is_trial: bool) -> Iterator[str]:
     manifest = restored.manifest
     if is_trial:
         yield f"The backup is sound: {_describe(manifest)}. Nothing was changed."

@@ -8,17 +8,10 @@ from flask import request, url_for
 from sqlalchemy import ColumnElement
 
 from testimonials.auth.sessions import SignedIn
+from testimonials.core import event_lists
 from testimonials.core.audit import ActorKind, Event
 from testimonials.core.changed import CHANGED
 from testimonials.core.db.identifiers import is_identifier
-from testimonials.core.event_lists import (
-    Names,
-    find_types,
-    hide_from_team,
-    list_events,
-    name_actor,
-    write_predicate,
-)
 from testimonials.core.http.blueprints import account
 from testimonials.core.http.i18n import gettext_noop, translate
 from testimonials.dashboard.framework import AccountPage, Values
@@ -80,14 +73,16 @@ class Search:
     def find(self, limit: int | None = None) -> Iterator[Event]:
         kind, _, name = self.who.partition(".")
         kinds = KINDS.get(kind) or ([kind] if kind else [])
-        types = [type for word in GROUPS.get(self.type, ()) for type in find_types(word)]
+        types = [
+            type for word in GROUPS.get(self.type, ()) for type in event_lists.find_types(word)
+        ]
         wanted: list[ColumnElement[bool]] = [Event.type.in_(types)] if types else []
         wanted += [Event.actor_kind.in_(kinds)] if kinds else []
         wanted += [Event.id < self.before] if self.before else []
         same = {"account_id": self.account_id, "project_id": self.project_id, "actor_name": name}
-        for event in list_events(*wanted, limit=limit, **same):
+        for event in event_lists.list_events(*wanted, limit=limit, **same):
             if self.project_id:
-                hide_from_team(event)
+                event_lists.hide_from_team(event)
             yield event
 
     def matches(self, sentence: str) -> bool:
@@ -154,8 +149,10 @@ def describe_newest(search: Search) -> dict[str, Any] | None:
     return next((_describe(event, people, projects) for event in search.find(1)), None)
 
 
-def _describe(event: Event, people: Names, projects: Names) -> dict[str, Any]:
-    who, what = name_actor(event, people), write_predicate(event, projects)
+def _describe(
+    event: Event, people: event_lists.Names, projects: event_lists.Names
+) -> dict[str, Any]:
+    who, what = event_lists.name_actor(event, people), event_lists.write_predicate(event, projects)
     about = event.testimonial_id or ""
     changes = event.details.get(CHANGED, ())
     row = {"who": who, "what": what, "time": event.created_at, "about": about}
@@ -169,7 +166,7 @@ def _write_change(change: Mapping[str, Any]) -> str:
     return f"{change['field']}: {before} → {after}"
 
 
-def _list_actors(search: Search, people: Names) -> dict[str, str]:
+def _list_actors(search: Search, people: event_lists.Names) -> dict[str, str]:
     actors = {name: translate(label) for name, label in KIND_LABELS.items()}
     actors |= {
         key if "." in key else f"{ActorKind.PERSON}.{key}": name for key, name in people.items()

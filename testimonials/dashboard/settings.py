@@ -21,19 +21,10 @@ from testimonials.core.images.colors import colour_of
 from testimonials.dashboard.formatting import describe_modes
 from testimonials.dashboard.framework import Done, ProjectPage, Values
 from testimonials.integrations.webhooks.endpoints import list_endpoints
-from testimonials.projects import domains, events
+from testimonials.projects import domains, events, notifications
 from testimonials.projects.access import Access, Right, Role
 from testimonials.projects.defaults import RATED_NAME_LENGTH, SLUG_LENGTH
 from testimonials.projects.invitations import INVITE_PER_ACCOUNT
-from testimonials.projects.notifications import (
-    MODES,
-    find_choice,
-    send_declined_mail,
-    send_handed_over_mail,
-    send_offer_mail,
-    set_decides_by_mail,
-    set_mode,
-)
 from testimonials.projects.projects import SlugTaken, find_free_slug, lock_account
 from testimonials.projects.settings import move_to_trash, rename_slug, set_active
 from testimonials.projects.team import list_members
@@ -51,7 +42,7 @@ overview = ProjectPage(settings, "settings", "settings/settings.html", role=Role
 
 @overview.show
 def show_settings(access: Access) -> Values:
-    mode = find_choice(access.user.account_id, access.project.id).mode
+    mode = notifications.find_choice(access.user.account_id, access.project.id).mode
     shown = {"mail": describe_modes()[mode][0]}
     return shown | _describe_rows(access) if access.is_admin else shown
 
@@ -202,21 +193,21 @@ mail = ProjectPage(settings, "settings/mail", "settings/mail.html", role=Right.D
 
 
 class MailForm(FormSchema):
-    mode = Choice(*MODES, missing=gettext_noop("Choose one of the options."))
+    mode = Choice(*notifications.MODES, missing=gettext_noop("Choose one of the options."))
     decides_by_mail = Switch(load_default=False)
 
 
 @mail.show
 def show_mail(access: Access) -> Values:
-    choice = find_choice(access.user.account_id, access.project.id)
+    choice = notifications.find_choice(access.user.account_id, access.project.id)
     typed = {"mode": choice.mode, "decides_by_mail": choice.decides_by_mail}
     return {"typed": typed, "modes": describe_modes()}
 
 
 @mail.save(MailForm)
 def save_mail(access: Access, mode: str, decides_by_mail: bool) -> Done:
-    set_mode(access.project, access.user.account_id, mode)
-    set_decides_by_mail(access.project, access.user.account_id, is_on=decides_by_mail)
+    notifications.set_mode(access.project, access.user.account_id, mode)
+    notifications.set_decides_by_mail(access.project, access.user.account_id, is_on=decides_by_mail)
     return Done(_("Saved"))
 
 
@@ -274,7 +265,7 @@ def show_hand_over(access: Access) -> Values:
 def offer_project_here(access: Access, receiver: str, keeps_team: bool, prepared: None) -> Done:
     made = ownership.offer_project(access, receiver, keeps_team=keeps_team)
     email = get_account(made.receiver_id).email
-    send_offer_mail(access.project, made, email, access.user.name)
+    notifications.send_offer_mail(access.project, made, email, access.user.name)
     record(events.OWNERSHIP_OFFERED, access.project, name=access.project.name, email=email)
     return Done(_("Sent"))
 
@@ -325,7 +316,9 @@ def decline_offer(access: Access) -> Done:
         return Done(translate(OVER), url_for(".show_people"))
     project = access.project
     ownership.withdraw_offer(project)
-    send_declined_mail(project, get_account(project.account_id).email, access.user.name)
+    notifications.send_declined_mail(
+        project, get_account(project.account_id).email, access.user.name
+    )
     record(events.OWNERSHIP_DECLINED, project, name=project.name)
     return Done(_("Declined"), url_for(".show_people"))
 
@@ -334,7 +327,7 @@ def _record_taken(access: Access, former: Account) -> None:
     """Mail the former owner, and record it for both accounts."""
     project, user = access.project, access.user
     is_in = any(member.account_id == former.id for member in list_members(project))
-    send_handed_over_mail(project, former.email, user.name, is_in=is_in)
+    notifications.send_handed_over_mail(project, former.email, user.name, is_in=is_in)
     details = {"name": project.name, "old": former.email, "email": user.email}
     record(events.OWNERSHIP_TAKEN, former.id, **details)
     record(events.OWNERSHIP_TAKEN, project, **details)

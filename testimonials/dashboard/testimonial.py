@@ -24,6 +24,7 @@ from testimonials.core.http.resource import load
 from testimonials.core.http.security import answer_as
 from testimonials.core.http.urls import current_path, testimonial_url
 from testimonials.core.images import uploads
+from testimonials.dashboard import inbox_data
 from testimonials.dashboard.formatting import (
     describe_change,
     describe_hands,
@@ -31,14 +32,6 @@ from testimonials.dashboard.formatting import (
     list_reasons,
 )
 from testimonials.dashboard.framework import Done, ProjectPage, Values, require_role
-from testimonials.dashboard.inbox_data import (
-    ActionForm,
-    ReturnForm,
-    already_decided_text,
-    done_with_undo,
-    report_action,
-    return_target,
-)
 from testimonials.projects.access import Access, Right
 from testimonials.projects.models import Project
 from testimonials.testimonials import fields, moderation
@@ -236,7 +229,7 @@ def edit(
     return _answer(access, row, text, batch)
 
 
-@one.save(ActionForm, at="/action", role=Right.DECIDE)
+@one.save(inbox_data.ActionForm, at="/action", role=Right.DECIDE)
 def decide(
     access: Access, testimonial_id: str, *, action: str, reason: str, return_to: str
 ) -> Done:
@@ -246,11 +239,11 @@ def decide(
         access.project, [row], action, access.user.email, reason=reason
     )
     if not count:
-        raise moderation.ActionRefused(already_decided_text(row))
-    text = report_action(action, old_status, row.author_name)
+        raise moderation.ActionRefused(inbox_data.already_decided_text(row))
+    text = inbox_data.report_action(action, old_status, row.author_name)
     if action == "approve":
         text = _("%(name)s is on your site", name=row.author_name)
-    return done_with_undo(access, text, batch, to=return_target(return_to))
+    return inbox_data.done_with_undo(access, text, batch, to=inbox_data.return_target(return_to))
 
 
 @one.save(HighlightForm, at="/highlights", role=Right.DECIDE)
@@ -296,7 +289,7 @@ def save_transcript(access: Access, testimonial_id: str, *, prepared: Values, **
     return Done(_("Saved"), shown={"text": row.text})
 
 
-@one.save(ReturnForm, at="/recording/remove", role=Right.DECIDE)
+@one.save(inbox_data.ReturnForm, at="/recording/remove", role=Right.DECIDE)
 def discard_recording(access: Access, testimonial_id: str, *, return_to: str) -> Done:
     """Delete the recording for good; its text stays."""
     row = moderation.find_testimonial(access.project, testimonial_id)
@@ -308,7 +301,7 @@ def _answer(
     access: Access, row: Testimonial, text: str, batch: str | None, anchor: str = ""
 ) -> Done:
     """Return a notice if something changed; a script also gets the card."""
-    done = done_with_undo(access, text if batch else "", batch)
+    done = inbox_data.done_with_undo(access, text if batch else "", batch)
     card = {
         "text": row.text,
         "highlights": row.highlights or [],

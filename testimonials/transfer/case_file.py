@@ -35,14 +35,7 @@ from testimonials.testimonials.moderation import SET_ASIDE, find_testimonial
 from testimonials.testimonials.record import find_gone
 from testimonials.transfer.archives.format import FORM, PROJECT, SAVED_WIDGET
 from testimonials.transfer.archives.writing import describe_all, describe_requests, write_members
-from testimonials.transfer.tables.export import (
-    ROWS_AT_ONCE,
-    PlainRow,
-    describe_event,
-    find_names,
-    list_plain_rows,
-    read_cells,
-)
+from testimonials.transfer.tables import export
 
 Members = Iterator[tuple[str, Any]]
 Row = dict[str, Any]
@@ -171,7 +164,7 @@ def _describe_stars(
     )
     counts: dict[int, Counter[str]] = defaultdict(Counter)
     waits: dict[int, array[int]] = defaultdict(lambda: array("q"))
-    rows = db.session.execute(query.execution_options(yield_per=ROWS_AT_ONCE))
+    rows = db.session.execute(query.execution_options(yield_per=export.ROWS_AT_ONCE))
     for rating, status, standing, deleted_at, created_at, decided_at in rows:
         # Halves are rounded up.
         stars = int((rating or 0) + 0.5)
@@ -227,10 +220,10 @@ def _describe_events(project: Project) -> Iterator[Row]:
     types = [
         each for each in EventType.known.whole().values() if each.partition(".")[0] in SUBJECTS
     ]
-    people, _ = find_names(project.account_id, project.id)
+    people, _ = export.find_names(project.account_id, project.id)
     for event in list_events(Event.type.in_(types), project_id=project.id):
         hide_from_team(event)
-        row = describe_event(event, people, {})
+        row = export.describe_event(event, people, {})
         shown = {name: row[name] for name in ("createdAt", "type", "actorKind", "sentence")}
         yield shown | {"changes": event.details.get(CHANGED)}
 
@@ -289,15 +282,15 @@ def _describe_complaints(project: Project, testimonial_id: str | None) -> Iterat
 
 def _describe_testimonials(project: Project, testimonial_id: str | None) -> Iterator[Row]:
     of = Testimonial
-    rows = list_plain_rows(
+    rows = export.list_plain_rows(
         of.project_id == project.id,
         *_only(of.id, testimonial_id),
         or_(of.standing != "sample", *_only(of.id, testimonial_id)),
     )
-    while part := list(islice(rows, ROWS_AT_ONCE)):
+    while part := list(islice(rows, export.ROWS_AT_ONCE)):
         history = _find_history([row.id for row in part])
         for row in part:
-            yield read_cells(row) | {
+            yield export.read_cells(row) | {
                 "rating": row.rating,
                 "standing": row.standing,
                 "setAside": row.set_aside,
@@ -341,7 +334,7 @@ def _find_history(ids: Sequence[str]) -> dict[str, list[Any]]:
     return history
 
 
-def _describe_history(row: PlainRow, events: Sequence[Any]) -> list[Row]:
+def _describe_history(row: export.PlainRow, events: Sequence[Any]) -> list[Row]:
     """Return the events, oldest first, each with the values before and after it."""
     described, later = [], dict[str, Any]()
     for event in events:

@@ -14,16 +14,7 @@ from testimonials.core.http.blueprints import agents
 from testimonials.core.http.errors import BodyInvalid, CrossSiteRefused
 from testimonials.core.http.resource import read_json_object
 from testimonials.core.http.urls import own_origins, resource_metadata_url
-from testimonials.integrations.mcp import messages
-from testimonials.integrations.mcp.tools import (
-    TEMPLATES,
-    call_tool,
-    get_prompt,
-    list_prompts,
-    list_resources,
-    list_tools,
-    read_resource,
-)
+from testimonials.integrations.mcp import messages, tools
 
 Method = Callable[[Caller, Mapping[str, Any]], dict[str, Any]]
 
@@ -90,13 +81,13 @@ def _discover(_: Caller, __: Mapping[str, Any]) -> dict[str, Any]:
 ONLY_OLDER: dict[str, Method] = {"initialize": _initialize, "ping": lambda _, __: {}}
 ONLY_CURRENT: dict[str, Method] = {"server/discover": _discover}
 METHODS: dict[str, Method] = {
-    "tools/list": lambda caller, _: {"tools": list_tools(caller)} | OWN,
-    "tools/call": call_tool,
-    "resources/list": lambda _, __: {"resources": list_resources()} | OWN,
-    "resources/templates/list": lambda _, __: {"resourceTemplates": TEMPLATES} | SHARED,
-    "resources/read": lambda _, params: {"contents": read_resource(params)} | OWN,
-    "prompts/list": lambda _, __: {"prompts": list_prompts()} | SHARED,
-    "prompts/get": lambda _, params: get_prompt(params),
+    "tools/list": lambda caller, _: {"tools": tools.list_tools(caller)} | OWN,
+    "tools/call": tools.call_tool,
+    "resources/list": lambda _, __: {"resources": tools.list_resources()} | OWN,
+    "resources/templates/list": lambda _, __: {"resourceTemplates": tools.TEMPLATES} | SHARED,
+    "resources/read": lambda _, params: {"contents": tools.read_resource(params)} | OWN,
+    "prompts/list": lambda _, __: {"prompts": tools.list_prompts()} | SHARED,
+    "prompts/get": lambda _, params: tools.get_prompt(params),
 }
 
 

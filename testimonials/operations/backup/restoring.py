@@ -16,18 +16,10 @@ from sqlalchemy.exc import DatabaseError
 
 from testimonials.core import clock
 from testimonials.core.audit import Actor, ActorKind, Event, record_changes
-from testimonials.core.db import migrate
+from testimonials.core.db import migrate, sqlite
 from testimonials.core.db.erasure import PROJECT, Erased
 from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.db.migrate import OLDER, OLDER_ADVICE, is_newer, name_revision
-from testimonials.core.db.sqlite import (
-    KeptBackup,
-    find_damage,
-    is_in_use,
-    list_columns,
-    list_kept,
-    open_file,
-)
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db, init_extensions
 from testimonials.core.faults import refusing
@@ -191,7 +183,7 @@ def note_restored(replaced: Path | None) -> None:
     """
     heads: dict[str, dict[str, Any]] = {}
     if replaced is not None and replaced.exists():
-        with contextlib.suppress(sqlite3.Error), open_file(replaced, wait=1) as opened:
+        with contextlib.suppress(sqlite3.Error), sqlite.open_file(replaced, wait=1) as opened:
             query = "SELECT project_id, seq, hash FROM record_head"
             heads = {id: {"seq": seq, "hash": hash} for id, seq, hash in opened.execute(query)}
     has_record = exists().where(Event.project_id == Project.id, Event.entry.is_not(None))
@@ -208,9 +200,11 @@ def check_backup(manifest: Manifest, work: Path) -> None:
     """Check the database in `work`, whose checksum is right; raise `RestoreRefused`."""
     database = work / DATABASE
     try:
-        if damage := find_damage(database):
+        if damage := sqlite.find_damage(database):
             raise RestoreRefused(f"its database is damaged: {damage[0]}")
-        revision = name_revision(manifest["schemaRevision"], list_columns(database, "account"))
+        revision = name_revision(
+            manifest["schemaRevision"], sqlite.list_columns(database, "account")
+        )
         if revision == OLDER:
             raise RestoreRefused(OLDER_ADVICE)
         if is_newer(revision):
@@ -239,7 +233,7 @@ def _require_free(work: Path, places: dict[str, Path], *, is_replacing: bool) ->
                 f"{place} already exists. Add --replace to put this backup in its place; the old "
                 "files are kept"
             )
-    if DATABASE in places and is_in_use(places[DATABASE]):
+    if DATABASE in places and sqlite.is_in_use(places[DATABASE]):
         raise FolderInUse(f"A program is using {places[DATABASE]}. Stop it, then try again.")
 
 
@@ -340,7 +334,7 @@ def describe_backups() -> BackupState:
     names = (creating.BACKUP_JOB, creating.COPY_JOB, creating.VERIFY_JOB)
     made, copied, verified = (db.session.get(Job, name) or Job(id=name) for name in names)
     place = settings.backup_to
-    backups = offsite.read_stored(place) if place else list_kept(Path(settings.backup_path))
+    backups = offsite.read_stored(place) if place else sqlite.list_kept(Path(settings.backup_path))
     newest = next((each for each in backups if each.is_scheduled), None)
     steps = [made, copied] if offsite.is_copy_wanted() else [made]
     return BackupState(
@@ -354,13 +348,13 @@ def describe_backups() -> BackupState:
     )
 
 
-def drop_old(*, is_trial: bool = False) -> list[KeptBackup]:
+def drop_old(*, is_trial: bool = False) -> list[sqlite.KeptBackup]:
     """Remove all but the newest scheduled and the newest other backup from BACKUP_PATH.
 
     Returns those that were removed, or would be in a trial. Raises `BackupFailed`.
     """
     folder = Path(current_settings().backup_path)
-    kept = list_kept(folder)
+    kept = sqlite.list_kept(folder)
     newest = {each.is_scheduled: each for each in reversed(kept)}
     old = [each for each in kept if each not in newest.values()]
     creating.remove_backups(folder, [] if is_trial else [each.name for each in old])
@@ -406,7 +400,7 @@ def verify_newest() -> Verified:
     settings = current_settings()
     folder = Path(settings.backup_to or settings.backup_path)
     try:
-        backups = offsite.list_copies(folder) if settings.backup_to else list_kept(folder)
+        backups = offsite.list_copies(folder) if settings.backup_to else sqlite.list_kept(folder)
     except offsite.CopyFailed as error:
         raise VerifyFailed(str(error)) from None
     newest = next((each for each in backups if each.is_scheduled), None)

@@ -19,6 +19,7 @@ from testimonials.core.db.engine import Base, Timestamp, to_name, write_columns
 from testimonials.core.http.fields import Choice, Color, Count, OneLine, StrictSchema, Switch, Text
 from testimonials.core.images.uploads import LARGEST_SIDE, Image
 from testimonials.core.text import TAG_LENGTH, is_web_url
+from testimonials.projects import page_design
 from testimonials.projects.brand import StoredBrandSchema
 from testimonials.projects.defaults import (
     PAGE_CONFIG,
@@ -29,15 +30,6 @@ from testimonials.projects.defaults import (
     DashboardConfigSchema,
 )
 from testimonials.projects.models import OldSlug, Project, WidgetSighting
-from testimonials.projects.page_design import (
-    CHOICE_LENGTH,
-    CHOICES_RANGE,
-    KINDS,
-    QUESTION_LENGTH,
-    SCALE_RANGE,
-    ItemId,
-    PageDesignSchema,
-)
 from testimonials.projects.schemas import (
     CollectFieldsUpdateSchema,
     PageConfigUpdateSchema,
@@ -174,16 +166,19 @@ class StoredWidgetConfigSchema(WidgetConfigUpdateSchema):
 
 _ANSWERS: dict[str, fields.Field[Any]] = {
     "text": Text(TEXT_LENGTH),
-    "choice": fields.List(OneLine(CHOICE_LENGTH), validate=validate.Length(1, CHOICES_RANGE[1])),
-    "scale": Count(*SCALE_RANGE),
+    "choice": fields.List(
+        OneLine(page_design.CHOICE_LENGTH),
+        validate=validate.Length(1, page_design.CHOICES_RANGE[1]),
+    ),
+    "scale": Count(*page_design.SCALE_RANGE),
     "consent": Switch(validate=validate.Equal(True)),
 }
 
 
 class StoredAnswerSchema(StrictSchema):
-    id = ItemId()
-    question = OneLine(QUESTION_LENGTH, required=True)
-    kind = Choice(*KINDS, required=True)
+    id = page_design.ItemId()
+    question = OneLine(page_design.QUESTION_LENGTH, required=True)
+    kind = Choice(*page_design.KINDS, required=True)
     answer = fields.Raw(required=True)
     isPublic = Switch(required=True)
 
@@ -341,8 +336,8 @@ PROJECT = Part(
         "widget_config": Settings(StoredWidgetConfigSchema, WIDGET_CONFIG),
         "widget_design": fields.Nested(WidgetDesignSchema, load_default=dict),
         "widget_draft": fields.Nested(WidgetDraftSchema),
-        "page_design": fields.Nested(PageDesignSchema, load_default=dict),
-        "private_questions": fields.List(ItemId(), load_default=list),
+        "page_design": fields.Nested(page_design.PageDesignSchema, load_default=dict),
+        "private_questions": fields.List(page_design.ItemId(), load_default=list),
         "dashboard_config": fields.Nested(DashboardConfigSchema),
     },
     schema=ProjectCreateSchema,

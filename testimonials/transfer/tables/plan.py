@@ -11,21 +11,12 @@ from urllib.parse import urljoin
 
 from sqlalchemy import ColumnElement, Table, func, insert, select, update
 
-from testimonials.core import clock
+from testimonials.core import clock, http_client
 from testimonials.core.audit import Actor, record_changes
 from testimonials.core.db.engine import Base, count_for_planner
 from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.extensions import db
 from testimonials.core.http.i18n import current_language, gettext, gettext_noop, speaking, translate
-from testimonials.core.http_client import (
-    PORTS,
-    AddressRefused,
-    Answer,
-    Check,
-    UrlRefused,
-    ask,
-    is_public,
-)
 from testimonials.core.images.uploads import AVATAR, Image, ImageBusy, ImageRefused, read_image
 from testimonials.core.text import make_printable
 from testimonials.projects.models import Project
@@ -60,11 +51,11 @@ class PictureUnreachable(Exception):
 
 def is_website(address: str, port: int) -> bool:
     """Return whether an address is public and the port is 80 or 443."""
-    return port in PORTS.values() and is_public(address)
+    return port in http_client.PORTS.values() and http_client.is_public(address)
 
 
 def copy_photos(
-    urls: Sequence[str], is_allowed: Check = is_website
+    urls: Sequence[str], is_allowed: http_client.Check = is_website
 ) -> tuple[dict[str, Image], Problems]:
     """Return copies of the photos at these URLs, and the problems with the others."""
     with ThreadPoolExecutor(AT_ONCE) as pool:
@@ -81,21 +72,25 @@ def copy_photos(
     return photos, problems
 
 
-def fetch_picture(url: str, is_allowed: Check = is_website, seconds: float = 10.0) -> bytes:
+def fetch_picture(
+    url: str, is_allowed: http_client.Check = is_website, seconds: float = 10.0
+) -> bytes:
     """Return the content at a URL after at most three redirects; raise `PictureUnreachable`."""
     for _ in range(4):
         try:
-            answer = ask(url, seconds, AVATAR.max_bytes + 1, is_allowed, headers=HEADERS)
+            answer = http_client.ask(
+                url, seconds, AVATAR.max_bytes + 1, is_allowed, headers=HEADERS
+            )
             location = answer.headers["Location"] if 300 <= answer.status < 400 else None
             if not location:
                 return _read(answer)
             url = urljoin(url, location)
-        except (AddressRefused, UrlRefused, OSError, ValueError):
+        except (http_client.AddressRefused, http_client.UrlRefused, OSError, ValueError):
             break
     raise PictureUnreachable("It can’t be fetched from the public internet.")
 
 
-def _read(answer: Answer) -> bytes:
+def _read(answer: http_client.Answer) -> bytes:
     if answer.status != 200:
         raise PictureUnreachable(f"Its server answered {answer.status}.")
     if len(answer.content) > AVATAR.max_bytes:

@@ -27,6 +27,7 @@ from testimonials.testimonials.fields import (
     Tags,
 )
 from testimonials.testimonials.highlights import HighlightRefused, Ranges, add_highlight
+from testimonials.transfer.tables import values
 from testimonials.transfer.tables.columns import (
     FIELDS,
     GOOGLE,
@@ -36,16 +37,6 @@ from testimonials.transfer.tables.columns import (
     read_answers,
 )
 from testimonials.transfer.tables.files import Table
-from testimonials.transfer.tables.values import (
-    LONGEST_TEXT,
-    UNCLEAR,
-    WrittenDate,
-    WrittenRating,
-    WrittenStatus,
-    drop_translation,
-    read_markup,
-    shorten,
-)
 
 STATUSES = ("approved", "pending")
 _RECORDED = {
@@ -89,7 +80,7 @@ class RowSchema(CardFields, FormSchema):
 
     authorRole = AuthorLine(attribute="author_role", load_default="")
     authorEmail = Email(attribute="author_email", is_lasting=False)
-    rating = WrittenRating()
+    rating = values.WrittenRating()
     tags = Tags(load_default=[])
     reply = Reply()
     pinned = _yes("is_pinned")
@@ -123,15 +114,15 @@ class Reading:
     @cached_property
     def unclear(self) -> str:
         """The message about a date whose order of day and month is unclear."""
-        return translate(UNCLEAR)
+        return translate(values.UNCLEAR)
 
     @cached_property
     def schema(self) -> FormSchema:
         schema: Any = RowSchema.from_dict(
             {
-                "submittedAt": WrittenDate(self.order, attribute="submitted_at"),
-                "repliedAt": WrittenDate(self.order, attribute="replied_at"),
-                "status": WrittenStatus(self.status),
+                "submittedAt": values.WrittenDate(self.order, attribute="submitted_at"),
+                "repliedAt": values.WrittenDate(self.order, attribute="replied_at"),
+                "status": values.WrittenStatus(self.status),
             }
         )
         return schema()  # type: ignore[no-any-return]
@@ -162,7 +153,7 @@ def read_row(cells: Mapping[str, str], reading: Reading) -> NewTestimonial:
     key = make_key(name, text)
     if SHORTEN in reading.repairs:
         for field in texts.keys() & _LENGTHS.keys():
-            texts[field] = shorten(texts[field], _LENGTHS[field])
+            texts[field] = values.shorten(texts[field], _LENGTHS[field])
     try:
         loaded = _load(texts, reading)
     except RowRefused as error:
@@ -170,7 +161,7 @@ def read_row(cells: Mapping[str, str], reading: Reading) -> NewTestimonial:
         raise
     row = _DEFAULTS | {"status": reading.status, "submitted_at": None, "replied_at": None} | loaded
     is_cut = row["text"] != text and len(text) > TEXT_LENGTH
-    row["original_text"] = text[:LONGEST_TEXT] if is_cut else None
+    row["original_text"] = text[: values.LONGEST_TEXT] if is_cut else None
     row["highlights"] = _find_highlights(row["text"], row["highlights"]) or None
     try:
         row["answers"] = read_answers(cells)
@@ -184,10 +175,10 @@ def read_row(cells: Mapping[str, str], reading: Reading) -> NewTestimonial:
 
 def _tidy(field: str, text: str, service: str | None) -> str:
     if "<" in text or "&" in text:
-        text = read_markup(text)
+        text = values.read_markup(text)
         if field not in ("text", "reply"):
             text = " ".join(text.split())
-    return drop_translation(text) if field == "text" and service == GOOGLE else text
+    return values.drop_translation(text) if field == "text" and service == GOOGLE else text
 
 
 def _load(texts: Mapping[str, str], reading: Reading) -> dict[str, Any]:
@@ -212,7 +203,9 @@ def _find_repairs(
     texts: Mapping[str, str], wrong: Mapping[str, Any], reading: Reading
 ) -> frozenset[str]:
     long = {
-        field for field in wrong if len(texts.get(field, "")) > _LENGTHS.get(field, LONGEST_TEXT)
+        field
+        for field in wrong
+        if len(texts.get(field, "")) > _LENGTHS.get(field, values.LONGEST_TEXT)
     }
     others = wrong.keys() - long
     # Unclear dates aren't left out, since a person can say what they mean.
