@@ -19,13 +19,11 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from testimonials import create_app
-from testimonials.auth.accounts import claim_account
-from testimonials.auth.models import Account
-from testimonials.auth.sessions import start_session
-from testimonials.core.extensions import db, limiter, lock_for_writing
+from testimonials.core.extensions import limiter
 from testimonials.core.settings.table import load_settings
 from tests.support.largest_inputs import TAKEN, Input, Place, Sent, draw_words, list_inputs
 from tests.support.process import Service, start_service
+from tools.bench_memory import sign_in
 
 ROUNDS = 5
 MOST_HOLD, MOST_WAIT = 50.0, 100.0
@@ -83,12 +81,7 @@ class Meter:
         said = {"authorName": "Maya", "text": draw_words(0, 2000)}
         made = service.call("POST", f"/v1/projects/{project}/testimonials", said, key)
         self.app = create_app(load_settings({}, {"instance_path": str(folder / "instance")}))
-        with self.app.app_context():
-            lock_for_writing()
-            account = db.session.get_one(Account, key["x-service-account-id"])
-            claim_account(account, "none")
-            session = {"Cookie": f"testimonials={start_session(account, 'bench')}"}
-            db.session.commit()
+        session = {"Cookie": sign_in(self.app, key)}
         self.place = Place(project, SLUG, made.data["_id"], key, session)
 
     def measure(self, each: Input) -> None:

@@ -15,12 +15,14 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+from flask import Flask
 
 from testimonials import create_app
 from testimonials.auth.accounts import claim_account
 from testimonials.auth.models import Account
 from testimonials.auth.sessions import start_session
-from testimonials.core.extensions import db, lock_for_writing
+from testimonials.core.db.transactions import write
+from testimonials.core.extensions import db
 from testimonials.core.late import read_routes
 from testimonials.core.settings.table import load_settings
 from tests.attacks.forms import Field, Form, crawl
@@ -86,7 +88,8 @@ def use_everything(service: Service, folder: Path) -> Counter[int]:
     """Open every page, read every resource, and send each form; return the statuses."""
     key = service.sign_up()
     project = service.make_project(key, slug=SLUG, skipDemoTestimonials=False)
-    owner = Browser(service, {"Origin": service.url, "Cookie": _sign_in(folder, key)})
+    app = create_app(load_settings({}, {"instance_path": str(folder)}))
+    owner = Browser(service, {"Origin": service.url, "Cookie": sign_in(app, key)})
     stranger = Browser(service, {"Origin": service.url})
     forms = [(owner, each) for each in crawl(owner, STARTS)]
     forms += [(stranger, each) for each in crawl(stranger, STARTS)]
@@ -100,15 +103,12 @@ def use_everything(service: Service, folder: Path) -> Counter[int]:
     return owner.statuses + stranger.statuses
 
 
-def _sign_in(folder: Path, key: dict[str, str]) -> str:
-    app = create_app(load_settings({}, {"instance_path": str(folder)}))
-    with app.app_context():
-        lock_for_writing()
+def sign_in(app: Flask, key: dict[str, str]) -> str:
+    """Claim an account without its mail; return the cookie of a session."""
+    with app.app_context(), write():
         account = db.session.get_one(Account, key["x-service-account-id"])
         claim_account(account, "none")
-        cookie = f"testimonials={start_session(account, 'bench')}"
-        db.session.commit()
-    return cookie
+        return f"testimonials={start_session(account, 'bench')}"
 
 
 def read_all(browser: Browser, ids: dict[str, str]) -> None:

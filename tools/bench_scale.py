@@ -27,7 +27,8 @@ from testimonials import create_app
 from testimonials.auth.models import Account
 from testimonials.auth.sessions import start_session
 from testimonials.auth.tokens import Scope, make_token
-from testimonials.core.extensions import db, lock_for_writing
+from testimonials.core.db.transactions import write
+from testimonials.core.extensions import db
 from testimonials.core.settings.table import load_settings
 from testimonials.projects.defaults import WIDGET_CONFIG, default_page_config
 from testimonials.projects.models import Project
@@ -178,22 +179,21 @@ def fill(
         service.kill()
     app = create_app(load_settings({}, {"instance_path": str(folder)} | settings))
     with app.app_context():
-        lock_for_writing()
-        owner = db.session.scalars(select(Account)).one()
-        owner.project_limit = 2 * PROJECTS
-        # As if the account were claimed; nobody signs in with this password.
-        owner.claimed_at, owner.password_hash = owner.created_at, "none"
-        session = start_session(owner, "bench")
-        _, token = make_token(
-            owner.id,
-            name="bench",
-            made_by_id=owner.id,
-            scopes=[Scope.READ, Scope.PUBLISH, Scope.CONFIGURE],
-            project_id=None,
-            days=None,
-        )
-        ids = _add_projects(owner.id)
-        db.session.commit()
+        with write():
+            owner = db.session.scalars(select(Account)).one()
+            owner.project_limit = 2 * PROJECTS
+            # As if the account were claimed; nobody signs in with this password.
+            owner.claimed_at, owner.password_hash = owner.created_at, "none"
+            session = start_session(owner, "bench")
+            _, token = make_token(
+                owner.id,
+                name="bench",
+                made_by_id=owner.id,
+                scopes=[Scope.READ, Scope.PUBLISH, Scope.CONFIGURE],
+                project_id=None,
+                days=None,
+            )
+            ids = _add_projects(owner.id)
         others = PROJECTS - len(sizes)
         rest = max(0, rows - sum(sizes)) // others
         spread = {ids[place]: size for place, size in enumerate(sizes)}
