@@ -81,7 +81,7 @@ def _measure_deliveries(sink: MailSink, file: Path, project: str, idle: float) -
 
 
 def measure_mail(sink: MailSink, file: Path) -> float:
-    """Return how long it takes on average until a server has a mail from the outbox."""
+    """Return how long a mail takes on average from the outbox to a server."""
     times = []
     for place in range(MAILS):
         # The outbox is read once a second, so the mails are spread over a second.

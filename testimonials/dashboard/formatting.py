@@ -106,7 +106,7 @@ def describe_testimonial(row: Testimonial) -> dict[str, Any]:
         "answers": list(map(_describe_answer, row.all_answers or ())),
         "parts": split_text(row.text, row.highlights),
         "can": {name for name, action in ACTIONS.items() if action.can(row)},
-        # After deleting it without a reason, its rating still counts.
+        # If it was deleted without a reason, its rating still counts.
         "counts_on": row.deleted_at is None and keeps_rating(row),
     }
 

@@ -158,7 +158,7 @@ def _was_silent() -> bool:
 
 # Checks of the database, the clock, recordings and background work.
 
-# Far more than the clocks of machines differ if the network sets them.
+# Clocks that are set over the network differ by far less.
 CLOCK_DIFFERENCE = timedelta(minutes=1)
 SET_CLOCK = "Let the network set the clock: timedatectl set-ntp true"
 NOT_DAMAGED = (

@@ -305,8 +305,8 @@ def describe_feed(
 ) -> dict[str, Any]:
     """Return the data of a page of the widget: settings, items and the cursor of the next page.
 
-    By default the settings are those of the selected widget, and have the `limit`. Only approved
-    testimonials and samples are included, and never an e-mail address.
+    By default the settings are those of the selected widget, including its limit. The items are
+    approved testimonials and samples, and never contain an e-mail address.
     """
     settings = settings or find_settings(project, selection.widget)
     feed = _describe_page(project, after, limit, selection, settings)

@@ -50,7 +50,7 @@ def take_passed_socket() -> socket.socket | None:
     Raises `click.ClickException` unless it is a single listening socket.
     """
     count = os.environ.pop("LISTEN_FDS", "")
-    # A child of the process that it is meant for must not take it.
+    # Children inherit these variables, but only the process that they name may take the socket.
     receiver, own = os.environ.pop("LISTEN_PID", ""), {str(os.getpid())}
     os.environ.pop("LISTEN_FDNAMES", None)
     if hasattr(sys, "frozen"):
