@@ -9,16 +9,15 @@ import './toast.js';
 
 // Menus are details elements. Only one is open, and Escape closes it.
 const openMenus = () => document.querySelectorAll('details[data-menu][open]');
-document.addEventListener('click', (event) => {
-  for (const menu of openMenus()) if (!menu.contains(event.target)) menu.open = false;
-});
+for (const type of ['click', 'focusin']) {
+  document.addEventListener(type, ({ target }) => {
+    for (const menu of openMenus()) if (!menu.contains(target)) menu.open = false;
+  });
+}
 // Scroll to the whole menu. The event doesn't bubble.
 document.addEventListener('toggle', (event) => {
   if (event.target.matches('details[data-menu][open]')) event.target.querySelector('.menu-panel').scrollIntoView({ block: 'nearest' });
 }, true);
-document.addEventListener('focusin', (event) => {
-  for (const menu of openMenus()) if (!menu.contains(event.target)) menu.open = false;
-});
 document.addEventListener('keydown', (event) => {
   if (event.key !== 'Escape') return;
   for (const menu of openMenus()) {
