@@ -28,7 +28,7 @@ def paste(page: Page, text: str) -> None:
 
 def test_pasting_and_sending_are_two_taps_and_can_be_taken_back(site, open_page, project):
     page = project.open(open_page, "/collect", viewport=WIDE)
-    people = page.get_by_role("list", name="Email addresses")
+    people = page.get_by_role("list", name="People")
     paste(page, LIST.format(project.slug))
     expect(people.locator(".chip")).to_have_count(3)
     expect(people.locator(".chip.is-wrong")).to_contain_text("There is no email address here")
@@ -54,7 +54,7 @@ def test_pasting_and_sending_are_two_taps_and_can_be_taken_back(site, open_page,
 def test_chips_by_keyboard(open_page, project):
     page = project.open(open_page, "/collect", viewport=PHONE, color_scheme="dark")
     field = page.get_by_label("Email addresses")
-    chips = page.get_by_role("list", name="Email addresses").locator(".chip")
+    chips = page.get_by_role("list", name="People").locator(".chip")
     field.focus()
     page.keyboard.type("a1@example.com")
     page.keyboard.press("Enter")
