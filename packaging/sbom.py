@@ -108,8 +108,9 @@ def describe_binary(path: str) -> list[Component]:
     found = {each for top in tops for each in owners.get(top, ())}
     components = {name: describe_distribution(name, "required") for name in found - {PROJECT}}
     files = sorted(name.rpartition("/")[2] for name in names)
+    versions = find_versions([file for file in files if is_library(file)])
     for file in files:
-        if part := describe_file(file):
+        if part := describe_file(file, versions.get(file, "")):
             components.setdefault(part["bom-ref"], part)
     python = f"{sys.version_info.major}.{sys.version_info.minor}.{sys.version_info.micro}"
     starter = "GPL-2.0-or-later WITH Bootloader-exception"
@@ -120,12 +121,15 @@ def describe_binary(path: str) -> list[Component]:
     return list(components.values())
 
 
-def describe_file(name: str) -> Component | None:
+def is_library(name: str) -> bool:
+    return name.startswith("lib") and ".so" in name
+
+
+def describe_file(name: str, version: str) -> Component | None:
     """Return the library or font that a file is, None for one of a package or of this program."""
-    is_library = name.startswith("lib") and ".so" in name
-    if not is_library and not name.endswith(".woff2"):
+    if not is_library(name) and not name.endswith(".woff2"):
         return None
-    table = LIBRARIES if is_library else FONTS
+    table = LIBRARIES if is_library(name) else FONTS
     start = next(filter(name.startswith, table), None)
     if start is None:
         raise SystemExit(f"{name} is in the file, and packaging/sbom.py doesn't know its licence.")
@@ -133,17 +137,24 @@ def describe_file(name: str) -> Component | None:
     if title == "CPython":
         # It is there as a whole.
         return None
-    part = make_component("library" if is_library else "data", title, find_version(name), licence)
+    part = make_component("library" if is_library(name) else "data", title, version, licence)
     # Libraries are named by their interface, which isn't their version.
     return part | {"bom-ref": name, "properties": [{"name": f"{PROJECT}:file", "value": name}]}
 
 
-def find_version(name: str) -> str:
-    """Return the version of a library of this machine, "" for one that came with a package."""
-    if dpkg := shutil.which("dpkg-query"):
-        owner = _ask(dpkg, "--search", f"*/{name}").partition(": ")[0].partition(",")[0]
-        return _ask(dpkg, "--show", "--showformat=${Version}", owner) if owner else ""
-    return ""
+def find_versions(names: list[str]) -> dict[str, str]:
+    """Return the versions of this machine's libraries by file; the others came with packages."""
+    dpkg = shutil.which("dpkg-query")
+    if dpkg is None:
+        return {}
+    lines = _ask(dpkg, "--search", *(f"*/{name}" for name in names)).splitlines()
+    # Where several packages have a file of one name, the first counts.
+    owners = {
+        line.rpartition("/")[2]: line.partition(": ")[0].partition(",")[0]
+        for line in reversed(lines)
+    }
+    shown = "--showformat=${Version}"
+    return {name: _ask(dpkg, "--show", shown, owner) for name, owner in owners.items()}
 
 
 def _ask(*command: str) -> str:
