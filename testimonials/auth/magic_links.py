@@ -32,7 +32,7 @@ class KeyGone(ServiceError):
     """The account no longer has the key that a link would revoke."""
 
     status = 410
-    title = gettext_noop("This link no longer works")
+    title = gettext_noop("This link doesn’t work")
     default_message = gettext_noop(
         "The key was already revoked or replaced, or the account was claimed or removed. "
         "Nothing was changed."

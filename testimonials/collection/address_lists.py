@@ -148,7 +148,9 @@ def read_csv(content: bytes, columns: Mapping[str, int] | None = None) -> Addres
     `columns` are the positions that somebody chose. Raises `TableUnreadable`.
     """
     if len(content) > MAX_FILE_BYTES:
-        raise TableUnreadable(gettext_noop("The file is too large: the limit is 1 MB."))
+        raise TableUnreadable(
+            gettext_noop("The file is too large: the limit is %(limit)s MB."), values={"limit": 1}
+        )
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:

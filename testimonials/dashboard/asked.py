@@ -179,7 +179,7 @@ def _waiting_text(row: MailedRequest) -> str:
 
 def _reminder_text(row: MailedRequest) -> str | None:
     if row.reminded_at is not None:
-        return _("reminded on %(day)s", day=format_day(row.reminded_at, has_year=False))
+        return _("reminder on %(day)s", day=format_day(row.reminded_at, has_year=False))
     if row.next_mail_at is not None:
         return _("reminder on %(day)s", day=format_day(row.next_mail_at, has_year=False))
     return None

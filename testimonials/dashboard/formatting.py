@@ -55,7 +55,7 @@ ACTIONS_DONE = {name: action.done for name, action in ACTIONS.items()} | {
     "remove_recording": gettext_noop("Recording removed"),
     "consent": gettext_noop("Consent given again"),
     "confirm": gettext_noop("Confirmed by its author"),
-    "object": gettext_noop("Contested by its author"),
+    "object": gettext_noop("Its author objects to these words"),
     "tell-author": gettext_noop("Author told about the change"),
     "disown": gettext_noop("Disowned by the holder of the email address"),
 }
@@ -79,7 +79,7 @@ MODES = {
         gettext_noop("Once a day"),
         gettext_noop("One email at 8:00 UTC, if there is something new."),
     ),
-    "never": (gettext_noop("Never"), gettext_noop("You still find new testimonials in the inbox.")),
+    "never": (gettext_noop("Never"), ""),
 }
 
 

@@ -196,7 +196,7 @@ def describe_progress(row: TableImport) -> dict[str, Any]:
     elif row.done:
         text = _("%(done)s of %(total)s imported", **counts)
     else:
-        text = _("Reading the file…")
+        text = _("Loading…")
     return {
         "state": row.state,
         "label": translate(LABELS.get(row.state, "")),

@@ -72,7 +72,7 @@ def find_lack(ways: step_up.WaysIn, *, is_asked: bool) -> Lack | None:
         left = ngettext(
             "One recovery code left", "%(num)s recovery codes left", ways.recovery_codes
         )
-        return Lack(left if ways.recovery_codes else _("No recovery codes left"), text)
+        return Lack(left, text)
     return None
 
 
@@ -169,7 +169,7 @@ def set_password(owner: SignedIn, prepared: str, replace_key: str | None, **rest
 @security.save(
     PasswordForm,
     at="/password/new",
-    step_up="Set password",
+    step_up="Password",
     changes_ways_in=True,
     prepare=_check_new,
 )
@@ -201,7 +201,7 @@ def end_other_sessions(owner: SignedIn) -> Done:
     account = lock_owner(owner)
     end_sessions(owner.account_id, but=owner.session_id)
     record(events.SESSION_ENDED, owner.account_id, which="every other browser")
-    text = _("Signed out everywhere else")
+    text = _("Done")
     return Done(text, finish=partial(know_browser, account=account))
 
 

@@ -135,7 +135,7 @@ def switch_webhook(access: Access, webhook_id: str, is_active: bool) -> Done:
     endpoints.change_endpoint(
         access.project, endpoints.find_endpoint(access.project, webhook_id), is_active=is_active
     )
-    return Done(_("Switched on") if is_active else _("Switched off"))
+    return Done(_("Saved"))
 
 
 @endpoint.save(at="/test")
@@ -149,7 +149,7 @@ def redeliver_since(access: Access, webhook_id: str, since: datetime) -> Done:
     log.redeliver(
         endpoints.find_endpoint(access.project, webhook_id), since=since.replace(tzinfo=UTC)
     )
-    return Done(_("Sending again"))
+    return Done(_("On its way"))
 
 
 changing = ProjectPage(
@@ -194,7 +194,7 @@ def replace_webhook_secret(access: Access, webhook_id: str, last_four: str) -> D
         return _back_to_endpoint(webhook_id, text)
     endpoints.rotate_secret(access.project, row, access.user.account_id)
     if row.template == BUILD:
-        return _back_to_endpoint(webhook_id, _("Switched on"))
+        return _back_to_endpoint(webhook_id, _("Saved"))
     return Done(page=endpoint, shown={"new_secret": {"url": row.url, "plain": row.secret}})
 
 
@@ -234,7 +234,7 @@ def show_delivery(access: Access, webhook_id: str, delivery_id: str) -> Values:
 @delivery.save()
 def redeliver_one(access: Access, webhook_id: str, delivery_id: str) -> Done:
     log.redeliver(endpoints.find_endpoint(access.project, webhook_id), delivery_id)
-    return _back_to_endpoint(webhook_id, _("Sending again"))
+    return _back_to_endpoint(webhook_id, _("On its way"))
 
 
 def describe_delivery(row: WebhookDelivery) -> dict[str, Any]:

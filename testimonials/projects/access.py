@@ -81,7 +81,7 @@ class StrongSignInNeeded(ServiceError):
     """The project's owner requires more than a password from everybody who opens it."""
 
     status = 403
-    title = gettext_noop("Sign in with more than a password")
+    title = gettext_noop("This project requires more than a password")
     default_message = gettext_noop(
         "This project’s owner requires everyone to sign in with a passkey, an authenticator app "
         "or the company account."

@@ -39,7 +39,7 @@ def test_by_keyboard_alone(site, open_page):
             break
     expect(page.get_by_label("Password", exact=True)).to_be_focused()
     page.keyboard.type(PASSWORD)
-    expect(page.get_by_text("Long enough")).to_be_visible()
+    expect(page.locator("#brand-password-hint")).to_have_text("Long enough")
     page.keyboard.press("Tab")
     show = page.get_by_role("button", name="Show password")
     expect(show).to_be_focused()

@@ -47,7 +47,7 @@ def test_the_link_alone_changes_nothing(app, client, owner, outsider, link):
     other = open_browser(app, outsider)
     page = other.post(link, follow_redirects=True).text
     assert "You are signed in as <bdi>outsider@example.org</bdi>." in page
-    assert ">Use this address</button>" not in page
+    assert ">Confirm</button>" not in page
     assert email_of(outsider) == outsider.email
     # Whoever reads the mail is asked to sign in first, and comes back.
     for method in ("GET", "POST"):
@@ -57,7 +57,7 @@ def test_the_link_alone_changes_nothing(app, client, owner, outsider, link):
     there = sign_in(client, owner.email, next=link).headers["Location"]
     assert there == link
     assert NEW in client.get(there).text.replace("<wbr>", "")
-    assert "changed" in confirm(client, there).text
+    assert "Saved" in confirm(client, there).text
     assert email_of(owner) == NEW
 
 

@@ -278,7 +278,7 @@ def test_the_company_confirms_who_it_is(make_app, certified):
     with app.app_context(), write():
         db.session.scalars(select(Session)).one().proved_at = None
     page = browser.post("/dashboard/account/key", data={"any": "thing"})
-    assert (page.status_code, "Confirm with Maplevale ID" in page.text) == (401, True)
+    assert (page.status_code, "Continue to Maplevale ID" in page.text) == (401, True)
     # There is no password to ask for.
     assert 'name="proof"' not in page.text
     draft = draft_of(page.text)

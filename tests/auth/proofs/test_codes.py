@@ -113,7 +113,7 @@ def test_a_recovery_code_works_once(app, browser, owner, connected):
     _, codes = connected
     client = app.test_client()
     page, token = begin_sign_in(client, owner.email)
-    assert "Use a recovery code" in page.text
+    assert "Recovery code" in page.text
     shown = client.post("/login/code", data={"step": token, "show": "recovery"})
     assert (shown.status_code, "<h1>Recovery code</h1>" in shown.text) == (200, True)
     # Who has lost these too reads whom to ask.

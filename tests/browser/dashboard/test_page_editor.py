@@ -182,10 +182,10 @@ def test_questions_are_added_moved_and_brought_back(open_page, project):
     handle.press("ArrowUp")
     expect(note).to_contain_text("Moving: place 1 of 2.")
     handle.press("Escape")
-    expect(note).to_have_text("Put back.")
+    expect(note).to_have_text("Restored")
     for key in (" ", "ArrowUp", " "):
         handle.press(key)
-    expect(note).to_have_text("Dropped: place 1 of 2.")
+    expect(note).to_have_text("Moved: place 1 of 2.")
     expect(handle).to_be_focused()
     wait_for(lambda: asked(project)[0] == "Will you come back?", what="the new order")
     page.get_by_role("button", name="Move down: Will you come back?").click()

@@ -28,7 +28,7 @@ def test_by_keys_and_undone(site, open_page):
     current, toasts = page.locator(".is-current"), page.locator("[data-toasts]")
     page.keyboard.press("j")
     page.keyboard.press("s")
-    asked = page.get_by_role("group", name="Why are you setting it aside?")
+    asked = page.get_by_role("group", name="Reason")
     expect(asked.get_by_role("button", name="Spam")).to_be_focused()
     assert look(page) == []
     page.keyboard.press("Escape")
@@ -54,7 +54,7 @@ def test_a_menu_at_the_end_of_a_phone_opens_above_the_bar(site, open_page):
     project.sign_in(page, "/inbox")
     page.locator("[data-item]").last.locator("summary").click()
     page.get_by_role("link", name="Set aside").click()
-    expect(page.get_by_role("group", name="Why are you setting it aside?")).to_be_visible()
+    expect(page.get_by_role("group", name="Reason")).to_be_visible()
 
 
 def test_where_it_stays_its_state_says_why(site, open_page):

@@ -26,10 +26,10 @@ def test_tagging_two_of_three_and_finding_them(open_page, project):
         page.get_by_role("checkbox", name=f"Select {name}").check()
     page.get_by_text("More", exact=True).locator("..").click()
     # Letters that decide elsewhere.
-    page.get_by_label("Tag", exact=True).press_sequentially("ra wedding hair")
+    page.locator("#new-tag").press_sequentially("ra wedding hair")
     # Enter in the field tags, and decides nothing.
     with next_page(page):
-        page.get_by_label("Tag", exact=True).press("Enter")
+        page.locator("#new-tag").press("Enter")
     expect(page.get_by_text("Tags changed: 2")).to_be_visible()
     follow(page.get_by_role("link", name="ra wedding hair").first)
     expect(page.get_by_text("Words of Maya")).to_be_visible()

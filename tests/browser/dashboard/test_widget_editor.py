@@ -109,7 +109,7 @@ def test_a_look_and_a_colour_and_what_visitors_see_now(project, page):
     expect(page.get_by_text("Your brand", exact=True).first).to_be_visible()
     page.locator(".editor-acts details.menu > summary").click()
     page.get_by_role("button", name="Discard the changes").click()
-    expect(page.get_by_text("Changes discarded")).to_be_visible()
+    expect(page.get_by_role("paragraph").filter(has_text="Done")).to_be_visible()
     expect(root).to_have_class(re.compile("masonry"))
     wait_until_drafted(project)
 

@@ -174,7 +174,7 @@ def test_the_link_fills_in_and_the_answer_is_tied_to_who_was_asked(app, client, 
     assert states(browser, project) == {"noor@example.com": "Wrote"}
     assert browser.get(f"/dashboard/projects/{project}/inbox").text.count("Asked by email") == 1
     editor = f"/dashboard/projects/{project}/testimonials/"
-    assert "Asked by email at <bdi>noor@example.com" in browser.get(editor + first.id).text
+    assert "Asked by email: <bdi>noor@example.com" in browser.get(editor + first.id).text
     assert "Asked by email" not in browser.get(editor + second.id).text
 
 

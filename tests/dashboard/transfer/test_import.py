@@ -136,7 +136,7 @@ def test_a_file_that_can_not_be_used_is_refused_with_the_reason(inbox):
         assert reason in text_of(answer)
     answer = inbox.client.post(f"{inbox.base}/import", data={})
     assert (answer.status_code, "Choose a file." in answer.text) == (422, True)
-    assert "Past imports" not in inbox.get("import").text
+    assert ">History<" not in inbox.get("import").text
 
 
 def test_an_account_imports_so_often_an_hour(inbox, monkeypatch):

@@ -55,7 +55,7 @@ def test_an_import_goes_on_by_itself_and_the_page_tells_how_far(app, inbox):
     page = start(inbox, upload(inbox, FIVE))
     path = page.request.path
     assert '<noscript><meta http-equiv="refresh"' in page.text
-    assert shown(inbox, path)["text"] == "Reading the file…"
+    assert shown(inbox, path)["text"] == "Loading…"
     work_until(app, 1)
     told = shown(inbox, path)
     assert (told["state"], told["text"]) == ("running", "2 of 5 imported")

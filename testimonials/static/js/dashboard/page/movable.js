@@ -42,7 +42,7 @@ export function step(item, by) {
 function press(event, item, handle, onMove) {
   const by = { ArrowUp: -1, ArrowDown: 1 }[event.key];
   if (event.key === ' ' || event.key === 'Enter') {
-    if (lifted) drop((moved) => tell(moved, 'sayDropped'));
+    if (lifted) drop((moved) => tell(moved, 'sayMoved'));
     else lift(item, handle, onMove);
   } else if (by && lifted) {
     step(item, by);
@@ -63,7 +63,7 @@ export function startHandle(item, onMove) {
   handle.addEventListener('keydown', (event) => press(event, item, handle, onMove));
   // Space must not click the button too.
   handle.addEventListener('keyup', (event) => { if (event.key === ' ') event.preventDefault(); });
-  handle.addEventListener('blur', () => { if (lifted?.handle === handle) drop((moved) => tell(moved, 'sayDropped')); });
+  handle.addEventListener('blur', () => { if (lifted?.handle === handle) drop((moved) => tell(moved, 'sayMoved')); });
   handle.addEventListener('pointerdown', (event) => {
     if (event.button !== 0) return;
     event.preventDefault();

@@ -25,7 +25,8 @@ function showFieldProblem(field, text) {
 }
 
 // The server counts code points, after trimming.
-const isLong = (field) => [...field.value.trim()].length > Number(field.dataset.limit);
+const lengthOf = (field) => [...field.value.trim()].length;
+const isLong = (field) => lengthOf(field) > Number(field.dataset.limit);
 // An incomplete card is saved once it loses the focus.
 const isBegun = (item) => item.contains(document.activeElement) && !isComplete(item);
 const findAll = (selector, isWanted) => [...form.querySelectorAll(selector)].filter(isWanted);
@@ -33,7 +34,7 @@ const findAll = (selector, isWanted) => [...form.querySelectorAll(selector)].fil
 form.addEventListener('input', ({ target }) => {
   if (!target.name || target.type === 'file') return;
   const isTyped = ['text', 'url', 'number'].includes(target.type) || target.localName === 'textarea';
-  if ('limit' in target.dataset) showFieldProblem(target, isLong(target) ? fill(form.dataset.sayLong, target.dataset) : '');
+  if ('limit' in target.dataset) showFieldProblem(target, isLong(target) ? fill(form.dataset.sayLong, { limit: target.dataset.limit, count: lengthOf(target) }) : '');
   if (!isLong(target)) change(target.name, isTyped ? TYPING_MS : 0);
   patch();
 });
