@@ -216,6 +216,8 @@ def serve_site(
         "min_form_seconds": "0",
         # Requests by mail leave at a pace that all accounts share, and here all tests.
         "invitations_per_minute": "10000",
+        # Websites and receivers are the tests' own.
+        "webhook_addresses": "any",
     }
     if base_path:
         settings["base_url"] = f"http://127.0.0.1:{port}{base_path}"
