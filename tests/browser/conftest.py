@@ -246,6 +246,14 @@ def site() -> Iterator[Site]:
         yield site
 
 
+@pytest.fixture(scope="session")
+def named_site() -> Iterator[Site]:
+    """Another one with a host name, which passkeys need."""
+    port = free_port()
+    with serve_site(base_url=f"http://localhost:{port}", port=str(port)) as site:
+        yield site
+
+
 @pytest.fixture
 def project(site: Site) -> Project:
     return site.create_project()

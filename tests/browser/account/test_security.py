@@ -1,7 +1,5 @@
 """Account, Signing in, in Chromium: a real passkey of its virtual authenticator."""
 
-from collections.abc import Iterator
-
 import pytest
 from playwright.sync_api import CDPSession, Page, expect
 from sqlalchemy import update
@@ -9,18 +7,14 @@ from sqlalchemy import update
 from testimonials.auth.models import Session
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
-from tests.browser.conftest import Site, serve_site
-from tests.support.servers import free_port
+from tests.browser.conftest import Site
 
 SECURITY = "/dashboard/account/security"
 
 
-@pytest.fixture(scope="module")
-def site() -> Iterator[Site]:
-    """A service with a host name, which passkeys need."""
-    port = free_port()
-    with serve_site(base_url=f"http://localhost:{port}", port=str(port)) as site:
-        yield site
+@pytest.fixture
+def site(named_site: Site) -> Site:
+    return named_site
 
 
 def plug_in(page: Page) -> CDPSession:
