@@ -139,7 +139,7 @@ def list_reasons() -> list[tuple[str, str]]:
 
 
 def _describe_reason(reason: str) -> str:
-    return _("%(done)s: %(what)s", done=_("Set aside"), what=translate(REASONS[reason]))
+    return _("Set aside: %(reason)s", reason=translate(REASONS[reason]))
 
 
 def _describe_held(row: Testimonial) -> str | None:

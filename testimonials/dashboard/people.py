@@ -230,7 +230,7 @@ def withdraw_from_all(owner: SignedIn, email: str) -> Done:
     return Done(_("Withdrawn"))
 
 
-@all_people.save(RoleForm, at="/<account_id>/role", step_up="Role")
+@all_people.save(RoleForm, at="/<account_id>/role", step_up="Roles")
 def give_role_in_all(owner: SignedIn, account_id: str, role: str) -> Done:
     member = team.change_colleague(owner.account_id, account_id, role)
     details = {"email": member.email, "member": account_id, "role": role}

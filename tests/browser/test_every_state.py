@@ -51,7 +51,7 @@ def invite(page: Page, project: Project, email: str, role: str = "moderator") ->
     """Invite a colleague; return the link that the mail server got."""
     page.goto(f"{project.dashboard}/people")
     page.get_by_label("Email address").fill(email)
-    page.get_by_label("Role", exact=True).select_option(role)
+    page.get_by_label("Roles", exact=True).select_option(role)
     follow(page.get_by_role("button", name="Invite", exact=True))
     expect(page.locator(".invited").filter(has_text=email)).to_be_visible()
     return project.site.mailed_link(email, rf"{project.site.url}/invite/\S+")
@@ -286,7 +286,7 @@ def reading_along(site: Site, open_page: OpenPage) -> Iterator[Page]:
     yield owner
     email = f"{next(numbers)}{ADDRESS}"
     owner.get_by_label("Email address").fill(email)
-    owner.get_by_label("Role", exact=True).select_option("reader")
+    owner.get_by_label("Roles", exact=True).select_option("reader")
     follow(owner.get_by_role("button", name="Invite", exact=True))
     reader = open_page(site.mailed_link(email, rf"{site.url}/invite/\S+"))
     yield reader

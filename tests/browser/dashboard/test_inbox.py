@@ -159,7 +159,7 @@ def test_on_a_phone_the_bulk_bar_takes_the_place_of_the_menu(site, open_page, pr
     for name in ("Maya", "Tom"):
         page.get_by_role("checkbox", name=f"Select {name}").tap()
     # Nothing is in front of its buttons, and none is in front of another.
-    page.get_by_role("button", name="Clear").tap()
+    page.get_by_role("button", name="Select none").tap()
     page.get_by_role("checkbox", name="Select Maya").tap()
     page.get_by_text("More", exact=True).locator("..").tap()
     page.keyboard.press("Escape")
