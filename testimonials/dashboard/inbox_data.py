@@ -90,7 +90,11 @@ NOBODY = gettext_noop("Nobody has written yet")
 EMPTY = {
     "pending": NOBODY,
     "approved": gettext_noop("Nothing is approved yet"),
+    "rejected": gettext_noop("Nothing is rejected"),
     "all": NOBODY,
+    "trash": gettext_noop("The trash is empty"),
+    "spam": gettext_noop("No spam"),
+    inbox.ASIDE: gettext_noop("Nothing is set aside"),
 }
 
 
@@ -262,7 +266,7 @@ def _describe_empty(
     """Return the title, text and actions of an empty page."""
     if filters.is_narrowed:
         return _describe_nothing_found(project, filters)
-    title = EMPTY.get(filters.tab, gettext_noop("None yet"))
+    title = EMPTY[filters.tab]
     ask = [(url_for("dashboard.collect.show_collect"), _("Ask three customers"))]
     is_over = filters.tab == "pending" and (counts["rejected"] or counts["trash"])
     return {

@@ -75,7 +75,7 @@ def test_the_inbox_leads_to_what_waits_and_keys_decide(open_page, project):
     with next_page(page):
         card.get_by_role("button", name=re.compile("Decline")).press("Enter")
     with next_page(page):
-        page.get_by_role("button", name="Accept 5").press("Enter")
+        page.get_by_role("button", name="Accept all 5").press("Enter")
     expect(page.locator("[data-toasts]")).to_contain_text("Accepted: 5")
     expect(page.get_by_text("Your agent suggests a change")).to_have_count(0)
     expect(page.get_by_role("heading", name="All decided")).to_be_visible()

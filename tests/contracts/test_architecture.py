@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 
+import pytest
+
 import testimonials
 from testimonials.dashboard.framework import AccountPage
 from testimonials.dashboard.moved import MOVED
@@ -238,6 +240,13 @@ def test_a_service_loads_what_declares():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert declaring <= {*loaded.stdout.split()}
+
+
+@pytest.mark.thorough
+def test_tools_import_what_there_is():
+    # Nobody runs a benchmark each day, and mypy doesn't read them.
+    for path in (ROOT.parent / "tools").glob("*.py"):
+        importlib.import_module(f"tools.{path.stem}")
 
 
 def test_files_functions_and_views_are_short():

@@ -39,7 +39,7 @@ def test_rejecting_counts_on_and_setting_aside_does_not(inbox):
     for answer in answers:
         assert inbox.undo(answer).status_code == 200
     assert (number(inbox), inbox.shown()) == (2, ["Ben"])
-    assert "None yet" in inbox.get("inbox?status=set-aside").text
+    assert "Nothing is set aside" in inbox.get("inbox?status=set-aside").text
 
 
 @pytest.mark.parametrize("reason", REASONS)
