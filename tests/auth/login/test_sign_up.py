@@ -135,7 +135,7 @@ def test_claiming_signs_in_and_no_key_opens_what_has_none(app, client):
     assert "tst_live_" not in answer.text
     assert is_signed_in(client)
     page = client.get("/dashboard/account/key").text
-    assert "There is no key yet" in page
+    assert "None yet" in page
     account_id = page.partition("<dt>Account id</dt><dd><code>")[2].partition("<")[0]
     for key in ("", " ", "tst_live_", "tst_live_" + "0" * 38):
         headers = {"x-service-account-id": account_id, "x-api-key": key}

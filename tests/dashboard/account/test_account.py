@@ -83,7 +83,7 @@ def test_what_others_must_not_do_asks_for_the_password_once_it_was_given_long_ag
         with browser.post(path, data=form) as answer:
             assert answer.mimetype == "application/zip"
     else:
-        assert "Enter your password" not in answer.text
+        assert "Confirm it’s you" not in answer.text
     assert answer.status_code in (200, 303)
 
 
