@@ -337,7 +337,7 @@ def integrating(site: Site, open_page: OpenPage) -> Iterator[Page]:
     expect(answer).to_be_visible()
     yield page
     follow(page.get_by_role("link", name="Close"))
-    page.get_by_role("link", name=re.compile("^Look")).click()
+    page.get_by_role("link", name=re.compile("^Open ?:")).click()
     expect(page.get_by_role("dialog")).to_be_visible()
     yield page
 
