@@ -43,7 +43,7 @@ def sign_in(page: Page, site: Site, login: str) -> None:
     page.get_by_placeholder("Enter any login").fill(login)
     page.get_by_placeholder("and password").fill("any")
     page.get_by_role("button", name="Sign-in").click()
-    page.get_by_role("button", name="Continue").click()
+    page.get_by_role("button", name="Continue", exact=True).click()
     page.wait_for_url(f"{site.url}/**")
 
 
@@ -67,7 +67,7 @@ def test_somebody_comes_back(site, provider, open_page):
     follow(tab.get_by_role("button", name="Confirm"))
     assert look(tab) == []
     tab.close()
-    follow(page.get_by_role("button", name="Continue"))
+    follow(page.get_by_role("button", name="Continue", exact=True))
     expect(page).to_have_url(f"{site.url}/login?notice=signed-out")
     # She is still signed in at the company, so one press is enough.
     page.get_by_role("button", name=COMPANY).click()
