@@ -131,7 +131,8 @@ def name(door: Door) -> str:
 
 
 def test_every_page_is_seen_by_somebody(rich):
-    unseen = {name(door) for door, visitor in rich.pages if visitor is None}
+    missing = [door for door, visitor in rich.pages if visitor is None]
+    unseen = {door.rule.rule if door.rule.rule in MOVED else name(door) for door in missing}
     assert unseen == set().union(*NO_PAGES.values())
     assert {door.rule.rule for door, _ in rich.pages} >= PARTS_OF_PAGES
     assert len(rich.pages) > 70

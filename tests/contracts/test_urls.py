@@ -170,6 +170,11 @@ def read_all(folder: Path, pattern: str) -> dict[Path, str]:
 def test_every_named_file_exists_and_every_file_is_named():
     pages = "\n".join(read_all(ROOT / "templates", "*.html").values())
     named = {STATIC / name for name in re.findall(r"'((?:js|css|img)/[^']+\.\w+)'", pages)}
+    # The dashboard's frame writes the folder and the ending.
+    for name in {"owner", *re.findall(r"'((?:auth|dashboard)/[\w/-]+)'", pages)}:
+        files = {STATIC / f"{kind}/{name}.{kind}" for kind in ("css", "js")}
+        assert any(file.exists() for file in files), name
+        named |= {file for file in files if file.exists()}
     for path, script in read_all(STATIC / "js", "*.js").items():
         found = re.findall(r"(?:from |import |import\()'(\.[^']+)'", script)
         named |= {(path.parent / name).resolve() for name in found}
