@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from flask import Flask, current_app, has_request_context, request
-from jinja2 import FileSystemBytecodeCache
+from jinja2 import FileSystemBytecodeCache, pass_context
 from jinja2.bccache import Bucket
+from jinja2.runtime import Context
 from werkzeug.middleware.proxy_fix import ProxyFix
 
 from testimonials import __version__
@@ -21,13 +22,24 @@ from testimonials.core.http.resource import PROVIDED
 from testimonials.core.http.security import refuse_cross_site_requests, register_web
 from testimonials.core.http.static import register_static_files
 from testimonials.core.http.urls import HostedFlask, LateRule, init_own_hosts, serve_below
-from testimonials.core.late import add_routes, late
+from testimonials.core.late import add_routes, find_late, late
 from testimonials.core.logs import init_error_reports, register_access_log
 from testimonials.core.settings.current import EXTENSION as SETTINGS
 from testimonials.core.settings.current import current_settings
 from testimonials.core.settings.instance import SettingError, hold_folder
 from testimonials.core.settings.table import Settings, load_settings
 from testimonials.widget.cache import init_feed
+
+
+@pass_context
+def label(_context: Context, name: str) -> str:
+    """Return the label of a field of the API, as `name_field` does.
+
+    Without the context, Jinja would call it once, in the language of whoever comes first, when it
+    compiles a template in which the name is a constant.
+    """
+    return str(find_late("dashboard.labels:name_field")(name))
+
 
 # The filters of templates, most of which only the dashboard uses.
 FILTERS = {
@@ -36,7 +48,7 @@ FILTERS = {
     "age": late("dashboard.formatting:describe_age"),
     "breakable": late("dashboard.formatting:make_breakable"),
     "start_small": late("dashboard.formatting:start_small"),
-    "label": late("dashboard.labels:name_field"),
+    "label": label,
     "browser": late("core.event_lists:translate_browser"),
 }
 PROVIDED.update(

@@ -3,7 +3,10 @@
 import ast
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from gettext import GNUTranslations
+
+from jinja2 import nodes
 
 from testimonials.core.http.i18n import ENGLISH, LANGUAGES
 from tests.contracts.test_architecture import modules
@@ -49,6 +52,17 @@ def test_no_two_languages_say_a_sentence_in_the_same_words():
                 said.setdefault((message.id, str(texts)), []).append(code)
     shared = {id: set(codes) for (id, _), codes in said.items() if len(codes) > 1}
     assert {id: codes for id, codes in shared.items() if not codes <= ROMANCE} == {}
+
+
+def test_no_template_is_translated_while_it_is_compiled(app):
+    """Jinja calls a filter of a constant then, in the language of whoever comes first."""
+    env, called = app.jinja_env, set()
+    for name in env.list_templates():
+        for each in env.parse(env.loader.get_source(env, name)[0]).find_all(nodes.Filter):
+            with suppress(nodes.Impossible):
+                each.as_const(nodes.EvalContext(env))
+                called.add(each.name)
+    assert called == {"safe"}
 
 
 def test_texts_in_two_numbers_are_written_where_they_are_used():
