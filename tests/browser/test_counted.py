@@ -4,14 +4,14 @@ import re
 from dataclasses import dataclass
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, ViewportSize, expect
 
 from tests.browser.pages import follow
 from tests.dashboard.insights.counted import add_reads, add_views, add_visits
 from tests.support.rows import add_testimonial
 
-DESK = {"width": 1280, "height": 720}
-PHONE = {"width": 390, "height": 720}
+DESK: ViewportSize = {"width": 1280, "height": 720}
+PHONE: ViewportSize = {"width": 390, "height": 720}
 # A group of radios is one; what only those who hear the page get, or a button opens, is none.
 CONTROLS = """() => new Set(
   [...document.querySelectorAll('main :is(input, select, textarea, [contenteditable="true"])')]

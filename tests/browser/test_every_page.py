@@ -200,7 +200,7 @@ def visit(page: Page, url: str, rule: str, known: set[str]) -> Iterator[str]:
 
 def find_noise(page: Page) -> Iterator[str]:
     """Tell of more controls than one looks through, and of a second main button."""
-    page.set_viewport_size(DESK)  # type: ignore[arg-type]
+    page.set_viewport_size(DESK)
     if (count := visible_controls(page)) > MOST_CONTROLS:
         yield f"{page.url} shows {count} controls"
     if len(solid := page.evaluate(SOLID)) > 1:

@@ -43,7 +43,7 @@ def test_the_inbox_leads_to_what_waits_and_keys_decide(open_page, project):
     page = project.open(open_page, "/inbox")
     page.locator(".proposal-row").evaluate_all("all => all.forEach((row) => { row.open = true; })")
     assert look(page) == []
-    page.set_viewport_size(DESK)  # type: ignore[arg-type]
+    page.set_viewport_size(DESK)
     page.reload()
     # What waits for the owner, and the keys, count all of it.
     bar = page.get_by_role("navigation", name="Project")
