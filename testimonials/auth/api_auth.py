@@ -43,6 +43,7 @@ class OneProjectOnly(ServiceError):
 
 
 def admit(operation: Operation) -> Caller:
+    """Return the caller of an operation. Raises `CredentialsInvalid` and `MissingScope`."""
     return _authorize(authenticate(operation.name), operation)
 
 
