@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from flask import Response, request
+from flask import request
 
 from testimonials.auth.accounts import is_known_email, start_account
 from testimonials.auth.credentials import AGENT_INIT_PER_ADDRESS, AGENT_INIT_PER_EMAIL
@@ -15,7 +15,7 @@ from testimonials.auth.tokens import Caller
 from testimonials.core.audit import ActorKind, act_as, current_network, record
 from testimonials.core.event_lists import describe_program
 from testimonials.core.extensions import limiter
-from testimonials.core.http.answers import answer
+from testimonials.core.http.answers import Answer
 from testimonials.core.http.blueprints import auth
 from testimonials.core.settings.current import current_settings
 
@@ -46,7 +46,7 @@ def _check_email(body: dict[str, Any]) -> str:
     is_secret=True,
     done="Account ready to be claimed",
 )
-def agent_init(prepared: str) -> dict[str, Any] | Response:
+def agent_init(prepared: str) -> dict[str, Any] | Answer:
     """Sign up by e-mail.
 
     For a new or unclaimed address, ``data`` holds ``accountId``, ``apiKey`` (shown only here),
@@ -62,7 +62,7 @@ def agent_init(prepared: str) -> dict[str, Any] | Response:
     """
     access = start_account(prepared)
     if access is None:
-        return answer("Account exists", ACCOUNT_EXISTS)
+        return Answer("Account exists", ACCOUNT_EXISTS)
     account, link = access.account, make_claim_link(access.account, access.claim_nonce)
     program = describe_program(request.user_agent.string)
     by = f"{program}, from {current_network() or 'an unknown network'}"

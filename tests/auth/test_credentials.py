@@ -143,6 +143,9 @@ def test_a_claimed_address_keeps_its_key_and_gets_no_mail(app, owner):
     assert (data["claimRequired"], data["accountExists"]) == (False, True)
     assert isinstance(data["message"], str)
     assert "dashboard settings" in data["message"]
+    body = {"email": "owner@example.com"}
+    dry = owner.client.post("/v1/auth/agent-init?dryRun=true", json=body)
+    assert (data_of(dry), dry.headers["X-Dry-Run"]) == (data, "true")
     assert mails(app) == []
     assert owner.get("/v1/me").status_code == 200
 

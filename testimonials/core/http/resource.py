@@ -278,20 +278,18 @@ class Operation:
             if self.match:
                 require_match(self._describe(call))
             result = self._change(call)
-            if isinstance(result, Response):
-                return result
             if not self.match:
                 refuse_match()
             return keyed.answer(result, is_secret=self.is_secret)
 
-    def _change(self, call: Call) -> Answer | Response:
+    def _change(self, call: Call) -> Answer:
         result = call.run(self.view)
-        if self.change and not isinstance(result, Answer | Response):
+        if self.change and not isinstance(result, Answer):
             call.arguments["values"] = result
             result = call["outcome"]
             if self.match and result.status == 200:
                 return Answer(result.message, self._describe(call))
-        if isinstance(result, Answer | Response):
+        if isinstance(result, Answer):
             return result
         is_described = result is None and self.match
         return Answer(self.done, self._describe(call) if is_described else self.dump(result))
