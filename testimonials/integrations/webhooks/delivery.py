@@ -17,7 +17,7 @@ from sqlalchemy import Select, exists, func, insert, or_, select, update
 from sqlalchemy.orm import aliased
 
 from testimonials.core import clock
-from testimonials.core.audit import IS_SINGLE, Event, EventType
+from testimonials.core.audit import IS_SINGLE, Event
 from testimonials.core.clock import iso
 from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.db.outages import log_fault
@@ -362,10 +362,9 @@ def _settle_build(endpoint: WebhookEndpoint, rows: list[Row]) -> list[Row]:
 def _list_unread(endpoint: WebhookEndpoint) -> tuple[list[Row], str]:
     """Return rows of deliveries in the order of the events, and the id of the last event."""
     rows: list[Row] = []
-    now, read_to = clock.now(), endpoint.read_to
+    now, read_to, types = clock.now(), endpoint.read_to, endpoint.types
     for event in read_after(endpoint.project_id, read_to, MAX_WAITING):
-        name = EventType.known[event.type].webhook
-        if name and (not endpoint.events or name in endpoint.events):
+        if name := types.get(event.type):
             rows.append(
                 {
                     "id": new_identifier(),

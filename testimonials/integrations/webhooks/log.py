@@ -6,7 +6,7 @@ from datetime import datetime
 from sqlalchemy import delete, func, or_, select, update
 
 from testimonials.core import clock
-from testimonials.core.audit import IS_TOLD, Event
+from testimonials.core.audit import IS_SINGLE, Event
 from testimonials.core.db.identifiers import first_identifier, new_identifier
 from testimonials.core.db.transactions import delete_rows, find_row
 from testimonials.core.extensions import db
@@ -77,7 +77,10 @@ def redeliver(
     endpoint.read_to = start
     db.session.flush()
     query = select(func.count()).where(
-        Event.project_id == endpoint.project_id, Event.id > start, IS_TOLD
+        Event.project_id == endpoint.project_id,
+        Event.id > start,
+        Event.type.in_(endpoint.types),
+        IS_SINGLE,
     )
     return db.session.scalar(query) or 0
 

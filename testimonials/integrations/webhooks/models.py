@@ -8,6 +8,7 @@ from sqlalchemy import JSON, ColumnElement, Index, String, Text, literal_column
 from sqlalchemy.orm import Mapped, mapped_column
 
 from testimonials.core import clock
+from testimonials.core.audit import EventType
 from testimonials.core.db.engine import Base, Timestamp, child_of, index_some, present
 from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.http.i18n import gettext_noop
@@ -46,6 +47,12 @@ class WebhookEndpoint(Base):
     keeper_id: Mapped[str] = mapped_column(server_default="")
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
     updated_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
+
+    @property
+    def types(self) -> dict[str, str]:
+        """The types of events that are sent, with their names in webhooks."""
+        named = {type: type.webhook for type in EventType.known.whole().values() if type.webhook}
+        return {type: name for type, name in named.items() if name in (self.events or (name,))}
 
     @property
     def old_until(self) -> datetime | None:

@@ -80,7 +80,7 @@ def test_a_delivery_is_tried_for_three_days_and_then_the_endpoint_is_switched_of
     hook.call("PATCH", "", {"active": True})
     hook.deliver()
     assert len(receiver.bodies) == 10
-    assert hook.call("POST", "/redeliver", since)["count"] >= 1
+    assert hook.call("POST", "/redeliver", since)["count"] == 1
     hook.deliver()
     assert (len(receiver.bodies), len(set(receiver.ids))) == (11, 1)
     hook.call("POST", "/redeliver", {"deliveryId": row.id})
