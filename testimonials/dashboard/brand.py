@@ -286,7 +286,7 @@ def _read_website(access: Access, **_sent: Any) -> WebsiteReading:
 def read_again(access: Access, prepared: WebsiteReading) -> Done:
     store_reading(access.project, prepared)
     record(PROJECT_CHANGED, access.project)
-    return Done(_("Read"))
+    return Done(_("Done"))
 
 
 @screen.save(at="/everywhere")
