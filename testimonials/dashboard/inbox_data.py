@@ -16,7 +16,13 @@ from testimonials.core.http.errors import is_from_script
 from testimonials.core.http.fields import Choice, Text
 from testimonials.core.http.forms import FormSchema, describe_notice
 from testimonials.core.http.i18n import gettext as _
-from testimonials.core.http.i18n import gettext_noop, ngettext, ngettext_noop, translate
+from testimonials.core.http.i18n import (
+    gettext_noop,
+    ngettext,
+    ngettext_noop,
+    pgettext_noop,
+    translate,
+)
 from testimonials.core.http.security import safe_target
 from testimonials.core.http.urls import testimonial_url, wall_url
 from testimonials.core.settings.current import count_days, current_settings
@@ -84,7 +90,7 @@ TAB_NAMES = {
     **STATUS_NAMES,
     "all": gettext_noop("All"),
     "trash": gettext_noop("Trash"),
-    inbox.ASIDE: gettext_noop("Set aside"),
+    inbox.ASIDE: pgettext_noop("state", "Set aside"),
 }
 NOBODY = gettext_noop("Nobody has written yet")
 EMPTY = {

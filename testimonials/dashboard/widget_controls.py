@@ -11,7 +11,7 @@ from testimonials.core.faults import FAULTS
 from testimonials.core.http.fields import Choice, Color, Count, OneLine, RuleField, Switch, Text
 from testimonials.core.http.forms import Choices, FormSchema
 from testimonials.core.http.i18n import gettext as _
-from testimonials.core.http.i18n import gettext_noop, ngettext, translate
+from testimonials.core.http.i18n import gettext_noop, ngettext, pgettext_noop, translate
 from testimonials.core.text import TAG_LENGTH
 from testimonials.projects import defaults, widget_design
 from testimonials.projects.projects import Website
@@ -343,7 +343,9 @@ def describe_choices(*, is_saved: bool) -> dict[str, Any]:
         "font": FONTS,
     }
     corners = [
-        ngettext("%(num)s pixel", "%(num)s pixels", radius) if radius else _("Square")
+        ngettext("%(num)s pixel", "%(num)s pixels", radius)
+        if radius
+        else translate(pgettext_noop("corners", "Square"))
         for radius in CORNERS
     ]
     return {

@@ -11,7 +11,7 @@ from testimonials.core import clock
 from testimonials.core.db.transactions import find_row
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import ServiceError, require_found
-from testimonials.core.http.i18n import gettext_noop
+from testimonials.core.http.i18n import gettext_noop, pgettext_noop
 from testimonials.core.settings.current import current_settings
 from testimonials.projects.models import Project
 from testimonials.projects.projects import mark_changed
@@ -90,7 +90,7 @@ ACTIONS = {
     "approve": _decide("approved", gettext_noop("Approved"), "pending", "rejected"),
     "reject": _decide("rejected", gettext_noop("Rejected"), "pending", "approved"),
     # Also possible in the trash, where a visitor's rating still counts.
-    SET_ASIDE: Action(_may_be_set_aside, _set_aside, gettext_noop("Set aside")),
+    SET_ASIDE: Action(_may_be_set_aside, _set_aside, pgettext_noop("state", "Set aside")),
     "pin": Action(
         lambda row: row.deleted_at is None and row.status == "approved" and not row.is_pinned,
         lambda *_: {"is_pinned": True},

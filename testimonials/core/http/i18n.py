@@ -34,6 +34,8 @@ DATES = TRANSLATIONS.parent / "static" / "widget" / "dates.json"
 # The year in a date, with what joins it to the month.
 YEAR = re.compile(r"\{year\}年|(?: de)? \{year\}")
 DOMAIN = "messages"
+# What gettext puts between the context of a message and the message.
+CONTEXT_END = "\x04"
 PARAMETER = "lang"
 # The links of the language switch repeat the query unless it is longer, which ours never are.
 MAX_QUERY_LENGTH = 2000
@@ -173,7 +175,8 @@ def language_query() -> dict[str, Any]:
 
 def translate(message: str) -> str:
     """Return `message` in the current language, with its placeholders."""
-    return _load(current_language().code).gettext(message) if message else ""
+    text = _load(current_language().code).gettext(message) if message else ""
+    return text.rpartition(CONTEXT_END)[2]
 
 
 def gettext(message: str, **values: object) -> str:
@@ -189,6 +192,11 @@ def ngettext(one: str, many: str, number: int, **values: object) -> str:
 def gettext_noop(message: str) -> str:
     """Mark a constant, which is translated where it is shown."""
     return message
+
+
+def pgettext_noop(context: str, message: str) -> str:
+    """Mark a constant that other languages say differently elsewhere, for example as a verb."""
+    return context + CONTEXT_END + message
 
 
 def ngettext_noop(one: str, many: str) -> Callable[[int], str]:

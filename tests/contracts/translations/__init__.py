@@ -33,6 +33,7 @@ KEYWORDS = {
     "gettext": None,
     "ngettext": (1, 2),
     "gettext_noop": None,
+    "pgettext_noop": ((1, "c"), 2),
     "ngettext_noop": (1, 2),
     # Its purpose is part of a sentence on the page that asks for a proof.
     "require_proof": None,
@@ -83,15 +84,15 @@ def collect(code: str) -> Catalog:
 @cache
 def _collect(has_dashboard: bool) -> Catalog:
     template = Catalog(project="testimonials", charset="utf-8", fuzzy=False)
-    for path, message, comments in [*_extract(), *_list_others()]:
+    for path, message, comments, context in [*_extract(), *_list_others()]:
         is_owners = path.startswith(OWNERS_PLACES) or path.endswith("/events.py")
         if has_dashboard or not is_owners:
-            template.add(message, auto_comments=comments)
+            template.add(message, auto_comments=comments, context=context)
     return template
 
 
 @cache
-def _extract() -> list[tuple[str, str | tuple[str, ...], list[str]]]:
+def _extract() -> list[tuple[str, str | tuple[str, ...], list[str], str | None]]:
     """Find every message of the package; once, as reading all of it takes seconds."""
     found = extract_from_dir(
         PACKAGE,
@@ -102,17 +103,17 @@ def _extract() -> list[tuple[str, str | tuple[str, ...], list[str]]]:
         strip_comment_tags=True,
     )
     return [
-        (path, message, comments)
-        for path, _, message, comments, _ in sorted(found, key=lambda each: each[:2])
+        (path, message, comments, context)
+        for path, _, message, comments, context in sorted(found, key=lambda each: each[:2])
     ]
 
 
 @cache
-def _list_others() -> list[tuple[str, str, list[str]]]:
+def _list_others() -> list[tuple[str, str, list[str], None]]:
     """Find what isn't marked: texts in files, the purposes of proofs that a button names, and what
     events say."""
     others = [
-        (name, text, list[str]())
+        (name, text, list[str](), None)
         for name in TEXTS
         for each in json.loads((PACKAGE / name).read_text()).values()
         for text in _list_texts(each["texts"])
@@ -125,7 +126,7 @@ def _list_others() -> list[tuple[str, str, list[str]]]:
             elif isinstance(node, ast.Call) and ast.unparse(node.func) == "EventType":
                 found = node.args[1]
             if isinstance(found, ast.Constant):
-                others.append((str(path.relative_to(PACKAGE)), found.value, list[str]()))
+                others.append((str(path.relative_to(PACKAGE)), found.value, list[str](), None))
     return others
 
 

@@ -90,7 +90,7 @@ def find_problems(code: str) -> Iterator[str]:
             continue
         if isinstance(message.id, str):
             source, texts = message.id, [message.string]
-            written[source] = message.string
+            written["\x04".join(filter(None, [message.context, source]))] = message.string
             # One or two words may be the same in both, such as "Widget" or "Error:".
             words = WORD.findall(PLACEHOLDER.sub("", TAG.sub("", source)))
             if message.string == source and source not in SAME and len(words) > SHORT:

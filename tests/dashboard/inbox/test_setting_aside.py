@@ -83,6 +83,9 @@ def test_many_at_once(inbox):
     assert answer.get_json()["notice"]["text"] == "Set aside: 2"
     assert {row.set_aside for row in read_testimonials(inbox.app, inbox.project)} == {"abusive"}
     assert inbox.undo(answer).status_code == 200
+    german = inbox.client.get(f"{inbox.base}/inbox", headers={"Accept-Language": "de"}).text
+    # A button and a folder, which English calls the same.
+    assert german.count("Aussondern") > german.count("Ausgesondert") > 0
     assert {row.set_aside for row in read_testimonials(inbox.app, inbox.project)} == {None}
 
 
