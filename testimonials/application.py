@@ -24,10 +24,9 @@ from testimonials.core.http.static import register_static_files
 from testimonials.core.http.urls import HostedFlask, LateRule, init_own_hosts, serve_below
 from testimonials.core.late import add_routes, find_late, late
 from testimonials.core.logs import init_error_reports, register_access_log
-from testimonials.core.settings.current import EXTENSION as SETTINGS
-from testimonials.core.settings.current import current_settings
 from testimonials.core.settings.instance import SettingError, hold_folder
-from testimonials.core.settings.table import Settings, load_settings
+from testimonials.core.settings.table import EXTENSION as SETTINGS
+from testimonials.core.settings.table import Settings, current_settings, load_settings
 from testimonials.widget.cache import init_feed
 
 

@@ -38,7 +38,7 @@ from testimonials.core.http.errors import NotFound
 from testimonials.core.http.rate_limits import client_key
 from testimonials.core.http.urls import own_hosts, own_origins
 from testimonials.core.jobs import every_process
-from testimonials.core.settings.current import current_settings
+from testimonials.core.settings.table import current_settings
 from testimonials.projects.models import Project
 from testimonials.testimonials.models import Testimonial
 

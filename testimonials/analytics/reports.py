@@ -31,7 +31,7 @@ from testimonials.core.http.fields import (
     Time,
     WholeSchema,
 )
-from testimonials.core.settings.current import current_settings
+from testimonials.core.settings.table import current_settings
 from testimonials.projects.models import Project
 from testimonials.testimonials.counts import DayNumbers, average, count_days
 from testimonials.testimonials.models import UNVISITED, VISITED, Testimonial

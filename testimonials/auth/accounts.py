@@ -22,7 +22,7 @@ from testimonials.core.http.errors import CredentialsInvalid, ServiceError, requ
 from testimonials.core.http.fields import OneLine
 from testimonials.core.http.forms import FormSchema
 from testimonials.core.http.i18n import gettext, gettext_noop
-from testimonials.core.settings.current import current_settings
+from testimonials.core.settings.table import current_settings
 
 DISPLAY_NAME_LENGTH = 80
 

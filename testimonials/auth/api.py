@@ -17,7 +17,7 @@ from testimonials.core.event_lists import describe_program
 from testimonials.core.extensions import limiter
 from testimonials.core.http.answers import Answer
 from testimonials.core.http.blueprints import auth
-from testimonials.core.settings.current import current_settings
+from testimonials.core.settings.table import current_settings
 
 ACCOUNT_EXISTS = {
     "claimRequired": False,

@@ -24,8 +24,8 @@ from testimonials.core.extensions import db
 from testimonials.core.faults import refusing
 from testimonials.core.http.blueprints import auth
 from testimonials.core.http.errors import NotFound, ServiceError
-from testimonials.core.settings.current import current_settings
 from testimonials.core.settings.parsers import Plan
+from testimonials.core.settings.table import current_settings
 
 # Events may arrive in any order, late, and more than once. So each only stores what it says (whose
 # customer it is; whether a subscription runs, and for which plan); then the plan is recalculated.

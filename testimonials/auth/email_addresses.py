@@ -11,7 +11,7 @@ from testimonials.core.http.errors import ServiceError
 from testimonials.core.http.fields import OneLine
 from testimonials.core.http.i18n import gettext, gettext_noop
 from testimonials.core.mail.outbox import ENCODED
-from testimonials.core.settings.current import current_settings
+from testimonials.core.settings.table import current_settings
 
 if TYPE_CHECKING:
     from email_validator import ValidatedEmail

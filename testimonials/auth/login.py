@@ -26,7 +26,7 @@ from testimonials.core.http.i18n import gettext_noop, ngettext, translate
 from testimonials.core.http.security import answer_privately, safe_target
 from testimonials.core.http.signing import TokenPurpose
 from testimonials.core.http.urls import current_path, link_url
-from testimonials.core.settings.current import current_settings
+from testimonials.core.settings.table import current_settings
 
 # If a session ended before a form was sent, the sign-in page keeps what was typed as a signed
 # draft. After signing in, the person confirms it before it is sent, since it may be somebody else,

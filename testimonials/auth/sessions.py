@@ -17,7 +17,7 @@ from testimonials.core.event_lists import describe_browser
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import ServiceError
 from testimonials.core.http.i18n import gettext_noop
-from testimonials.core.settings.current import current_settings
+from testimonials.core.settings.table import current_settings
 
 LIFETIME = timedelta(days=30)
 # `last_seen_at` is updated at most this often.

@@ -40,7 +40,7 @@ from testimonials.core.http.i18n import gettext, gettext_noop, ngettext
 from testimonials.core.http.signing import TokenPurpose
 from testimonials.core.http.urls import current_path, proof_url
 from testimonials.core.late import Signal
-from testimonials.core.settings.current import current_settings
+from testimonials.core.settings.table import current_settings
 
 
 class LastWayIn(ServiceError):

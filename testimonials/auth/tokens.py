@@ -22,7 +22,7 @@ from testimonials.core.extensions import db, find_apart, kept
 from testimonials.core.http.errors import CredentialsInvalid, ServiceError, require_found
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.jobs import every_process
-from testimonials.core.settings.current import current_settings
+from testimonials.core.settings.table import current_settings
 
 
 class Scope(StrEnum):

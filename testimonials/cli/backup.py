@@ -14,9 +14,8 @@ from testimonials.cli.output import Group, Output, command
 from testimonials.core.clock import iso
 from testimonials.core.db.sqlite import find_kept, list_kept
 from testimonials.core.db.transactions import write
-from testimonials.core.settings.current import current_settings
 from testimonials.core.settings.instance import hold_folder
-from testimonials.core.settings.table import PREFIX, load_settings
+from testimonials.core.settings.table import PREFIX, current_settings, load_settings
 from testimonials.operations.backup import creating, restoring
 from testimonials.operations.backup.archive import SECRET, Manifest, RestoreRefused, describe_rows
 from testimonials.operations.backup.offsite import (

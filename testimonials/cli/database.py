@@ -14,10 +14,9 @@ from testimonials.core.db import migrate
 from testimonials.core.db.sqlite import describe_damage
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db as database
-from testimonials.core.settings.current import current_settings
 from testimonials.core.settings.instance import hold_alone
 from testimonials.core.settings.parsers import parse_database_url
-from testimonials.core.settings.table import PREFIX, Settings, make_instance
+from testimonials.core.settings.table import PREFIX, Settings, current_settings, make_instance
 from testimonials.operations.database import SecretMark, move_database
 from testimonials.operations.doctor_network import examine, is_fine
 from testimonials.operations.expiry import KINDS, preview, sweep

@@ -14,7 +14,7 @@ from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.extensions import db
 from testimonials.core.mail import outbox
 from testimonials.core.mail.smtp import DeliveryFailed, SmtpTransport
-from testimonials.core.settings.current import current_settings
+from testimonials.core.settings.table import current_settings
 from testimonials.core.text import make_printable
 from testimonials.integrations.webhooks import endpoints, log
 from testimonials.integrations.webhooks.schemas import DeliverySchema, WebhookSchema

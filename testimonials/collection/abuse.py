@@ -20,7 +20,7 @@ from testimonials.core.http.forms import FormSchema, SentForm
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.http.rate_limits import Limit, client_key
 from testimonials.core.http.security import answer_privately
-from testimonials.core.settings.current import current_settings
+from testimonials.core.settings.table import current_settings
 from testimonials.projects.models import Project
 from testimonials.projects.projects import find_public_project
 from testimonials.testimonials.events import TEXTS_READ

@@ -16,7 +16,7 @@ from testimonials.core.audit import record
 from testimonials.core.http.errors import ValidationFailed
 from testimonials.core.http.fields import Choice, Identifier, OneLine, Parts, StrictSchema, Text
 from testimonials.core.http.i18n import ENGLISH, LANGUAGES, gettext_noop
-from testimonials.core.settings.current import current_settings
+from testimonials.core.settings.table import current_settings
 from testimonials.projects.changes import Outcome, Values, change, finish
 from testimonials.projects.defaults import SLUG_LENGTH
 from testimonials.projects.events import PAGE_CHANGED

@@ -13,7 +13,7 @@ from testimonials.collection.verified_purchases import Purchase, read_purchase
 from testimonials.core.http.errors import NotFound
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.images.uploads import UPLOAD_FORM_BYTES, largest_form
-from testimonials.core.settings.current import current_settings
+from testimonials.core.settings.table import current_settings
 from testimonials.projects.models import Project
 from testimonials.projects.page_design import Question
 from testimonials.projects.projects import find_public_project, lock_project

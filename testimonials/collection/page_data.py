@@ -25,7 +25,7 @@ from testimonials.core.http.i18n import PARAMETER, asked_language, current_langu
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.urls import form_url, image_url
 from testimonials.core.images.uploads import AVATAR, Image
-from testimonials.core.settings.current import current_settings
+from testimonials.core.settings.table import current_settings
 from testimonials.projects.brand import page_logo_id
 from testimonials.projects.defaults import HEADLINE, PAGE_CONFIG, default_page_config
 from testimonials.projects.models import Project

@@ -25,7 +25,7 @@ from testimonials.core.http.signing import TokenExpired, TokenInvalid, TokenPurp
 from testimonials.core.http.urls import app_url, form_url, request_url
 from testimonials.core.jobs import every, job
 from testimonials.core.mail.outbox import MailState, OutboxMail, send_mail
-from testimonials.core.settings.current import current_settings
+from testimonials.core.settings.table import current_settings
 from testimonials.projects.models import Member, Project
 from testimonials.projects.notifications import project_look
 from testimonials.projects.projects import is_shown, names_service

@@ -28,7 +28,7 @@ from testimonials.core.http.errors import NotFound, ServiceError
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.jobs import enqueue
 from testimonials.core.mail.outbox import MailState, OutboxMail
-from testimonials.core.settings.current import current_settings
+from testimonials.core.settings.table import current_settings
 from testimonials.projects.models import Project
 
 MESSAGE_LENGTH = 2_000

@@ -22,7 +22,7 @@ from testimonials.core.db.engine import insert_row
 from testimonials.core.extensions import db
 from testimonials.core.http.i18n import current_language
 from testimonials.core.jobs import enqueue
-from testimonials.core.settings.current import current_settings
+from testimonials.core.settings.table import current_settings
 from testimonials.core.text import bare, fingerprint
 from testimonials.projects.models import Project
 from testimonials.projects.page_design import write_offer

@@ -28,7 +28,7 @@ from testimonials.core.http.rate_limits import Limit, client_key
 from testimonials.core.http.security import answer_as
 from testimonials.core.http.signing import TokenExpired, TokenInvalid, TokenPurpose
 from testimonials.core.images.uploads import AVATAR, Image, ImageBusy, ImageRefused, read_image
-from testimonials.core.settings.current import current_settings
+from testimonials.core.settings.table import current_settings
 from testimonials.projects.models import Project
 from testimonials.projects.website import is_of_website
 from testimonials.testimonials.fields import AuthorLine, AuthorName, Rating, Words

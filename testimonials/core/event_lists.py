@@ -21,7 +21,7 @@ from testimonials.core.db.identifiers import first_identifier
 from testimonials.core.db.transactions import delete_rows
 from testimonials.core.extensions import db
 from testimonials.core.http.i18n import gettext, gettext_noop, ngettext, translate
-from testimonials.core.settings.current import current_settings
+from testimonials.core.settings.table import current_settings
 
 ROWS_AT_ONCE = 500
 

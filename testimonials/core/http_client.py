@@ -16,7 +16,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from testimonials.core.faults import FAULTS, refusing
-from testimonials.core.settings.current import current_settings
+from testimonials.core.settings.table import current_settings
 
 # A name is looked up once, and the connection uses the address that was checked, even if the name
 # changes its address a moment later (DNS rebinding).

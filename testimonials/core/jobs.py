@@ -25,7 +25,7 @@ from testimonials.core.db.outages import log_fault
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from testimonials.core.late import load_all
-from testimonials.core.settings.current import current_settings
+from testimonials.core.settings.table import current_settings
 
 # A job is enqueued in the transaction that causes it, and runs at least once. A process leases it
 # for two minutes and renews the lease while it works; if the process dies, the lease expires and

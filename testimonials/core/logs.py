@@ -13,7 +13,7 @@ from urllib.parse import quote
 from flask import Flask, Response, g, has_request_context, request
 
 from testimonials.core.clock import iso
-from testimonials.core.settings.current import current_settings
+from testimonials.core.settings.table import current_settings
 
 if TYPE_CHECKING:
     from sentry_sdk.types import Event, Hint

@@ -16,7 +16,7 @@ from testimonials.core.http.fields import Choice
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.i18n import translate
 from testimonials.core.http.rate_limits import Limit
-from testimonials.core.settings.current import current_settings
+from testimonials.core.settings.table import current_settings
 from testimonials.dashboard.formatting import describe_age, highlight
 from testimonials.dashboard.framework import Done, ProjectPage, Values, require_role
 from testimonials.projects.access import Access, Role

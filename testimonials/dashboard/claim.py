@@ -31,7 +31,7 @@ from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.security import answer_privately
 from testimonials.core.http.urls import collection_page_url, image_url
 from testimonials.core.images.uploads import UPLOAD_FORM_BYTES, Image
-from testimonials.core.settings.current import current_settings
+from testimonials.core.settings.table import current_settings
 from testimonials.dashboard.brand import (
     BrandForm,
     choose,

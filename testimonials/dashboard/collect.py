@@ -51,7 +51,7 @@ from testimonials.core.http.i18n import (
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.urls import collection_page_url
 from testimonials.core.images.colors import colour_of, initials_of
-from testimonials.core.settings.current import current_settings
+from testimonials.core.settings.table import current_settings
 from testimonials.dashboard.asked import describe_person
 from testimonials.dashboard.framework import (
     Done,

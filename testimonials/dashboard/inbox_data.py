@@ -25,7 +25,7 @@ from testimonials.core.http.i18n import (
 )
 from testimonials.core.http.security import safe_target
 from testimonials.core.http.urls import testimonial_url, wall_url
-from testimonials.core.settings.current import count_days, current_settings
+from testimonials.core.settings.table import count_days, current_settings
 from testimonials.core.text import TAG_LENGTH
 from testimonials.dashboard.formatting import (
     ACTIONS_DONE,

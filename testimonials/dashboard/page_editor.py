@@ -42,7 +42,7 @@ from testimonials.core.http.i18n import (
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.urls import form_url, image_url
 from testimonials.core.images.uploads import MEGABYTE, PAGE_PICTURES, Image, read_image
-from testimonials.core.settings.current import current_settings
+from testimonials.core.settings.table import current_settings
 from testimonials.dashboard.framework import (
     Done,
     ProjectPage,

@@ -30,7 +30,7 @@ from testimonials.core.http.i18n import ENGLISH, use_language
 from testimonials.core.http.rate_limits import RateLimitCounter
 from testimonials.core.http.resource import View
 from testimonials.core.mail.outbox import MailState, count_mails
-from testimonials.core.settings.current import current_settings
+from testimonials.core.settings.table import current_settings
 from testimonials.dashboard.framework import require_session
 from testimonials.dashboard.proofs import require_proof
 from testimonials.dashboard.shell import build_shell

@@ -32,7 +32,7 @@ from testimonials.core.db.migrate import build_schema, current, head, upgrade
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db, prepare_engine
 from testimonials.core.late import find_late, load_all
-from testimonials.core.settings.current import current_settings
+from testimonials.core.settings.table import current_settings
 
 # Opening databases other than the application's own, for a single task.
 

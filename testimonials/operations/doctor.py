@@ -25,8 +25,7 @@ from testimonials.core.extensions import db, lock_for_writing
 from testimonials.core.http.urls import company_return_url
 from testimonials.core.jobs import Job, find_other_place
 from testimonials.core.logs import scrub
-from testimonials.core.settings.current import current_settings
-from testimonials.core.settings.table import PREFIX
+from testimonials.core.settings.table import PREFIX, current_settings
 from testimonials.integrations.webhooks.endpoints import name_host
 from testimonials.integrations.webhooks.log import list_failing
 from testimonials.operations.backup.creating import (

@@ -30,8 +30,7 @@ from testimonials.core.extensions import db, limiter
 from testimonials.core.logs import scrub
 from testimonials.core.mail.outbox import MailState, OutboxMail
 from testimonials.core.mail.smtp import DeliveryFailed, SmtpTransport
-from testimonials.core.settings.current import current_settings
-from testimonials.core.settings.table import PREFIX, unknown_variables
+from testimonials.core.settings.table import PREFIX, current_settings, unknown_variables
 from testimonials.operations import doctor
 from testimonials.operations.database import instance_mark
 from testimonials.operations.doctor import CLOCK_DIFFERENCE, NO_SCHEMA, SET_CLOCK, Finding

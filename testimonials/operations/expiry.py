@@ -19,7 +19,7 @@ from testimonials.core.http.idempotency import delete_old_keys
 from testimonials.core.http.rate_limits import delete_expired_counters
 from testimonials.core.jobs import every
 from testimonials.core.mail.outbox import delete_old_mails
-from testimonials.core.settings.current import current_settings
+from testimonials.core.settings.table import current_settings
 from testimonials.integrations.webhooks.log import delete_old_deliveries
 from testimonials.projects.invitations import delete_expired_invitations
 from testimonials.projects.models import Project

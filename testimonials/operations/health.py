@@ -21,7 +21,7 @@ from testimonials.core.extensions import db, limiter
 from testimonials.core.http.blueprints import site
 from testimonials.core.jobs import Job
 from testimonials.core.mail.outbox import is_mail_refused, measure_waiting
-from testimonials.core.settings.current import current_settings
+from testimonials.core.settings.table import current_settings
 from testimonials.operations.backup.creating import COPY_JOB, VERIFY_JOB
 
 EXTENSION = "testimonials_health"

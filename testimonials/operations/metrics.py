@@ -20,7 +20,7 @@ from testimonials.core.extensions import db, limiter
 from testimonials.core.http.blueprints import site
 from testimonials.core.jobs import every_process
 from testimonials.core.mail.outbox import count_mails, measure_waiting
-from testimonials.core.settings.current import current_settings
+from testimonials.core.settings.table import current_settings
 from testimonials.operations.health import list_jobs, measure_free
 from testimonials.operations.server.supervisor import RESTARTS
 from testimonials.widget.cache import TICKER, Ticker

@@ -16,7 +16,7 @@ from testimonials.core.http.i18n import use_language
 from testimonials.core.http.openapi import describe_api
 from testimonials.core.http.security import answer_privately
 from testimonials.core.http.urls import app_url, base_url
-from testimonials.core.settings.current import current_settings
+from testimonials.core.settings.table import current_settings
 from testimonials.dashboard.shell import THEMES, list_switched
 from testimonials.projects.access import Access, Right, StrongSignInNeeded, find_access
 from testimonials.testimonials.samples import find_face, write_samples

@@ -12,7 +12,7 @@ from testimonials.core.http.blueprints import site
 from testimonials.core.http.i18n import ENGLISH
 from testimonials.core.http.urls import app_url, base_path, base_url
 from testimonials.core.images.colors import colour_of, derive_colors, initials_of
-from testimonials.core.settings.current import current_settings
+from testimonials.core.settings.table import current_settings
 from testimonials.operations.database import instance_mark
 from testimonials.projects.defaults import PALETTES, WIDGET_CONFIG
 from testimonials.projects.widget_design import PALETTES as BRANDS

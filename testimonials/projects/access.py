@@ -33,7 +33,7 @@ from testimonials.core.event_lists import ROLE_LABELS
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import NotFound, ServiceError, require_found
 from testimonials.core.http.i18n import gettext_noop
-from testimonials.core.settings.current import current_settings
+from testimonials.core.settings.table import current_settings
 from testimonials.projects.models import Member, Project, Suspension
 
 # The signed-in account, as distinct from the owner's.

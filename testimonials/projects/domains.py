@@ -27,7 +27,7 @@ from testimonials.core.http.errors import NotFound, ServiceError, ValidationFail
 from testimonials.core.http.i18n import gettext, gettext_noop
 from testimonials.core.http.rate_limits import Limit
 from testimonials.core.jobs import every
-from testimonials.core.settings.current import current_settings
+from testimonials.core.settings.table import current_settings
 from testimonials.projects.events import DOMAIN_ADDED, DOMAIN_LOST, DOMAIN_REMOVED, DOMAIN_VERIFIED
 from testimonials.projects.models import TXT_PREFIX, CustomDomain, Project
 from testimonials.projects.projects import lock_project, mark_edited

@@ -26,7 +26,7 @@ from testimonials.core.http.errors import NotFound, ServiceError, ValidationFail
 from testimonials.core.http.fields import OneLine, Text
 from testimonials.core.http.i18n import gettext, gettext_noop, prefer_language
 from testimonials.core.late import Signal, read_routes
-from testimonials.core.settings.current import current_settings
+from testimonials.core.settings.table import current_settings
 from testimonials.core.text import is_web_url, normalize
 from testimonials.projects.defaults import SLUG_LENGTH, WIDGET_CONFIG, default_page_config, inherit
 from testimonials.projects.events import PROJECT_CREATED

@@ -20,7 +20,7 @@ from testimonials.core.extensions import db
 from testimonials.core.http.errors import ServiceError, ValidationFailed, require_found
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.images.uploads import Image
-from testimonials.core.settings.current import current_settings
+from testimonials.core.settings.table import current_settings
 from testimonials.projects import projects
 from testimonials.projects.models import OldSlug, Project
 

@@ -21,7 +21,7 @@ from testimonials.core.audit import record
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import ServiceError, require_found
 from testimonials.core.http.i18n import gettext_noop
-from testimonials.core.settings.current import current_settings
+from testimonials.core.settings.table import current_settings
 from testimonials.projects.access import (
     ROLES,
     Access,

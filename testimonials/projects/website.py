@@ -27,7 +27,7 @@ from testimonials.core.http_client import AddressRefused, Answer, UrlRefused, as
 from testimonials.core.images import uploads
 from testimonials.core.images.colors import from_hex
 from testimonials.core.jobs import enqueue, job
-from testimonials.core.settings.current import current_settings
+from testimonials.core.settings.table import current_settings
 from testimonials.core.text import UNUSABLE
 from testimonials.projects.brand import (
     SCHEMA_TRADES,

@@ -29,7 +29,7 @@ from testimonials.core.http.fields import (
 )
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.images.uploads import Image
-from testimonials.core.settings.current import current_settings
+from testimonials.core.settings.table import current_settings
 from testimonials.core.text import TAG_LENGTH, TAG_PATTERN
 from testimonials.projects.changes import Outcome, Values, change
 from testimonials.projects.models import Project, Proposal

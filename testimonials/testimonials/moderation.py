@@ -12,7 +12,7 @@ from testimonials.core.db.transactions import find_row
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import ServiceError, require_found
 from testimonials.core.http.i18n import gettext_noop, pgettext_noop
-from testimonials.core.settings.current import current_settings
+from testimonials.core.settings.table import current_settings
 from testimonials.projects.models import Project
 from testimonials.projects.projects import mark_changed
 from testimonials.testimonials.events import BY_HAND

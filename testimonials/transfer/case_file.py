@@ -25,7 +25,7 @@ from testimonials.core.clock import iso
 from testimonials.core.db.engine import to_name, write_columns, write_value
 from testimonials.core.event_lists import hide_from_team, list_events
 from testimonials.core.extensions import db
-from testimonials.core.settings.current import current_settings
+from testimonials.core.settings.table import current_settings
 from testimonials.core.text import Parts, compare_texts
 from testimonials.projects.models import Project
 from testimonials.testimonials.counts import DAY, read_numbers

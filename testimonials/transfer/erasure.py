@@ -35,8 +35,8 @@ from testimonials.core.db.transactions import delete_rows
 from testimonials.core.extensions import db
 from testimonials.core.faults import refusing
 from testimonials.core.mail.outbox import OutboxMail
-from testimonials.core.settings.current import current_settings
 from testimonials.core.settings.instance import give_to_owner, sync
+from testimonials.core.settings.table import current_settings
 from testimonials.projects.models import Project
 from testimonials.testimonials.history import in_chunks
 from testimonials.testimonials.models import Testimonial

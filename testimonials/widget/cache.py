@@ -21,7 +21,7 @@ from testimonials.core.http.i18n import PARAMETER, match_language
 from testimonials.core.http.security import DATA_POLICY
 from testimonials.core.http.urls import AT_ROOT, OwnHost
 from testimonials.core.logs import log_request
-from testimonials.core.settings.current import current_settings
+from testimonials.core.settings.table import current_settings
 from testimonials.widget.container import WHOLE, read_selection
 from testimonials.widget.script import WALL, current_script, peek_script
 from testimonials.widget.versions import STALE, PushedVersions, SqliteVersions, make_versions

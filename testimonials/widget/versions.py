@@ -16,7 +16,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from testimonials.core.db.prepared import Prepared
 from testimonials.core.db.sqlite import Reader
 from testimonials.core.extensions import db
-from testimonials.core.settings.current import current_settings
+from testimonials.core.settings.table import current_settings
 
 # Stands for a version while the database is away, and kept answers may be sent as stale.
 STALE = -1

@@ -16,7 +16,7 @@ from testimonials.core.csv_rows import TableUnreadable
 from testimonials.core.extensions import db, lock_for_writing
 from testimonials.core.http.errors import ServiceError
 from testimonials.core.images.decode import Unreadable, Use, decode_picture
-from testimonials.core.settings.current import current_settings
+from testimonials.core.settings.table import current_settings
 from testimonials.operations.backup.archive import RestoreRefused, read_archive
 from testimonials.operations.backup.creating import make_backup
 from testimonials.operations.backup.restoring import check_backup

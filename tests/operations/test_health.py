@@ -18,7 +18,7 @@ from testimonials.core import clock
 from testimonials.core.clock import iso
 from testimonials.core.extensions import db, lock_for_writing
 from testimonials.core.mail.outbox import MailState
-from testimonials.core.settings.current import current_settings
+from testimonials.core.settings.table import current_settings
 from tests.operations.disks import mount, small_disk
 from tests.operations.test_metrics import put_jobs
 from tests.support.mail_servers import HANG, OddServer

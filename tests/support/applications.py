@@ -24,8 +24,7 @@ from testimonials.core.db.cache import VersionedCache
 from testimonials.core.db.engine import Base
 from testimonials.core.extensions import READER, db
 from testimonials.core.settings import instance
-from testimonials.core.settings.current import EXTENSION, current_settings
-from testimonials.core.settings.table import load_settings
+from testimonials.core.settings.table import EXTENSION, current_settings, load_settings
 from testimonials.widget.cache import SIGHTINGS
 
 # With these an application has more of its own (threads, counters, a reporter of the whole process)

@@ -26,8 +26,7 @@ from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from testimonials.core.jobs import run_due
 from testimonials.core.mail.outbox import OutboxMail
-from testimonials.core.settings.current import current_settings
-from testimonials.core.settings.table import Settings
+from testimonials.core.settings.table import Settings, current_settings
 from testimonials.projects.models import TeamInvitation
 from testimonials.testimonials import models
 from testimonials.transfer.erasure import NAME, read_list

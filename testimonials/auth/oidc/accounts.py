@@ -26,7 +26,7 @@ from testimonials.core.http.errors import ServiceError
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.http.signing import TokenPurpose
 from testimonials.core.late import Signal
-from testimonials.core.settings.current import current_settings
+from testimonials.core.settings.table import current_settings
 
 
 class CompanyRefused(ServiceError):

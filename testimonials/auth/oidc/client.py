@@ -22,7 +22,7 @@ from testimonials.core.faults import FAULTS
 from testimonials.core.http.errors import ServiceError
 from testimonials.core.http.urls import company_return_url
 from testimonials.core.http_client import AddressRefused, Answer, UrlRefused, ask
-from testimonials.core.settings.current import current_settings
+from testimonials.core.settings.table import current_settings
 
 T = TypeVar("T")
 

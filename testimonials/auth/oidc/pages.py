@@ -30,7 +30,7 @@ from testimonials.core.http.errors import NotFound, ServiceError
 from testimonials.core.http.forms import add_notice
 from testimonials.core.http.i18n import gettext, gettext_noop
 from testimonials.core.http.security import answer_privately
-from testimonials.core.settings.current import current_settings
+from testimonials.core.settings.table import current_settings
 
 BROWSER_SECRET = re.compile(r"[\w-]{43}", re.ASCII)
 

@@ -16,8 +16,7 @@ from urllib.parse import quote
 from flask import has_app_context
 from sqlalchemy import Engine
 
-from testimonials.core.settings.current import current_settings
-from testimonials.core.settings.table import Settings, load_settings
+from testimonials.core.settings.table import Settings, current_settings, load_settings
 
 # How long to wait for a lock that another program holds.
 WAIT_SECONDS = 30

@@ -26,7 +26,7 @@ from werkzeug.datastructures import LanguageAccept
 from werkzeug.exceptions import HTTPException
 from werkzeug.http import parse_accept_header
 
-from testimonials.core.settings.current import count_days
+from testimonials.core.settings.table import count_days
 
 TRANSLATIONS = Path(__file__).parents[2] / "translations"
 # The patterns of dates in each language; the widget's script has them too.

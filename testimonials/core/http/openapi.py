@@ -21,7 +21,7 @@ from testimonials.core.http.resource import Operation
 from testimonials.core.http.urls import error_url
 from testimonials.core.images.uploads import UPLOADED_TYPES
 from testimonials.core.late import load_all
-from testimonials.core.settings.current import current_settings
+from testimonials.core.settings.table import current_settings
 
 # The parameters, headers and errors that many calls share.
 _SHARED = json.loads(Path(__file__).with_name("openapi.json").read_text(encoding="utf-8"))

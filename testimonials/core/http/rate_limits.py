@@ -24,7 +24,7 @@ from sqlalchemy.orm import Mapped, Session, mapped_column
 from testimonials.core.db.engine import Base
 from testimonials.core.db.outages import log_fault
 from testimonials.core.http.errors import RateLimited
-from testimonials.core.settings.current import current_settings
+from testimonials.core.settings.table import current_settings
 
 # Rate limits counted in the database: exact across threads, processes and restarts.
 

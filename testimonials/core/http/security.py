@@ -17,7 +17,7 @@ from testimonials.core.http.errors import CrossSiteRefused, ServiceError, wants_
 from testimonials.core.http.i18n import MAX_ACCEPT_LENGTH
 from testimonials.core.http.urls import app_url, base_url, current_path, origin_of
 from testimonials.core.late import late
-from testimonials.core.settings.current import current_settings
+from testimonials.core.settings.table import current_settings
 
 # Browsers send Sec-Fetch-Site, or at least Origin, with every unsafe request, so forms need no CSRF
 # tokens. A program that sends neither header has no visitor's cookies to misuse.

@@ -9,7 +9,7 @@ from itsdangerous import BadData, SignatureExpired, TimestampSigner, URLSafeTime
 
 from testimonials.core import clock
 from testimonials.core.faults import refusing
-from testimonials.core.settings.current import current_settings
+from testimonials.core.settings.table import current_settings
 
 
 class TokenInvalid(Exception):

@@ -12,7 +12,7 @@ from flask import Flask, current_app, has_request_context, request
 from sqlalchemy.exc import SQLAlchemyError
 from werkzeug.routing import Rule
 
-from testimonials.core.settings.current import current_settings
+from testimonials.core.settings.table import current_settings
 
 # These URLs are for mails, snippets, the API, exports and the widget's feed; pages link to each
 # other with `url_for`. Some are needed outside of requests, others for each row of a feed.

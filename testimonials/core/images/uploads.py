@@ -24,7 +24,7 @@ from testimonials.core.images.decode import (
     read_webp_size,
 )
 from testimonials.core.images.worker import DecoderBusy, LimitsExceeded, decoder
-from testimonials.core.settings.current import current_settings
+from testimonials.core.settings.table import current_settings
 
 # Uploaded pictures are decoded, turned upright, scaled down and stored as WebP. Nothing else of the
 # file is kept: no location, no camera, nothing hidden in it.

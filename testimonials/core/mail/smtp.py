@@ -26,7 +26,7 @@ from testimonials.core.mail.outbox import (
     settle,
     write_message,
 )
-from testimonials.core.settings.current import current_settings
+from testimonials.core.settings.table import current_settings
 
 HIDDEN = "(hidden)"
 MAX_LINES = 200

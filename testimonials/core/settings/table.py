@@ -12,10 +12,12 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
+from math import ceil
 from pathlib import Path
 from typing import Any, NoReturn
 from urllib.parse import quote, urlsplit
 
+from flask import Flask, current_app
 from sqlalchemy import make_url
 
 from testimonials.core.settings import parsers
@@ -448,3 +450,18 @@ def _find_backups(settings: Settings) -> str:
 
 def _find_copies(settings: Settings) -> str:
     return str(settings.instance_path / settings.backup_to) if settings.backup_to else ""
+
+
+EXTENSION = "testimonials_settings"
+
+
+def current_settings(app: Flask | None = None) -> Settings:
+    """Return the settings of `app`, by default of the current application."""
+    settings: Settings = (app or current_app).extensions[EXTENSION]
+    return settings
+
+
+def count_days(kind: str) -> int:
+    """Return how many whole days a kind of data is kept, or 0 if it is kept forever."""
+    days: float = getattr(current_settings(), f"{kind}_days")
+    return ceil(days)

@@ -19,7 +19,7 @@ from testimonials.core.http.errors import ServiceError, ValidationFailed, requir
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.http.urls import project_url
 from testimonials.core.http_client import is_public
-from testimonials.core.settings.current import current_settings
+from testimonials.core.settings.table import current_settings
 from testimonials.integrations.events import (
     WEBHOOK_ADDED,
     WEBHOOK_CHANGED,

@@ -13,7 +13,7 @@ from testimonials.core.extensions import db
 from testimonials.core.http.answers import Cursor, Page, read_page
 from testimonials.core.http.errors import ServiceError, require_found
 from testimonials.core.http.i18n import gettext_noop
-from testimonials.core.settings.current import current_settings
+from testimonials.core.settings.table import current_settings
 from testimonials.integrations.webhooks.endpoints import require_unpaused
 from testimonials.integrations.webhooks.models import IS_DUE, WebhookDelivery, WebhookEndpoint
 from testimonials.integrations.webhooks.payloads import TEST

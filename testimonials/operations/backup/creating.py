@@ -33,9 +33,8 @@ from testimonials.core.jobs import (
     take_job,
 )
 from testimonials.core.mail.outbox import OutboxMail
-from testimonials.core.settings.current import current_settings
 from testimonials.core.settings.instance import give_to_owner, sync
-from testimonials.core.settings.table import Settings
+from testimonials.core.settings.table import Settings, current_settings
 from testimonials.operations.backup import archive
 from testimonials.operations.database import copy_to_file, measure_postgres
 from testimonials.testimonials.media.recordings import FOLDER

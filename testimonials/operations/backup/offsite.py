@@ -23,8 +23,8 @@ from testimonials.core.extensions import db
 from testimonials.core.http.urls import app_url
 from testimonials.core.jobs import Job, every, find_other_place, has_passed
 from testimonials.core.logs import scrub
-from testimonials.core.settings.current import current_settings
 from testimonials.core.settings.instance import give_to_owner, sync
+from testimonials.core.settings.table import current_settings
 from testimonials.operations.backup import creating
 from testimonials.transfer.erasure import NAME
 

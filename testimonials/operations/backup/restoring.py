@@ -24,10 +24,9 @@ from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db, init_extensions
 from testimonials.core.faults import refusing
 from testimonials.core.jobs import Job, every, has_passed
-from testimonials.core.settings.current import EXTENSION as SETTINGS_EXTENSION
-from testimonials.core.settings.current import current_settings
 from testimonials.core.settings.instance import FolderInUse, give_to_owner, hold_alone, sync
-from testimonials.core.settings.table import Settings, load_settings
+from testimonials.core.settings.table import EXTENSION as SETTINGS_EXTENSION
+from testimonials.core.settings.table import Settings, current_settings, load_settings
 from testimonials.integrations.webhooks.log import delete_old_deliveries
 from testimonials.operations.backup import creating, offsite
 from testimonials.operations.backup.archive import (

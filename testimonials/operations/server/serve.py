@@ -22,11 +22,11 @@ from testimonials.core.images.worker import decoder
 from testimonials.core.jobs import BackgroundWorker, do_own_work
 from testimonials.core.late import late
 from testimonials.core.logs import set_up_logs
-from testimonials.core.settings.current import current_settings
 from testimonials.core.settings.instance import hold_folder, pin_to_core
 from testimonials.core.settings.table import (
     UNIX,
     Settings,
+    current_settings,
     listening_url,
     load_settings,
     unknown_variables,

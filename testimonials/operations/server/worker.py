@@ -32,7 +32,7 @@ from testimonials.core.http.security import DATA_POLICY
 from testimonials.core.http.urls import remove_base_path
 from testimonials.core.images.uploads import largest_form
 from testimonials.core.jobs import BackgroundWorker, repeating
-from testimonials.core.settings.current import current_settings
+from testimonials.core.settings.table import current_settings
 
 # Limits on a worker's connections: how long each may take, and which is closed to make room.
 #

@@ -12,7 +12,7 @@ from typing import BinaryIO
 
 from testimonials.core.faults import refusing
 from testimonials.core.http.i18n import gettext as _
-from testimonials.core.settings.current import current_settings
+from testimonials.core.settings.table import current_settings
 from testimonials.testimonials.media.recordings import (
     DAMAGED,
     HAS_PICTURE,

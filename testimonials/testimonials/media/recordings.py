@@ -16,8 +16,8 @@ from testimonials.core.db.identifiers import is_identifier
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import ServiceError
 from testimonials.core.http.i18n import gettext_noop
-from testimonials.core.settings.current import current_settings
 from testimonials.core.settings.instance import sync
+from testimonials.core.settings.table import current_settings
 from testimonials.projects.models import Project
 from testimonials.testimonials.models import Recording
 

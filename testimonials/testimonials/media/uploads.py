@@ -15,7 +15,7 @@ from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.rate_limits import Limit
 from testimonials.core.images.decode import Use
 from testimonials.core.images.uploads import MEGABYTE, Image
-from testimonials.core.settings.current import current_settings
+from testimonials.core.settings.table import current_settings
 from testimonials.projects.models import Project
 from testimonials.testimonials.media import recordings
 from testimonials.testimonials.media.containers import Contents, check_recording

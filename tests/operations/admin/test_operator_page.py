@@ -12,7 +12,7 @@ from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db, lock_for_writing
 from testimonials.core.jobs import Job
 from testimonials.core.mail.outbox import MailState, OutboxMail
-from testimonials.core.settings.current import current_settings
+from testimonials.core.settings.table import current_settings
 from testimonials.projects import domains
 from testimonials.projects.models import CustomDomain
 from testimonials.projects.projects import get_project, lock_project

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from testimonials.core.db.sqlite import read_time
-from testimonials.core.settings.current import current_settings
 from testimonials.core.settings.instance import SettingError
+from testimonials.core.settings.table import current_settings
 from testimonials.operations.backup import offsite
 from testimonials.operations.backup.offsite import read_stored
 from testimonials.operations.backup.restoring import describe_backups

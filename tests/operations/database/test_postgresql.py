@@ -21,7 +21,7 @@ from testimonials.core.db import migrate
 from testimonials.core.db.engine import Base
 from testimonials.core.db.migrate import FORMER_HEAD, head, upgrade
 from testimonials.core.extensions import db, lock_for_writing
-from testimonials.core.settings.current import current_settings
+from testimonials.core.settings.table import current_settings
 from testimonials.operations.database import BATCH
 from testimonials.testimonials.counts import find_wrong_counts
 from tests.conftest import Caller

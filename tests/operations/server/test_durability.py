@@ -14,7 +14,7 @@ from sqlalchemy.exc import OperationalError
 from testimonials.core.extensions import db, limiter
 from testimonials.core.http import rate_limits
 from testimonials.core.http.rate_limits import Limit
-from testimonials.core.settings.current import current_settings
+from testimonials.core.settings.table import current_settings
 from tests.operations.server.power_cut import prepare_power_cut
 from tests.support.load import Load
 from tests.support.rows import read_testimonials

@@ -9,8 +9,7 @@ from http.client import HTTPConnection
 import pytest
 from flask import Flask, request
 
-from testimonials.core.settings.current import EXTENSION
-from testimonials.core.settings.table import Settings
+from testimonials.core.settings.table import EXTENSION, Settings
 from testimonials.operations.server import worker
 from testimonials.operations.server import worker as connections
 from tests.support.servers import PATIENCE, wait_for
