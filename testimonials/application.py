@@ -37,7 +37,7 @@ def label(_context: Context, name: str) -> str:
     Without the context, Jinja would call it once, in the language of whoever comes first, when it
     compiles a template in which the name is a constant.
     """
-    return str(find_late("dashboard.labels:name_field")(name))
+    return str(find_late("dashboard.formatting:name_field")(name))
 
 
 # The filters of templates, most of which only the dashboard uses.

@@ -36,7 +36,7 @@ from testimonials.testimonials.events import (
 )
 from testimonials.testimonials.history import change_all, list_history
 from testimonials.testimonials.media.playback import describe_recording, make_key
-from testimonials.testimonials.media.removal import remove_after_commit
+from testimonials.testimonials.media.uploads import remove_after_commit
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.record import note, write_entry
 from testimonials.testimonials.testimonials import is_unused

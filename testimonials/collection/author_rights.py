@@ -26,7 +26,7 @@ from testimonials.projects.notifications import project_look
 from testimonials.projects.projects import mark_changed, names_service
 from testimonials.testimonials import history, record
 from testimonials.testimonials.events import AUTHOR, AUTHOR_THANKED, BY_AUTHOR, name_change
-from testimonials.testimonials.media.removal import REMOVE, WRITTEN, take_off_recording
+from testimonials.testimonials.media.uploads import REMOVE, WRITTEN, take_off_recording
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.moderation import ActionRefused
 from testimonials.testimonials.notifications import (

@@ -39,8 +39,13 @@ from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.security import answer_privately
 from testimonials.dashboard.exports import send_download
 from testimonials.dashboard.formatting import describe_modes, describe_plan
-from testimonials.dashboard.framework import AccountPage, Done, Values, require_session
-from testimonials.dashboard.proofs import require_proof
+from testimonials.dashboard.framework import (
+    AccountPage,
+    Done,
+    Values,
+    require_proof,
+    require_session,
+)
 from testimonials.dashboard.security import describe_security
 from testimonials.dashboard.shell import build_shell
 from testimonials.projects.access import Role, list_joined_projects, search_shared

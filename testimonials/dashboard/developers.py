@@ -37,8 +37,13 @@ from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.security import answer_privately
 from testimonials.dashboard.activity import describe_activity, describe_newest, read_search
 from testimonials.dashboard.formatting import highlight
-from testimonials.dashboard.framework import Done, ProjectPage, Values, require_session
-from testimonials.dashboard.proofs import require_proof
+from testimonials.dashboard.framework import (
+    Done,
+    ProjectPage,
+    Values,
+    require_proof,
+    require_session,
+)
 from testimonials.integrations.oauth import (
     AuthorizationRequest,
     add_code,

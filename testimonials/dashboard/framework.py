@@ -22,15 +22,23 @@ from flask.typing import ResponseReturnValue
 from marshmallow.fields import Field
 from werkzeug import Response
 
+from testimonials.auth import step_up
 from testimonials.auth.cookies import read_session_cookie, renew_session_cookie
 from testimonials.auth.login import keep_draft, render_login
-from testimonials.auth.sessions import SessionEnded, SignedIn, find_session
+from testimonials.auth.sessions import (
+    PROOF_LIFETIME,
+    SessionEnded,
+    SignedIn,
+    find_session,
+    has_fresh_proof,
+)
 from testimonials.core import clock
 from testimonials.core.audit import ActorKind, act_as
 from testimonials.core.db.identifiers import is_identifier, new_identifier
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import (
+    Errors,
     ServiceError,
     ValidationFailed,
     answer_errors,
@@ -39,18 +47,76 @@ from testimonials.core.http.errors import (
 )
 from testimonials.core.http.fields import Text
 from testimonials.core.http.forms import FormSchema, SentForm, add_notice, read_notice
-from testimonials.core.http.i18n import gettext, use_language
+from testimonials.core.http.i18n import gettext, translate, use_language
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.idempotency import take_key
 from testimonials.core.http.resource import View
 from testimonials.core.http.security import answer_privately
 from testimonials.core.http.urls import current_path
 from testimonials.core.jobs import Job, enqueue, job
-from testimonials.dashboard.proofs import prove
 from testimonials.dashboard.shell import build_shell
 from testimonials.projects.access import Access, Role, StrongSignInNeeded, find_access
 from testimonials.projects.models import Project
 from testimonials.projects.projects import lock_account_of
+
+
+def require_proof(purpose: str, back: str, **options: Any) -> Callable[[View], View]:
+    """Require a proof (`prove`), below `require_session`; `back` is the endpoint to cancel to."""
+
+    def decorate(view: View) -> View:
+        @functools.wraps(view)
+        def wrapper(*, owner: SignedIn, **arguments: object) -> ResponseReturnValue:
+            owner, page = prove(owner, purpose, url_for(back), **options)
+            return view(owner=owner, **arguments) if page is None else page
+
+        return wrapper
+
+    return decorate
+
+
+def prove(
+    owner: SignedIn,
+    purpose: str,
+    back_url: str,
+    *,
+    is_download: bool = False,
+    changes_ways_in: bool = False,
+    lasts: timedelta = PROOF_LIFETIME,
+) -> tuple[SignedIn, Response | None]:
+    """Return the person, and the page that asks for a proof if the last is older than `lasts`.
+
+    The page asks for a password, a passkey or a code, and resends the same form. `purpose`
+    completes "Confirm that it’s you to". Since a download leaves the browser on this page, it shows
+    the download's button after the proof. See `find_proofs` for `changes_ways_in`.
+    """
+    errors: Errors = {}
+    ways = step_up.find_proofs(owner, changes_ways_in=changes_ways_in)
+    is_enough = ways.has_password or owner.is_strong or not ways.is_any
+    is_proved = has_fresh_proof(owner, lasts) and is_enough
+    if not is_proved and step_up.was_proof_sent():
+        owner, errors = step_up.take_proof(owner, ways)
+        is_proved = not errors
+    if is_proved and not (is_download and step_up.was_proof_sent()):
+        return owner, None
+    page = _proof_page(owner, purpose, back_url, errors, None if is_proved else ways)
+    return owner, answer_privately(page, 200 if is_proved else 422 if errors else 401)
+
+
+def _proof_page(
+    owner: SignedIn, purpose: str, back_url: str, errors: Errors, ways: step_up.WaysIn | None
+) -> str:
+    return render_template(
+        "dashboard/proof.html",
+        shell=build_shell(owner, "account"),
+        purpose=translate(purpose),
+        action=current_path(),
+        back_url=back_url,
+        errors=errors,
+        ways=ways,
+        is_proved=ways is None,
+        **step_up.describe_proof(owner),
+    )
+
 
 Values = dict[str, Any]
 LockFirst = Callable[[SignedIn, Mapping[str, str]], object]

@@ -43,6 +43,7 @@ from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.urls import form_url, image_url
 from testimonials.core.images.uploads import MEGABYTE, PAGE_PICTURES, Image, read_image
 from testimonials.core.settings.table import current_settings
+from testimonials.dashboard.formatting import name_field
 from testimonials.dashboard.framework import (
     Done,
     ProjectPage,
@@ -51,7 +52,6 @@ from testimonials.dashboard.framework import (
     keep_removed,
     take_removed,
 )
-from testimonials.dashboard.labels import name_field
 from testimonials.dashboard.page_form import (
     LIMITS,
     LISTS,

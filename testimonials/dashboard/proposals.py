@@ -20,7 +20,7 @@ from testimonials.core.http.i18n import gettext_noop, ngettext, translate
 from testimonials.core.http.urls import image_url
 from testimonials.core.images.colors import colour_of, initials_of
 from testimonials.core.text import Parts, compare_texts
-from testimonials.dashboard.labels import LANGUAGE_NAMES, name_field
+from testimonials.dashboard.formatting import LANGUAGE_NAMES, name_field
 from testimonials.projects.access import Access
 from testimonials.projects.changes import CHANGES, kinds_of
 from testimonials.projects.models import Project, Proposal

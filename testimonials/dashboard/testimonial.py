@@ -42,7 +42,7 @@ from testimonials.testimonials.media.playback import (
     CaptionsRefused,
     clean_captions,
 )
-from testimonials.testimonials.media.removal import remove_recording
+from testimonials.testimonials.media.uploads import remove_recording
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.tags import offer_tags
 

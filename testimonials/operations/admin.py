@@ -31,8 +31,7 @@ from testimonials.core.http.rate_limits import RateLimitCounter
 from testimonials.core.http.resource import View
 from testimonials.core.mail.outbox import MailState, count_mails
 from testimonials.core.settings.table import current_settings
-from testimonials.dashboard.framework import require_session
-from testimonials.dashboard.proofs import require_proof
+from testimonials.dashboard.framework import require_proof, require_session
 from testimonials.dashboard.shell import build_shell
 from testimonials.operations.backup.restoring import BackupState, describe_backups
 from testimonials.operations.health import NEEDED, check_database, check_host, list_jobs

@@ -39,7 +39,7 @@ from testimonials.operations.health import LONGEST_WAIT, list_jobs
 from testimonials.projects.models import Project
 from testimonials.projects.projects import reserved_slugs
 from testimonials.testimonials.media.recordings import MEGABYTE, find_whole_share, media_folder
-from testimonials.testimonials.media.removal import find_missing
+from testimonials.testimonials.media.uploads import find_missing
 
 
 @dataclass(frozen=True)

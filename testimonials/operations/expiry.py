@@ -27,7 +27,7 @@ from testimonials.projects.proposals import list_held_pictures
 from testimonials.projects.settings import delete_trashed_projects, is_past_grace
 from testimonials.testimonials.changes import delete_old_proposals
 from testimonials.testimonials.history import remove_some
-from testimonials.testimonials.media.removal import delete_unsent_recordings, remove_orphans
+from testimonials.testimonials.media.uploads import delete_unsent_recordings, remove_orphans
 from testimonials.testimonials.moderation import empty_trash
 from testimonials.testimonials.testimonials import delete_unused_images
 from testimonials.transfer.erasure import delete_old_erasures, learn_files, write_lists

@@ -20,13 +20,6 @@ from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.http.urls import project_url
 from testimonials.core.http_client import is_public
 from testimonials.core.settings.table import current_settings
-from testimonials.integrations.events import (
-    WEBHOOK_ADDED,
-    WEBHOOK_CHANGED,
-    WEBHOOK_REMOVED,
-    WEBHOOK_ROTATED,
-    WEBHOOK_STOPPED,
-)
 from testimonials.integrations.webhooks.models import (
     BUILD,
     EVENT,
@@ -39,6 +32,15 @@ from testimonials.integrations.webhooks.payloads import TEST, new_secret
 from testimonials.projects.access import Role, has_role
 from testimonials.projects.models import Project
 from testimonials.transfer.ownership import handed_over
+
+WEBHOOK_ADDED = EventType("webhook.added", "added the webhook endpoint %(url)s")
+WEBHOOK_CHANGED = EventType("webhook.changed", "changed the webhook endpoint %(url)s")
+WEBHOOK_ROTATED = EventType(
+    "webhook.rotated", "replaced the secret of the webhook endpoint %(url)s"
+)
+WEBHOOK_STOPPED = EventType("webhook.stopped", "switched off the webhook endpoint %(url)s")
+WEBHOOK_REMOVED = EventType("webhook.removed", "removed the webhook endpoint %(url)s")
+
 
 # Functions that change something expect `project` to be locked.
 

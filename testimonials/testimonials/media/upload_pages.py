@@ -22,8 +22,7 @@ from testimonials.projects.models import Project
 from testimonials.projects.projects import find_public_project, lock_project
 from testimonials.testimonials.media import recordings as store
 from testimonials.testimonials.media import uploads
-from testimonials.testimonials.media.removal import delete_slow_uploads
-from testimonials.testimonials.media.uploads import UploadSchema
+from testimonials.testimonials.media.uploads import UploadSchema, delete_slow_uploads
 from testimonials.testimonials.models import Recording
 
 _UPLOAD = UploadSchema()
