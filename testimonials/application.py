@@ -52,9 +52,9 @@ FILTERS = {
 }
 PROVIDED.update(
     caller="auth.api_auth:admit",
-    account="projects.proposals_api:lock_callers_account",
+    account="projects.api:lock_callers_account",
     project="projects.access:find_project",
-    outcome="projects.proposals_api:carry_out",
+    outcome="projects.api:carry_out",
 )
 for _blueprint in (blueprints.auth, blueprints.projects):
     _blueprint.before_request(late("auth.cookies:use_persons_language"))

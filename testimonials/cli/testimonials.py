@@ -17,11 +17,11 @@ from testimonials.core.extensions import db
 from testimonials.core.http.resource import load
 from testimonials.core.jobs import LEASE, enqueue
 from testimonials.core.text import make_printable
+from testimonials.projects.api import ProposalSchema
 from testimonials.projects.models import Project
 from testimonials.projects.projects import lock_account, lock_project
 from testimonials.projects.proposals import STATUSES as PROPOSALS_STATUSES
 from testimonials.projects.proposals import Decider, decide_proposals, list_all
-from testimonials.projects.proposals_api import ProposalSchema
 from testimonials.testimonials.counts import count_forms
 from testimonials.testimonials.models import REASONS
 from testimonials.testimonials.moderation import ACTIONS

@@ -17,10 +17,10 @@ from testimonials.core import clock
 from testimonials.core.http.answers import Answer, Page
 from testimonials.core.http.blueprints import collection
 from testimonials.core.images.uploads import COVER, PORTRAIT, Image
+from testimonials.projects.api import keep_picture
 from testimonials.projects.changes import Values
 from testimonials.projects.models import Project
 from testimonials.projects.page_design import PageDesignSchema
-from testimonials.projects.proposals_api import keep_picture
 from testimonials.testimonials.moderation import find_testimonial
 from testimonials.testimonials.schemas import DeletedCountSchema
 

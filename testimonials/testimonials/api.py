@@ -13,9 +13,9 @@ from testimonials.core.http.blueprints import testimonials
 from testimonials.core.http.resource import Operation, ReasonQuerySchema
 from testimonials.core.images.uploads import AVATAR, Image
 from testimonials.projects.access import find_project, find_version, reserve_number
+from testimonials.projects.api import keep_picture
 from testimonials.projects.changes import Values
 from testimonials.projects.models import Project
-from testimonials.projects.proposals_api import keep_picture
 from testimonials.testimonials import changes, schemas
 from testimonials.testimonials import testimonials as services
 from testimonials.testimonials.events import SAMPLES_DELETED

@@ -31,10 +31,10 @@ from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.images.uploads import Image
 from testimonials.core.settings.table import current_settings
 from testimonials.core.text import TAG_LENGTH, TAG_PATTERN
+from testimonials.projects.api import ProposalSchema
 from testimonials.projects.changes import Outcome, Values, change
 from testimonials.projects.models import Project, Proposal
 from testimonials.projects.proposals import propose
-from testimonials.projects.proposals_api import ProposalSchema
 from testimonials.testimonials import moderation
 from testimonials.testimonials.fields import (
     Captions,

@@ -44,8 +44,8 @@ COMMITTERS = {
 }
 # How often others read what a form sent without a schema. It only becomes less.
 RAW_FORMS = {
-    "collection.abuse": 1, "collection.author_pages": 3, "collection.pages": 1,
-    "collection.request_pages": 1, "collection.submission": 4, "core.http.forms": 2,
+    "collection.abuse": 1, "collection.author_pages": 3, "collection.pages": 2,
+    "collection.submission": 4, "core.http.forms": 2,
     "core.http.i18n": 1,
 }  # fmt: skip
 MAX_FILE_LINES = 500

@@ -30,9 +30,9 @@ from testimonials.core.faults import FAULTS
 from testimonials.core.http.answers import Page, dump_json
 from testimonials.core.http_client import AddressRefused, Answer, Check, UrlRefused, ask
 from testimonials.integrations.webhooks.models import BUILD, Due, WebhookDelivery
+from testimonials.projects.api import ProposalSchema
 from testimonials.projects.events import PROJECT_UPDATED, PROPOSAL_DECIDED
 from testimonials.projects.models import Project, Proposal
-from testimonials.projects.proposals_api import ProposalSchema
 from testimonials.projects.schemas import ProjectSchema
 from testimonials.testimonials.models import Testimonial
 from testimonials.testimonials.schemas import VisibleTestimonialSchema
