@@ -12,7 +12,14 @@ from testimonials.widget.script import CORE, FOLDER, MINIFIED, PIECES, digest_so
 
 ROOT = Path(__file__).parents[1]
 TERSER = ROOT / "packages" / "examples" / "node_modules" / ".bin" / "terser"
-OPTIONS = ["--module", "--ecma", "2020", "--mangle", "--compress", "passes=3,unsafe_arrows"]
+OPTIONS = [
+    "--module",
+    "--ecma",
+    "2020",
+    "--mangle",
+    "--compress",
+    "passes=3,unsafe_arrows,pure_getters,conditionals=false",
+]
 
 
 def minify_all() -> dict[str, str]:

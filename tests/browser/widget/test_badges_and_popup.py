@@ -100,6 +100,15 @@ def check_badge(page: Page, pages: Pages, shape: str) -> None:
         assert page.evaluate("violations") == []
 
 
+def test_a_badge_has_room_in_a_row_of_others(page, pages):
+    for width, height in ((1280, 44), (390, 88)):
+        page.set_viewport_size({"width": width, "height": 600})
+        open_widgets(page, pages, badge("badge"), before='<nav style="display:flex"><b>Fern</b>')
+        # On a phone "How we collect" is below it.
+        assert look(page, "host.offsetHeight") == height
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+
+
 def test_the_script_of_a_badge_draws_what_comes_later_too(page, pages):
     pages.script_url += "?shape=badge"
     pages.feed |= {"p1": badge("badge"), "p2": feed(3)}

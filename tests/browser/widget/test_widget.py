@@ -188,8 +188,11 @@ def test_looks_the_same_on_a_hostile_page(page, pages):
         "div{display:none!important;visibility:hidden!important;opacity:0!important;float:right!important;width:10px!important}"
         "button,a,li,figure,svg{color:red!important;display:none!important}"
     )
-    open_widgets(page, pages, feed(6), before=f"<style>{css}</style>")
-    assert look(page, read) == expected
+    # Where others are only as wide as what is in them, it still takes the whole width.
+    centred = "<style>body{display:grid!important;place-items:center}</style>"
+    for before in (f"<style>{css}</style>", calm + centred):
+        open_widgets(page, pages, feed(6), before=before)
+        assert look(page, read) == expected
     assert page.get_by_role("link", name="Share your experience").is_visible()
 
 

@@ -117,10 +117,10 @@ const start = async (host) => {
     const put = (name, value) => root.style.setProperty('--tm-' + name, value);
     // With both, the page's own color-scheme decides, at each moment.
     const themes = { light: [light], dark: [dark], auto: [light, dark] };
-    const palettes = (themes[data.testimonialsTheme] || themes[feed.config.theme] || [light]).map((each) => each.split(' '));
+    const palettes = themes[data.testimonialsTheme] || themes[feed.config.theme] || [light];
     // Sets colours by their names in the order of the feed.
     const paint = (names) => names.split(' ').forEach((name, i) => {
-      const both = palettes.map((each) => '#' + each[i]);
+      const both = palettes.map((each) => '#' + each.split(' ')[i]);
       if (name) put(name, `var(--testimonials-${name},${both[1] ? `light-dark(${both})` : both})`);
     });
     paint('card text muted line  empty    accent star          shade');
@@ -140,6 +140,7 @@ const start = async (host) => {
     shadow.replaceChildren(root);
     total = kind ? feed.total : 0;
     data.testimonialsState = total ? event : 'empty';
+    widget.use('later').then((made) => made[0].settle()).catch(() => {});
   } catch (error) {
     if (signal.aborted) return;
     showLink();
@@ -147,7 +148,6 @@ const start = async (host) => {
     data.testimonialsState = event = 'error';
   }
   host.dispatchEvent(new CustomEvent('testimonials:' + event, { bubbles: true, detail: { projectId: data.testimonialsProject, count: +data.testimonialsCount, total } }));
-  if (event === 'ready') widget.use('later').then((made) => made[0].settle()).catch(() => {});
 };
 
 const scan = pieces.scan = () => {
