@@ -1,6 +1,6 @@
 """The types of events about accounts: signing in, keys, tokens and plans."""
 
-from testimonials.core.audit import EventType
+from testimonials.core.audit import EventType, OperatorEventType
 
 SESSION_STARTED = EventType("session.started", "signed in by %(means)s")
 SESSION_REFUSED = EventType(
@@ -48,7 +48,7 @@ ACCOUNT_EXPORTED = EventType("account.exported", "exported the whole account")
 ACCOUNT_LIMITED = EventType("account.limited", "set the project limit to %(limit)s")
 ACCOUNT_SUSPENDED = EventType("account.suspended", "suspended the account: %(reason)s")
 ACCOUNT_RESTORED = EventType("account.restored", "restored the account")
-ACCOUNT_DELETED = EventType("account.deleted", "deleted the account %(account)s")
+ACCOUNT_DELETED = OperatorEventType("account.deleted", "deleted the account %(account)s")
 PLAN_CHANGED = EventType("plan.changed", "changed the plan to %(plan)s")
 TOKEN_CREATED = EventType("token.created", "created the access token %(token)s")
 TOKEN_REVOKED = EventType("token.revoked", "revoked the access token %(token)s")

@@ -1,6 +1,6 @@
 """The events of forms, requests, purchases and reports."""
 
-from testimonials.core.audit import EventType
+from testimonials.core.audit import EventType, OperatorEventType
 from testimonials.projects.events import PROJECT_UPDATED
 
 FORM_ADDED = EventType("form.added", "added the form %(form)s", webhook=PROJECT_UPDATED)
@@ -16,5 +16,5 @@ REQUEST_ANSWERED = EventType(
 PURCHASES_CHANGED = EventType(
     "purchases.changed", "changed the secret of links that prove a purchase"
 )
-REPORT_SENT = EventType("report.sent", "reported the page %(slug)s", is_counted=True)
-REPORT_SETTLED = EventType("report.settled", "settled a report")
+REPORT_SENT = OperatorEventType("report.sent", "reported the page %(slug)s", is_counted=True)
+REPORT_SETTLED = OperatorEventType("report.settled", "settled a report")

@@ -287,7 +287,7 @@ def find_asked(project: Project, request_id: str) -> AskedPerson:
     query = _select_asked(project, None).where(MailedRequest.id == request_id)
     row = db.session.execute(query).one_or_none() if is_identifier(request_id) else None
     if row is None:
-        raise NotFound(gettext_noop("There is no such request in this project."))
+        raise NotFound(gettext_noop("This person is no longer on the list."))
     return AskedPerson(*row)
 
 

@@ -82,6 +82,10 @@ class EventType(str):
         return type
 
 
+class OperatorEventType(EventType):
+    """One that only the operator of the service reads, in English."""
+
+
 class ActorKind(StrEnum):
     PERSON = "person"
     AGENT = "agent"

@@ -40,7 +40,13 @@ from testimonials.projects.access import Access, Role, find_access
 from testimonials.projects.defaults import SLUG_LENGTH
 from testimonials.projects.events import PROJECT_EXPORTED, PROJECT_IMPORTED
 from testimonials.projects.models import Project
-from testimonials.projects.projects import SlugReserved, SlugTaken, lock_account, make_slug
+from testimonials.projects.projects import (
+    SlugReserved,
+    SlugTaken,
+    choose_slug,
+    lock_account,
+    make_slug,
+)
 from testimonials.transfer.archives import reading
 from testimonials.transfer.archives.restoring import restore_project
 from testimonials.transfer.archives.writing import (
@@ -247,7 +253,7 @@ def _import(owner: SignedIn, content: bytes, slug: str) -> tuple[str, str]:
     """
     slug = slug.strip()
     if slug and (len(slug) > SLUG_LENGTH or make_slug(slug) != slug):
-        valid = make_slug(slug) or _("letters and digits")
+        valid = choose_slug(slug, "")
         problem = _("Use this form of the address: %(slug)s.", slug=valid)
         raise SlugTaken(errors={"slug": [problem]})
     lock = partial(lock_account, owner.account_id)

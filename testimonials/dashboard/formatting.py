@@ -134,7 +134,7 @@ def _describe_recording(row: Testimonial) -> dict[str, Any] | None:
 def _describe_answer(answer: Mapping[str, Any]) -> dict[str, Any]:
     kind, words = answer["kind"], write_answer(answer)
     if kind == "scale":
-        words = _("%(part)s of %(whole)s", part=words, whole=SCALE_RANGE[1])
+        words = _("%(count)s of %(limit)s", count=words, limit=SCALE_RANGE[1])
     elif kind == "consent":
         words = _("Agreed")
     return {"question": answer["question"], "words": words, "is_public": answer["isPublic"]}

@@ -46,7 +46,7 @@ ENCODING_LABELS = {
     "windows-1254": gettext_noop("Turkish (Windows-1254)"),
     "windows-1256": gettext_noop("Arabic (Windows-1256)"),
     "shift-jis": gettext_noop("Japanese (Shift-JIS)"),
-    "utf-16": gettext_noop("Unicode (UTF-16)"),
+    "utf-16": "Unicode (UTF-16)",
 }
 MISSING = {
     "text": gettext_noop("Which column has the text?"),

@@ -298,7 +298,7 @@ def describe_rows(project: Project, form: CollectionForm | None) -> dict[str, st
         "headline": values["headline"] or project.page_config["headline"],
         "text": format_figure(len(values["prompts"])) if values["prompts"] else _("None"),
         "questions": _(
-            "%(part)s of %(whole)s", part=len(values["questions"]), whole=LIMITS["questions"]
+            "%(count)s of %(limit)s", count=len(values["questions"]), limit=LIMITS["questions"]
         )
         if values["questions"]
         else _("None"),
@@ -317,9 +317,9 @@ def describe_rows(project: Project, form: CollectionForm | None) -> dict[str, st
         or _("Off"),
         # The name is always asked for.
         "person": _(
-            "%(part)s of %(whole)s",
-            part=1 + sum(values[f"ask-{name}"] for name in optional),
-            whole=1 + len(optional),
+            "%(count)s of %(limit)s",
+            count=1 + sum(values[f"ask-{name}"] for name in optional),
+            limit=1 + len(optional),
         ),
         "agree": _join(_("Website and print"), *consents),
         "thankYouMessage": values["thankYouMessage"],

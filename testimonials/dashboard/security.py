@@ -231,7 +231,10 @@ def require_strong(owner: SignedIn, strong: str) -> Done:
     account, is_on = lock_owner(owner), strong == "on"
     if not owner.is_strong:
         raise step_up.StrongNeeded(
-            _("Sign in with a passkey, an authenticator app or the company account first.")
+            _(
+                "To require more, sign in with a passkey, an authenticator app or the company "
+                "account first."
+            )
         )
     if account.requires_strong != is_on:
         account.requires_strong = is_on

@@ -161,7 +161,7 @@ MOST_OLD_SLUGS = 20
 class SlugTaken(ServiceError):
     meaning = "Another project has this slug."
     remedy = "Choose another, or leave it out."
-    default_message = gettext_noop("This slug is already taken. Please choose a different one.")
+    default_message = "This slug is already taken. Please choose a different one."
 
 
 class SlugReserved(ServiceError):
@@ -331,7 +331,7 @@ def complete_website(text: str) -> str:
         return ""
     url = text if re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", text) else f"https://{text}"
     if not is_web_url(url):
-        wrong = gettext_noop("Must be an http:// or https:// address, such as example.com.")
+        wrong = "Must be an http:// or https:// address, such as example.com."
         raise ValidationFailed.of({"website": [wrong]})
     return url
 

@@ -201,7 +201,7 @@ class NotYours(ServiceError):
     status = 403
     meaning = "The proposal was made with another credential."
     remedy = "Leave it to whoever made it, or to the owner."
-    default_message = gettext_noop("Only the proposal’s author can withdraw it.")
+    default_message = "Only the proposal’s author can withdraw it."
 
 
 def propose(

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from testimonials.core.audit import Actor, ActorKind, EventType
+from testimonials.core.audit import Actor, ActorKind, EventType, OperatorEventType
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.testimonials.models import Testimonial
 
@@ -81,10 +81,10 @@ TESTIMONIALS_DELETED = EventType("testimonials.deleted", "deleted testimonials: 
 SAMPLES_DELETED = EventType("samples.deleted", "deleted samples: %(count)s")
 NUMBERS_CHANGED = EventType("testimonials.numbers_changed", "let every genuine rating count")
 TEXTS_READ = EventType("texts.read", "read a testimonial: %(reason)s")
-AUTHOR_EXPORTED = EventType(
+AUTHOR_EXPORTED = OperatorEventType(
     "author.exported", "exported the data of a person with testimonials: %(count)s"
 )
-AUTHOR_ERASED = EventType("author.erased", "erased an author with testimonials: %(count)s")
+AUTHOR_ERASED = OperatorEventType("author.erased", "erased an author with testimonials: %(count)s")
 
 BY_STATUS = {
     "approved": TESTIMONIAL_APPROVED,

@@ -170,7 +170,7 @@ class SubmittedAt(RuleField):
     }
     form_messages: ClassVar[dict[str, str]] = {
         "required": gettext_noop("Choose the day they said it."),
-        "invalid": gettext_noop("Choose a day from 1990 until today."),
+        "invalid": gettext_noop("Use a day from 1990 until today."),
     }
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:

@@ -162,7 +162,7 @@ def test_each_type_can_be_told_and_is_written_somewhere():
             if (
                 isinstance(node, ast.Assign)
                 and isinstance(node.value, ast.Call)
-                and ast.unparse(node.value.func) == "EventType"
+                and ast.unparse(node.value.func).endswith("EventType")
             ):
                 declared[ast.unparse(node.targets[0])] = ast.literal_eval(node.value.args[0])
     assert set(declared.values()) == EventType.known.keys()

@@ -27,7 +27,7 @@ from sqlalchemy import (
 from sqlalchemy.orm import Mapped, Session, aliased, mapped_column
 
 from testimonials.core import clock
-from testimonials.core.audit import EventType
+from testimonials.core.audit import OperatorEventType
 from testimonials.core.db.engine import Base, Timestamp, present
 from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.db.transactions import delete_rows
@@ -76,8 +76,8 @@ def own_look() -> Look:
 # (`core.mail.smtp`), and the row stays as a record. If a worker dies while sending, the mail is
 # sent again with the same Message-ID, so it is delivered at least once.
 
-MAIL_RETRIED = EventType("mail.retried", "retried waiting email: %(count)s")
-MAIL_DROPPED = EventType("mail.dropped", "dropped unsent email: %(count)s")
+MAIL_RETRIED = OperatorEventType("mail.retried", "retried waiting email: %(count)s")
+MAIL_DROPPED = OperatorEventType("mail.dropped", "dropped unsent email: %(count)s")
 
 SEND = "mail.send"
 # Most servers accept a mail within a second.

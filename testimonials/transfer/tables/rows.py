@@ -13,7 +13,7 @@ from testimonials.auth.email_addresses import Email
 from testimonials.core import clock
 from testimonials.core.http.fields import Text
 from testimonials.core.http.forms import FormSchema
-from testimonials.core.http.i18n import gettext, gettext_noop, translate
+from testimonials.core.http.i18n import gettext, translate
 from testimonials.core.text import normalize
 from testimonials.projects.projects import make_slug
 from testimonials.testimonials.fields import (
@@ -39,10 +39,7 @@ from testimonials.transfer.tables.columns import (
 from testimonials.transfer.tables.files import Table
 
 STATUSES = ("approved", "pending")
-_RECORDED = {
-    "video": gettext_noop("This is a video; only text can be imported."),
-    "voice": gettext_noop("This is a voice recording; only text can be imported."),
-}
+_RECORDED = ("video", "voice")
 _YES = {"yes", "true", "1"}
 # Since a file may have millions of empty cells, these fields are skipped if they are missing.
 _OPTIONAL = tuple(FIELDS.keys() - set(REQUIRED))
@@ -143,7 +140,7 @@ def read_row(cells: Mapping[str, str], reading: Reading) -> NewTestimonial:
     texts = mapping.read(cells)
     kind = (cells.get("type", "") or cells.get("kind", "")).lower()
     if "text" not in texts and kind in _RECORDED:
-        raise RowRefused(translate(_RECORDED[kind]))
+        raise RowRefused(gettext("This is a recording; only text can be imported."))
     if mapping.service == OWN and cells.get("deletedAt"):
         raise RowRefused(gettext("This was in the trash."))
     if mapping.service != OWN:

@@ -117,10 +117,8 @@ def _build(match: re.Match[str], month: int, day: int) -> datetime:
 
 
 def _check(time: datetime) -> datetime:
-    if time < EARLIEST:
-        raise DateWrong(gettext("The date is before 1990."))
-    if time > clock.now() + timedelta(days=1):
-        raise DateWrong(gettext("The date is in the future."))
+    if not EARLIEST <= time <= clock.now() + timedelta(days=1):
+        raise DateWrong(gettext("Use a day from 1990 until today."))
     return min(time, clock.now())
 
 

@@ -68,7 +68,8 @@ OWNERS_PLACES = (
     "templates/projects/", "testimonials/changes.py", "testimonials/highlights.py",
     "testimonials/moderation.py", "testimonials/new_numbers.py", "testimonials/notifications.py",
     "testimonials/tags.py", "testimonials/testimonials.py", "testimonials/undo.py", "transfer/",
-    "widget/api.py", "widget/looks.json", "widget/steps.json",
+    "testimonials/submissions.py", "widget/api.py", "widget/embed.py", "widget/looks.json",
+    "widget/steps.json",
 )  # fmt: skip
 
 

@@ -31,7 +31,7 @@ NAMES = {
     "JSON", "CSV", "SVG", "HTML", "URL", "API", "MCP", "OAuth", "RSS", "UTC", "TXT", "CNAME", "DNS",
     "WebVTT", "SRT", "PNG", "JPG", "WebP", "MB", "KB", "nbsp", "https", "http", "www", "npm",
     "Mira", "Noor", "noor", "Haddad", "LinkedIn", "Facebook", "Google", "Trustpilot", "WhatsApp",
-    "Stripe", "Zapier", "ZIP",
+    "Stripe", "Zapier", "ZIP", "Feed",
     "reviews", "example", "com",
 }  # fmt: skip
 WORD = re.compile(r"[^\W\d_]{2,}")

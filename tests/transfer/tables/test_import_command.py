@@ -125,8 +125,8 @@ def test_a_bad_line_stops_no_good_one(app, project, file):
         "No words,,,,,,,": "Text: The cell is empty.",
         "A,Six,6,,,,,": "Rating: Must be a number from 1 to 5, or empty for none.",
         "B,None,none,,,,,": "Rating: Must be a number from 1 to 5, or empty for none.",
-        "C,Old,,1066-10-14,,,,": "The date is before 1990.",
-        "D,Future,,2999-01-01,,,,": "The date is in the future.",
+        "C,Old,,1066-10-14,,,,": "Use a day from 1990 until today.",
+        "D,Future,,2999-01-01,,,,": "Use a day from 1990 until today.",
         "E,No day,,2024-02-30,,,,": "This date or time doesn’t exist.",
         "F,Soon,,soon,,,,": "Use a date like 2026-03-12.",
         f"{'G' * 121},Long,,,,,,": "Name: Shorten this to 120 characters; it has 121.",
@@ -308,7 +308,7 @@ def test_files_of_senja_are_known(app, project, file):
         "3,video,,,,2024-01-02T03:04:05Z,true,Cy,,,,,",
     )
     assert (told["service"], told["new"], told["refused"]) == ("Senja", 2, 1)
-    assert told["lines"][0]["reason"] == "This is a video; only text can be imported."
+    assert told["lines"][0]["reason"] == "This is a recording; only text can be imported."
     rows = {row.author_name: row for row in read_testimonials(app, project)}
     assert (rows["Ann"].author_role, rows["Ann"].author_company) == ("CEO", "Kiln")
     assert (rows["Ann"].status, rows["Bob"].status) == ("approved", "pending")
