@@ -274,11 +274,13 @@ def _describe_empty(
         return _describe_nothing_found(project, filters)
     title = EMPTY[filters.tab]
     ask = [(url_for("dashboard.collect.show_collect"), _("Ask three customers"))]
+    if filters.tab == "approved" and counts["waiting"]:
+        ask = [(url_for("dashboard.inbox.show_inbox"), _("Review"))]
     is_over = filters.tab == "pending" and (counts["rejected"] or counts["trash"])
     return {
         "title": _("Nothing waiting") if is_over else translate(title),
         "text": _describe_retention(filters.tab),
-        "actions": ask if filters.tab in ("all", "pending") else [],
+        "actions": ask if filters.tab in ("all", "pending", "approved") else [],
         "drawing": "cards",
     }
 
