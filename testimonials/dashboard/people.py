@@ -370,7 +370,6 @@ def _describe_member(
         role=_(member.role.label),
         is_you=is_you,
         is_everywhere=is_everywhere,
-        since=None if member.role == Role.OWNER else member.since,
         grants=_list_grants(colleague) if colleague and access.role == Role.OWNER else [],
         removals=removals,
         leave_url=url_for(".show_leaving")
