@@ -391,7 +391,8 @@ def confirm_email_change(token: str) -> ResponseReturnValue:
         send_address_changed_mail(old, email)
         act_as(ActorKind.PERSON, owner.account_id)
         record(events.ADDRESS_CHANGED, owner.account_id, old=old, email=email)
-    return redirect(add_notice(url_for("dashboard.account.show_account"), _("Saved")), 303)
+    said = _("%(done)s: %(what)s", done=_("New address"), what=email)
+    return redirect(add_notice(url_for("dashboard.account.show_account"), said), 303)
 
 
 @auth.errorhandler(AddressLinkInvalid)

@@ -260,7 +260,7 @@ def save_logo(access: Access, prepared: uploads.Image) -> Done:
 def remove_logo(access: Access) -> Done:
     undo = keep_removed(access.project, "logo", image=brands.brand_logo_id(access.project))
     _set_logo(access.project, None)
-    return Done(_("Deleted"), undo=undo, undo_url=url_for(".bring_logo_back"))
+    return Done(_("Removed"), undo=undo, undo_url=url_for(".bring_logo_back"))
 
 
 @screen.save(UndoForm, at="/logo/undo")

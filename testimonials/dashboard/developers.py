@@ -43,6 +43,7 @@ from testimonials.dashboard.framework import (
     Values,
     require_proof,
     require_session,
+    say_what,
 )
 from testimonials.integrations.oauth import (
     AuthorizationRequest,
@@ -343,7 +344,7 @@ def show_token_revoking(access: Access, token_id: str) -> Values:
 def revoke_token_here(access: Access, token_id: str) -> Done:
     token = find_token(access.project.account_id, token_id, _reach(access))
     revoke_token(token)
-    return _back_to_tokens(_("Removed"))
+    return _back_to_tokens(say_what(_("Removed"), token.name))
 
 
 def _reach(access: Access) -> str | None:

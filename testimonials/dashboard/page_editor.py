@@ -50,6 +50,7 @@ from testimonials.dashboard.framework import (
     UndoForm,
     Values,
     keep_removed,
+    say_what,
     take_removed,
 )
 from testimonials.dashboard.page_form import (
@@ -160,7 +161,7 @@ def remove_picture(access: Access, picture: str) -> Done:
     undo = keep_removed(project, picture, image=getattr(project, f"{picture}_id"))
     _set(project, picture, None)
     back = url_for(".bring_picture_back", picture=picture)
-    return Done(_("Deleted"), _picture_url(picture), undo=undo, undo_url=back)
+    return Done(_("Removed"), _picture_url(picture), undo=undo, undo_url=back)
 
 
 @editor.save(UndoForm, at="/<any(cover, portrait):picture>/undo")
@@ -224,7 +225,7 @@ def remove_form(access: Access, form_name: str) -> Done:
     undo = keep_removed(project, "page", since=form.created_at.isoformat(), **values)
     forms.delete_form(project, form)
     record(FORM_DELETED, project, form=form.title)
-    text = _("Deleted")
+    text = say_what(_("Deleted"), form.title)
     return Done(text, editor_url(None), undo=undo, undo_url=url_for(".bring_form_back"))
 
 

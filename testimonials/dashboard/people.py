@@ -22,7 +22,15 @@ from testimonials.core.http.forms import FormSchema, Identifiers
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.images.colors import colour_of
-from testimonials.dashboard.framework import UNDO, AccountPage, Done, ProjectPage, UndoForm, Values
+from testimonials.dashboard.framework import (
+    UNDO,
+    AccountPage,
+    Done,
+    ProjectPage,
+    UndoForm,
+    Values,
+    say_what,
+)
 from testimonials.integrations.webhooks.endpoints import list_endpoints
 from testimonials.projects import events, team
 from testimonials.projects.access import ROLES, Access, Role
@@ -96,14 +104,14 @@ def invite_here(access: Access, email: str, role: str, prepared: None) -> Done:
     new = invite(project, user, access.role, email, role)
     send_invitation_mail(project, new.invitation, new.link, user.email)
     record(events.INVITATION_SENT, project, email=email, role=role)
-    return Done(_("Sent"))
+    return Done(say_what(_("Sent"), email))
 
 
 @project_people.save(AddressForm, at="/invitations/withdraw")
 def withdraw(access: Access, email: str) -> Done:
     revoke_invitation(access.project, access.role, email)
     record(events.INVITATION_WITHDRAWN, access.project, email=email)
-    return Done(_("Withdrawn"))
+    return Done(say_what(_("Withdrawn"), email))
 
 
 @project_people.save(RoleForm, at="/<account_id>/role", role=Role.OWNER)
@@ -137,7 +145,7 @@ def remove(access: Access, account_id: str, is_sure: bool) -> Done:
     member = team.remove_member(access, account_id)
     role = member.here.name.lower() if member.here else ""
     record(events.MEMBER_REMOVED, project, email=member.email, member=account_id, role=role)
-    people_url, text = url_for(".show_people"), _("Removed")
+    people_url, text = url_for(".show_people"), say_what(_("Removed"), member.name)
     if is_sure or not role:
         return Done(text, people_url)
     return Done(text, people_url, undo=account_id, undo_url=url_for(".undo_removal"))
@@ -220,14 +228,14 @@ def invite_to_all(
     names = list_invited_projects(new.invitation)
     send_workspace_invitation_mail(new.invitation, new.link, owner.email, names)
     record(events.INVITATION_SENT, owner.account_id, email=email, role=role)
-    return Done(_("Sent"))
+    return Done(say_what(_("Sent"), email))
 
 
 @all_people.save(AddressForm, at="/invitations/withdraw")
 def withdraw_from_all(owner: SignedIn, email: str) -> Done:
     revoke_invitation(lock_account(owner.account_id), Role.OWNER, email)
     record(events.INVITATION_WITHDRAWN, owner.account_id, email=email)
-    return Done(_("Withdrawn"))
+    return Done(say_what(_("Withdrawn"), email))
 
 
 @all_people.save(RoleForm, at="/<account_id>/role", step_up="Roles")
@@ -256,7 +264,7 @@ def show_removal_from_all(owner: SignedIn, account_id: str) -> Values:
 def remove_from_all(owner: SignedIn, account_id: str) -> Done:
     email = team.remove_colleague(owner.account_id, account_id).email
     record(events.MEMBER_REMOVED, owner.account_id, email=email, member=account_id)
-    return Done(_("Removed"), url_for(".show_all_people"))
+    return Done(say_what(_("Removed"), email), url_for(".show_all_people"))
 
 
 leaving_workspace = AccountPage(

@@ -42,7 +42,7 @@ from testimonials.core.http.security import safe_target
 from testimonials.core.http.signing import TokenPurpose
 from testimonials.core.http.urls import app_url
 from testimonials.core.images.colors import draw_inline
-from testimonials.dashboard.framework import AccountPage, Done, Values, require_session
+from testimonials.dashboard.framework import AccountPage, Done, Values, require_session, say_what
 from testimonials.projects.access import is_asked_for_more
 from testimonials.projects.team import list_colleagues
 
@@ -201,7 +201,7 @@ def end_other_sessions(owner: SignedIn) -> Done:
     account = lock_owner(owner)
     end_sessions(owner.account_id, but=owner.session_id)
     record(events.SESSION_ENDED, owner.account_id, which="every other browser")
-    text = _("Done")
+    text = _("You are signed out everywhere else.")
     return Done(text, finish=partial(know_browser, account=account))
 
 
@@ -343,7 +343,7 @@ def rename_one_passkey(owner: SignedIn, passkey_id: str, name: str) -> Done:
 def remove_one_passkey(owner: SignedIn, passkey_id: str) -> Done:
     name = remove_passkey(lock_owner(owner), passkey_id)
     _notify(owner, events.PASSKEY_REMOVED, f"The passkey “{name}” was removed.", name)
-    return Done(_("Removed"))
+    return Done(say_what(_("Removed"), name))
 
 
 new_app = AccountPage(

@@ -22,6 +22,7 @@ from testimonials.dashboard.framework import (
     UndoForm,
     Values,
     keep_removed,
+    say_what,
     take_removed,
 )
 from testimonials.integrations.webhooks import endpoints, log
@@ -207,7 +208,7 @@ def remove_webhook(access: Access, webhook_id: str) -> Done:
     row = endpoints.find_endpoint(access.project, webhook_id)
     undo = keep_removed(access.project, "webhook", **endpoints.copy_endpoint(row))
     endpoints.remove_endpoint(access.project, row)
-    text, undo_url = _("Removed"), url_for(".bring_webhook_back")
+    text, undo_url = say_what(_("Removed"), row.url), url_for(".bring_webhook_back")
     return Done(text, url_for(".show_webhooks"), undo=undo, undo_url=undo_url)
 
 

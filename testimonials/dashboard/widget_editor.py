@@ -78,7 +78,7 @@ def save_widget(access: Access, before: Values, publish: str | None, **sent: Any
 def discard_changes(access: Access) -> Done:
     widget = find_named(access.project)
     drafts.discard_draft(widget)
-    return answer_draft(access.project, widget, _("Done"))
+    return answer_draft(access.project, widget, _("Changes discarded"))
 
 
 @editor.save(at="/undo")

@@ -21,6 +21,7 @@ from testimonials.dashboard.framework import (
     UndoForm,
     Values,
     keep_removed,
+    say_what,
     take_removed,
 )
 from testimonials.dashboard.widget_controls import SMALL
@@ -131,9 +132,8 @@ def remove_widget(access: Access, widget_name: str) -> Done:
     undo = keep_removed(project, "widget", since=widget.created_at.isoformat(), **values)
     settings.delete_widget(project, widget)
     record(WIDGET_DELETED, project, widget=widget.name)
-    return Done(
-        _("Deleted"), url_for(".show_editor"), undo=undo, undo_url=url_for(".bring_widget_back")
-    )
+    text, undo_url = say_what(_("Deleted"), widget.name), url_for(".bring_widget_back")
+    return Done(text, url_for(".show_editor"), undo=undo, undo_url=undo_url)
 
 
 @editor.save(UndoForm, at="/deleted/undo")

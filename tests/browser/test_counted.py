@@ -140,7 +140,7 @@ def test_settings_are_one_screen_and_a_colleague_is_three_taps_away(open_page, p
     expect(invite).to_be_in_viewport()
     page.get_by_label("Email address").fill("sana@example.com")
     taps.follow(invite)
-    expect(page.get_by_text("Sent", exact=True)).to_be_visible()
+    expect(page.get_by_text("Sent: sana@example.com")).to_be_visible()
     assert taps.count == 3
 
 

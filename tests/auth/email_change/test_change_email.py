@@ -57,7 +57,7 @@ def test_the_link_alone_changes_nothing(app, client, owner, outsider, link):
     there = sign_in(client, owner.email, next=link).headers["Location"]
     assert there == link
     assert NEW in client.get(there).text.replace("<wbr>", "")
-    assert "Saved" in confirm(client, there).text
+    assert f"New address: {NEW}" in confirm(client, there).text
     assert email_of(owner) == NEW
 
 

@@ -320,7 +320,7 @@ def test_a_page_is_added_renamed_and_deleted_in_the_title(project, page):
     title.click()
     expect(page.get_by_role("link", name="Class Closed")).to_be_visible()
     follow(page.get_by_role("button", name="Delete"))
-    expect(page.get_by_text("Deleted", exact=True)).to_be_visible()
+    expect(page.get_by_text("Deleted: Class")).to_be_visible()
     expect(page.get_by_role("heading", level=1)).to_have_text("Your page")
     follow(page.get_by_role("button", name="Undo"))
     expect(page.get_by_role("heading", level=1)).to_have_text("Class")

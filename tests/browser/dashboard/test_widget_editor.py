@@ -109,7 +109,7 @@ def test_a_look_and_a_colour_and_what_visitors_see_now(project, page):
     expect(page.get_by_text("Your brand", exact=True).first).to_be_visible()
     page.locator(".editor-acts details.menu > summary").click()
     page.get_by_role("button", name="Discard the changes").click()
-    expect(page.get_by_role("paragraph").filter(has_text="Done")).to_be_visible()
+    expect(page.get_by_role("paragraph").filter(has_text="Changes discarded")).to_be_visible()
     expect(root).to_have_class(re.compile("masonry"))
     wait_until_drafted(project)
 
@@ -181,7 +181,7 @@ def test_a_new_widget_begins_with_a_look_and_is_renamed_by_keyboard_alone(projec
     title.press("Enter")
     page.get_by_role("button", name="Delete").press("Enter")
     page.wait_for_url(re.compile(r"/widget\?(?!widget)"))
-    expect(page.get_by_text("Deleted", exact=True)).to_be_visible()
+    expect(page.get_by_text("Deleted: cakes")).to_be_visible()
     page.locator("[data-toasts]").get_by_role("button", name="Undo").press("Enter")
     page.wait_for_url("**/widget?widget=cakes*")
     expect(page.get_by_text("1 change, not on your site yet")).to_be_visible()

@@ -189,7 +189,7 @@ def test_each_step_is_taken_back(browser, project):
     browser.post(path(project, "/look"), data={"look": "letters"})
     answer = browser.post(path(project, "/discard"))
     page = browser.get(answer.headers["Location"]).text
-    assert "Done" in LexborHTMLParser(page).css_first("[data-toasts]").text()
+    assert "Changes discarded" in LexborHTMLParser(page).css_first("[data-toasts]").text()
     assert "not on your site yet" not in LexborHTMLParser(page).css_first("[data-changed]").text()
     assert undo()["arrangement"] == "list"
     assert (undo()["arrangement"], undo()["corners"]) == ("masonry", 3)
