@@ -294,7 +294,7 @@ class ViewsSchema(WholeSchema):
     widget = Number()
     wall = Number()
     total = Number()
-    previous = Number(description="Views in the period before.")
+    previous = Number(description="Views in the preceding period.")
 
 
 class DaySchema(WholeSchema):
@@ -311,12 +311,12 @@ class FunnelSchema(WholeSchema):
 
     opened = Number()
     started = Number()
-    sent = Number(description="Without spam, but with testimonials that were deleted since.")
+    sent = Number(description="Includes testimonials deleted since, but not spam.")
     approved = Number(description="Testimonials of these visits that are approved now.")
 
 
 class RequestCountsSchema(WholeSchema):
-    """Requests by mail in the period, and those opened and answered since."""
+    """Requests by email in the period, and those opened and answered since."""
 
     sent = Number()
     opened = Number()
@@ -334,7 +334,7 @@ class ReadSchema(WholeSchema):
 class ViewedWebsiteSchema(WholeSchema):
     """A website that showed the widget."""
 
-    website = String(description="Its host; empty: the wall; `*`: those beyond 50 on a day.")
+    website = String(description="Its host. Empty: the wall. `*`: websites beyond 50 in a day.")
     views = Number()
     clicks = Number()
     lastSeenAt = Time(attribute="last_seen_at")
@@ -362,7 +362,7 @@ class RatingsSchema(WholeSchema):
         allow_none=True, metadata={"description": "To one decimal; null: there are no ratings."}
     )
     count = Number()
-    stars = List(fields.Integer(), description="Numbers of ratings with 5, 4, 3, 2 and 1 stars.")
+    stars = List(fields.Integer(), description="How many ratings have 5, 4, 3, 2 and 1 stars.")
     weeks = List(fields.Nested(WeekSchema), description="Weeks with ratings, beginning on Monday.")
 
 

@@ -69,7 +69,7 @@ def set_display_name(account: Account, name: str | None) -> bool:
 
 
 class AccountSuspended(ServiceError):
-    """Nobody can use the account, but its data is kept, and its mail and webhooks wait."""
+    """Nobody can use the account, but its data is kept, and its email and webhooks wait."""
 
     status = 403
     title = gettext_noop("This account is suspended")
@@ -82,7 +82,7 @@ class AccountSuspended(ServiceError):
 
 
 def operator_address() -> str:
-    """Return the contact for people who can't sign in: the first operator, or the mail's sender."""
+    """Return whom people who can't sign in should contact: the first operator, or MAIL_FROM."""
     settings = current_settings()
     return settings.operators[0] if settings.operators else parseaddr(settings.mail_from)[1]
 
@@ -143,7 +143,7 @@ def is_live() -> ColumnElement[bool]:
 def may_act() -> ColumnElement[bool]:
     """Return the condition that an account is claimed and not suspended.
 
-    It must also hold for anything that acts for people, or mails them, without a session.
+    It must also hold for anything that acts for people, or emails them, without a session.
     """
     return and_(Account.claimed_at.is_not(None), Account.suspended_at.is_(None))
 
@@ -282,9 +282,9 @@ def _is_expired() -> ColumnElement[bool]:
 
 
 def get_account(reference: str) -> Account:
-    """Lock and return the live account with this id or e-mail address. Raises `NotFound`."""
+    """Lock and return the live account with this id or email address. Raises `NotFound`."""
     matches = or_(Account.id == reference, Account.email == reference.lower())
-    message = f"There is no account with the id or e-mail address {reference}."
+    message = f"There is no account with the id or email address {reference}."
     return require_found(lock_where(matches, is_live()), message)
 
 

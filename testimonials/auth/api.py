@@ -22,7 +22,7 @@ from testimonials.core.settings.table import current_settings
 ACCOUNT_EXISTS = {
     "claimRequired": False,
     "accountExists": True,
-    "message": "An account with this e-mail address exists and is claimed. Ask its owner for the "
+    "message": "An account with this email address exists and is claimed. Ask its owner for the "
     "account id and API key from the dashboard settings; no new key is issued here.",
 }
 
@@ -47,16 +47,16 @@ def _check_email(body: dict[str, Any]) -> str:
     done="Account ready to be claimed",
 )
 def agent_init(prepared: str) -> dict[str, Any] | Answer:
-    """Sign up by e-mail.
+    """Sign up by email.
 
     For a new or unclaimed address, ``data`` holds ``accountId``, ``apiKey`` (shown only here),
-    ``claimRequired: true`` and ``expiresInDays``: the owner must click the magic link in the mail
+    ``claimRequired: true`` and ``expiresInDays``: the owner must click the magic link in the email
     within those days, or the account and its projects are removed. Calling it again for a
     still-unclaimed address issues a new key and link and invalidates the earlier ones: overwrite
-    what you stored. If there is a project already, the mail names the program and the network that
+    what you stored. If there is a project already, the email names the program and the network that
     it came from, and lets its reader revoke the new key. For a claimed address, ``data`` holds
     ``claimRequired: false``, ``accountExists: true`` and ``message``; ask the owner for their key.
-    At most 5 requests an hour from one IP address and 3 an hour for one e-mail address. A call may
+    At most 5 requests an hour from one IP address and 3 an hour for one email address. A call may
     be repeated without an Idempotency-Key: there is one account for an address, and the latest key
     works. With ``dryRun=true`` the answer has no ``accountId`` and ``apiKey``, and no mail is sent.
     """

@@ -22,7 +22,8 @@ TWO_CREDENTIALS = (
     "x-api-key. Send one of them."
 )
 OTHER_ACCOUNT = (
-    "This access token is not one of the account in x-service-account-id. Send that account’s id, "
+    "This access token does not belong to the account in x-service-account-id. Send that "
+    "account’s id, "
     "or send the token alone, as Authorization: Bearer tst_tok_..."
 )
 

@@ -225,9 +225,9 @@ def _unknown_hash() -> str:
 
 # From the spec ("Limits") and the decisions ("Accounts, keys, claiming").
 AGENT_INIT_PER_ADDRESS = Limit("agent-init-ip", 5, "from one IP address")
-AGENT_INIT_PER_EMAIL = Limit("agent-init-email", 3, "for one e-mail address")
+AGENT_INIT_PER_EMAIL = Limit("agent-init-email", 3, "for one email address")
 LINK_PER_ADDRESS = Limit("claim-link-ip", 10, "from one IP address")
-LINK_PER_EMAIL = Limit("claim-link-email", 3, "for one e-mail address")
+LINK_PER_EMAIL = Limit("claim-link-email", 3, "for one email address")
 # Beyond these no mail is sent, but the answer is the same: the mailbox already has valid links.
 LINK_PER_NETWORK = Limit("link-network", 3, "for one mailbox from one network")
 LINK_PER_MAILBOX = Limit("link-mailbox", 6, "for one mailbox")

@@ -23,17 +23,17 @@ MAX_LENGTH = 1000
 
 class EmailMalformed(ServiceError):
     code = "EMAIL_INVALID"
-    meaning = "This isn't an e-mail address."
+    meaning = "This isn't an email address."
     remedy = "Correct the address."
 
 
 class EmailDisposable(ServiceError):
-    meaning = "Disposable e-mail addresses are not accepted."
+    meaning = "Disposable email addresses are not accepted."
     remedy = "Use the owner's permanent address."
 
 
 class SignupClosed(ServiceError):
-    meaning = "This service takes no new accounts for the address."
+    meaning = "This service accepts no new account with this address."
     remedy = "Ask its operator."
 
 
@@ -46,7 +46,7 @@ def normalize_email(text: str) -> str:
     valid = _validate(text)
     if _is_disposable(valid.ascii_domain.lower()):
         message = (
-            f"Disposable e-mail addresses such as those at {valid.domain} are not accepted. "
+            f"Disposable email addresses such as those at {valid.domain} are not accepted. "
             "Use the owner's permanent address."
         )
         raise EmailDisposable(f"email: {message}", errors={"email": [message]})
@@ -134,7 +134,7 @@ def _validate(text: str) -> "ValidatedEmail":
             raise EmailNotValidError("It must not contain =?, which stands for an encoded word.")
         return validate_email(text, check_deliverability=False)
     except EmailNotValidError as error:
-        message = f"email: This is not a valid e-mail address. {error}"
+        message = f"email: This is not a valid email address. {error}"
         raise EmailMalformed(message, errors={"email": [str(error)]}) from None
 
 

@@ -1,4 +1,4 @@
-"""The mails about accounts."""
+"""Emails about accounts."""
 
 import json
 from collections.abc import Sequence
@@ -12,9 +12,9 @@ from testimonials.core.http.urls import app_url, forgot_url, login_url
 from testimonials.core.late import Signal
 from testimonials.core.mail.outbox import send_mail
 
-# The English texts of mails, by purpose.
+# The English texts of the emails, by purpose.
 MAILS = json.loads(Path(__file__).with_name("emails.json").read_text(encoding="utf-8"))
-# Sent with the id of an account; receivers return what mails show of its projects.
+# Sent with the id of an account; receivers return what emails say about its projects.
 summarizing = Signal()
 
 
@@ -43,7 +43,7 @@ def send_claim_mail(account: Account, link: str, *, is_resend: bool, issued_to: 
 
 def send_signup_mail(account: Account, link: str) -> None:
     agent = (
-        f"An agent has held a key to this account since {clock.day(account.key_created_at)}"
+        f"An agent has had a key to this account since {clock.day(account.key_created_at)}"
         ": somebody, perhaps you, gave it your address. The page behind the link shows what it "
         "added, and you decide whether to keep that and the key."
     )
@@ -92,7 +92,7 @@ def send_plain_mail(
     button: str = "",
     list_unsubscribe: str | None = None,
 ) -> None:
-    """Queue an English mail with a few sentences and an optional button.
+    """Queue an English email with a few sentences and an optional button.
 
     `list_unsubscribe` is the URL for unsubscribing from mail that wasn't requested.
     """
@@ -104,7 +104,7 @@ def _describe_beginning(account: Account) -> str:
     """Say when the account was created, and since when an agent has had its key."""
     created, key_since = clock.day(account.created_at), clock.day(account.key_created_at)
     if account.was_asked_for:
-        return f"The account was created on {created}. An agent has held a key since {key_since}."
+        return f"The account was created on {created}. An agent has had a key since {key_since}."
     key = "" if key_since == created else f" Its current key is from {key_since}."
     return f"The agent created the account on {created}.{key}"
 
@@ -134,7 +134,7 @@ def send_restored_mail(account: Account) -> None:
 
 
 def _send_written(recipient: str, purpose: str, link: str = "", /, **values: object) -> None:
-    """Queue a mail of MAILS, with `values` in its %(name)s placeholders."""
+    """Queue an email of MAILS, with `values` in its %(name)s placeholders."""
     mail = MAILS[purpose]
     lines = [text for line in mail["lines"] if (text := line % values)]
     footnote, button = mail["footnote"] % values, mail["button"]

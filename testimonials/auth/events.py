@@ -30,7 +30,7 @@ PASSKEY_REFUSED = EventType(
 APP_CONNECTED = EventType("app.connected", "connected an authenticator app")
 APP_REMOVED = EventType("app.removed", "turned off the authenticator app")
 CODE_REFUSED = EventType("code.refused", "entered a wrong code", is_guess=True)
-RECOVERY_CODES_MADE = EventType("codes.made", "made new recovery codes")
+RECOVERY_CODES_MADE = EventType("codes.made", "created new recovery codes")
 RECOVERY_CODE_USED = EventType("codes.used", "used a recovery code, %(left)s left")
 SIGN_IN_RESET = EventType("sign_in.reset", "removed passkeys and the authenticator app")
 STRONG_REQUIRED = EventType("sign_in.required", "required more than a password")

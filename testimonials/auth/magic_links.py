@@ -40,7 +40,7 @@ class KeyGone(ServiceError):
 
 
 def make_not_me_link(account: Account) -> str:
-    """Return a link with which the reader of the mail can revoke the account's current key."""
+    """Return a link with which the reader of the email can revoke the account's current key."""
     return link_url("not-me", not_me_purpose.sign([account.id, _name_key(account)]))
 
 

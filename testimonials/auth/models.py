@@ -23,7 +23,7 @@ from testimonials.core.db.identifiers import new_identifier
 
 
 class Account(Base):
-    """An e-mail address with an API key, which a person has claimed or may still claim.
+    """An email address with an API key, which a person has claimed or may still claim.
 
     From `claim_expires_at` on, an unclaimed account counts as deleted even before it is.
     """
@@ -67,7 +67,7 @@ class Account(Base):
     hides_widgets: Mapped[bool] = mapped_column(Boolean, default=False, server_default=false())
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
     updated_at: Mapped[datetime] = mapped_column(Timestamp, default=present, onupdate=present)
-    # Until claimed: the link that was opened, and data from the website of the e-mail domain.
+    # Until claimed: the link that was opened, and data from the website of the email domain.
     website_read: Mapped[dict[str, Any] | None] = mapped_column(JSON)
 
     @property

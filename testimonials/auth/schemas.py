@@ -22,7 +22,10 @@ class SignUpSchema(Schema):
     claimRequired = fields.Boolean(required=True)
     # Raw, so that whole numbers are written without ".0".
     expiresInDays = fields.Raw(
-        metadata={"type": "number", "description": "Days in which the owner must claim."}
+        metadata={
+            "type": "number",
+            "description": "Days within which the owner must claim the account.",
+        }
     )
     accountExists = fields.Boolean()
     message = String()

@@ -33,7 +33,7 @@ class SignInMethod(StrEnum):
     PASSWORD_AND_APP = "password and app"  # noqa: S105
     PASSKEY = "passkey"
     COMPANY = "company"
-    # A link in a mail.
+    # A link in an email.
     LINK = "link"
     # For work that continues without a browser, such as an import.
     EARLIER = "earlier"

@@ -54,8 +54,8 @@ class LastWayIn(ServiceError):
 class StrongNeeded(ServiceError):
     status = 409
     default_message = gettext_noop(
-        "You ask everyone for more than a password, and this is your last. Turn that off first, "
-        "or add another."
+        "You require more than a password from everyone, and this is your last way to comply. "
+        "Turn that off first, or add another."
     )
 
 
@@ -70,7 +70,7 @@ class WaysIn:
 
     @property
     def is_any(self) -> bool:
-        """Whether the person can prove who they are here, without a provider or a mail."""
+        """Whether the person can prove who they are here, without a provider or an email."""
         return self.has_password or self.passkeys > 0 or self.app is not None
 
     @property
@@ -153,7 +153,7 @@ def _require_rest(account: Account, ways: int, strong: int) -> None:
         raise StrongNeeded
 
 
-# People who can't prove who they are here may do so with a link in a mail. It works only in the
+# People who can't prove who they are here may do so with a link in an email. It works only in the
 # browser that requested it, so neither a stolen session nor the mailbox is enough alone, and any
 # later proof invalidates it.
 

@@ -160,7 +160,8 @@ WORKING = ("active", "unused")
 
 class TokenRefused(CredentialsInvalid):
     default_message = (
-        "This access token is unknown. Send it whole, as Authorization: Bearer tst_tok_..., or ask "
+        "This access token is unknown. Send all of it, as Authorization: Bearer tst_tok_..., "
+        "or ask "
         "the owner for another. An account’s key isn’t a token: it goes into x-api-key, with the "
         "account’s id in x-service-account-id."
     )

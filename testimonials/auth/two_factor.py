@@ -267,5 +267,5 @@ def _notify_of_recovery(account: Account) -> None:
     send_security_mail(
         account.email,
         f"A recovery code was used instead of the authenticator app. {codes} left. "
-        "Under Account, Signing in you can make new ones.",
+        "You can create new ones under Account, Signing in.",
     )

@@ -175,7 +175,7 @@ def reset_sign_in_command(account: Account) -> Record:
     send_security_mail(
         account.email,
         "The operator removed the passkeys and the authenticator app of your account, and signed "
-        "every browser out. Choose a password to get in.",
+        "every browser out. Choose a password to sign in.",
     )
     record(events.SIGN_IN_RESET, account.id)
     return {"accountId": account.id, "email": account.email, "resetLink": make_reset_link(account)}
@@ -240,7 +240,7 @@ def unlink_company(account: Account) -> Record:
 
 @accounts.command("suspend", writes=True)
 @click.argument("account", metavar="ID_OR_EMAIL")
-@click.option("--reason", required=True, help="Mailed to the owner.")
+@click.option("--reason", required=True, help="Emailed to the owner.")
 @click.option("--hide-widgets", is_flag=True, help="Empty the widgets and walls too.")
 def suspend(account: str, reason: str, hide_widgets: bool) -> Record:
     """Suspend an account: signing in, API calls and its forms are refused.

@@ -211,13 +211,13 @@ def _report(restored: restoring.Restored, is_trial: bool) -> Iterator[str]:
         yield f"Restored {restored.database} from the backup {_describe(manifest)}."
     if restored.erased_again:
         yield (
-            f"{restored.erased_again} of its row(s) had been erased since. They are left out, with "
-            "what belongs to them."
+            f"{restored.erased_again} of its row(s) were erased after it was made. They are "
+            "left out, with everything that belongs to them."
         )
     for folder in restored.kept:
         yield f"The old files are in {folder}."
     if SECRET not in manifest["members"]:
         yield (
             "It has no secret_key: unless its settings have one, set TESTIMONIALS_SECRET_KEY to "
-            "the old one, or links that were sent before stop working."
+            "the old one, or links sent earlier stop working."
         )

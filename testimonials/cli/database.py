@@ -49,7 +49,7 @@ def upgrade_command(dry_run: bool, no_backup: bool) -> Output:
             f"The database is at {after}, but its schema is wrong: {'; '.join(findings)}. "
             "Restore a backup, or undo the changes that were made to the tables by hand."
         )
-    upgraded = f"The database went from {before or 'empty'} to {after}."
+    upgraded = f"The database was upgraded from {before or 'empty'} to {after}."
     shown = f"The database is already at {after}." if before == after else upgraded
     return Output({"before": before, "after": after}, shown)
 
@@ -128,7 +128,9 @@ def forget_secret_command() -> Output:
     Stop all hosts first. Links that were sent before stop working.
     """
     database.session.execute(delete(SecretMark))
-    return Output({"forgotten": True}, "The database now accepts the secret key of the next start.")
+    return Output(
+        {"forgotten": True}, "The database accepts the secret key used at the next start."
+    )
 
 
 @db.command("move", needs_schema=False)

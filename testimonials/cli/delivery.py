@@ -35,61 +35,61 @@ def mail() -> None:
 @click.option(
     "--state",
     type=click.Choice([state.value for state in outbox.MailState]),
-    help="Only mail in this state.",
+    help="Only emails in this state.",
 )
 def list_mail_command(limit: int, state: str | None) -> Output:
-    """List the newest mail."""
+    """List the newest email."""
     query = outbox.select_mails().limit(limit)
     if state is not None:
         query = query.where(outbox.OutboxMail.state == state)
     rows = [_describe(*row) for row in db.session.execute(query)]
-    empty = f"There is no mail in the state {state}." if state else "The outbox is empty."
+    empty = f"There is no email in the state {state}." if state else "The outbox is empty."
     return Output(rows, rows or empty)
 
 
 @mail.command("show")
 @click.argument("mail_id", metavar="ID")
 def show_command(mail_id: str) -> Output:
-    """Show a mail, with its text unless it was sent (the text may contain a working link)."""
+    """Show an email, with its text unless it was sent (the text may contain a working link)."""
     row = db.session.execute(
         outbox.select_mails().where(outbox.OutboxMail.id == mail_id)
     ).one_or_none()
     if row is None:
-        raise click.ClickException(f"There is no mail with the id {mail_id}.")
+        raise click.ClickException(f"There is no email with the id {mail_id}.")
     stored, described = row[0], _describe(*row)
     value = described | {"text": stored.text, "html": stored.html}
-    lines = (stored.text or "The text of a sent mail is not kept.").splitlines()
+    lines = (stored.text or "The text of a sent email is not kept.").splitlines()
     return Output(value, described, notes=["", *map(make_printable, lines)])
 
 
 @mail.command("retry", writes=True)
 @click.argument("mail_id", metavar="[ID]", required=False)
 def retry_command(mail_id: str | None) -> Output:
-    """Retry failed and waiting mail now, or the one with this ID; `serve` sends it."""
+    """Retry all failed and waiting mail now, or the email with this ID; `serve` sends it."""
     count = outbox.retry_mails(db.session(), mail_id)
     record(outbox.MAIL_RETRIED, None, count=count)
     if mail_id is not None and not count:
-        raise click.ClickException(f"There is no failed or waiting mail with the id {mail_id}.")
+        raise click.ClickException(f"There is no failed or waiting email with the id {mail_id}.")
     return Output(
-        {"queued": count}, f"{count} mail(s) queued; a running `testimonials serve` sends them."
+        {"queued": count}, f"{count} email(s) queued; a running `testimonials serve` sends them."
     )
 
 
 @mail.command("drop", writes=True)
 @click.argument("mail_id", metavar="ID")
 def drop_command(mail_id: str) -> Output:
-    """Delete a mail that failed or is waiting, so that it is never sent."""
+    """Delete an email that failed or is waiting, so that it is never sent."""
     count = outbox.drop_mail(mail_id)
     record(outbox.MAIL_DROPPED, None, count=count)
     if not count:
-        raise click.ClickException(f"There is no failed or waiting mail with the id {mail_id}.")
+        raise click.ClickException(f"There is no failed or waiting email with the id {mail_id}.")
     return Output({"dropped": count}, "Dropped.")
 
 
 @mail.command("test")
 @click.argument("recipient")
 def test_command(recipient: str) -> Output:
-    """Send a test mail to RECIPIENT now, and show the SMTP dialogue."""
+    """Send a test email to RECIPIENT now, and show the SMTP dialogue."""
     settings = current_settings()
     if not settings.smtp_url:
         raise click.ClickException("TESTIMONIALS_SMTP_URL is not set, so no mail can be sent.")
@@ -106,23 +106,23 @@ def test_command(recipient: str) -> Output:
     # A server may send anything, including control sequences for terminals.
     lines = [make_printable(line) for line in transport.dialogue.lines]
     outcome = {"recipient": test.recipient, "sent": problem is None, "problem": problem}
-    notes = ["", f"The mail server accepted the mail to {test.recipient}."]
+    notes = ["", f"The mail server accepted the email to {test.recipient}."]
     return Output(
         outcome | {"warning": warning, "dialogue": lines},
         "\n".join(lines),
         notes=[""] if problem else [*notes, warning] if warning else notes,
-        problems=[f"Error: The mail was not sent: {problem}"] if problem else (),
+        problems=[f"Error: The email was not sent: {problem}"] if problem else (),
         is_failure=problem is not None,
     )
 
 
 def make_test_mail(recipient: str) -> outbox.OutboxMail:
-    """Return the mail of `mail test`, which isn't stored in the outbox."""
+    """Return the email of `mail test`, which isn't stored in the outbox."""
     return outbox.OutboxMail(
         purpose="test",
         recipient=recipient,
-        subject="Test mail from Testimonials",
-        **outbox.render_mail("test", {"title": "Test mail from Testimonials"}),
+        subject="Test email from Testimonials",
+        **outbox.render_mail("test", {"title": "Test email from Testimonials"}),
         # The table's defaults, which a row gets only when it is stored.
         id=new_identifier(),
         created_at=clock.now(),

@@ -54,9 +54,9 @@ def authors() -> None:
 @click.option("--dry-run", is_flag=True, help="Show what would be deleted.")
 @YES
 def erase_command(email: str, dry_run: bool, yes: bool) -> Output:
-    """Permanently delete everything about an author's e-mail address, in all projects.
+    """Permanently delete everything about an author's email address, in all projects.
 
-    This includes testimonials with their history and pictures, requests and other mail to the
+    This includes testimonials with their history and pictures, requests and other email to the
     address, and the address in the history of other testimonials. An unsubscribed address stays
     unsubscribed, by a hash of it. To delete an account with this address, use `accounts delete`.
     """
@@ -99,7 +99,7 @@ def _describe_all(about: AboutAddress, email: str, verb: str) -> str:
             f"  {about.pictures} picture(s)",
             f"  {about.requests} request(s) for a testimonial",
             f"  {about.mails} mail(s) in the outbox",
-            f"  the address in {about.changes} change(s) of other testimonials",
+            f"  the address in {about.changes} change(s) to other testimonials",
         ]
     if about.has_account:
         lines.append("This address also has an account; delete it with `accounts delete`.")
@@ -116,9 +116,9 @@ def privacy() -> None:
 @FILE
 @FORCE
 def export_command(email: str, file: Path, force: bool) -> Output:
-    """Export everything that is stored about an e-mail address to FILE, as JSON.
+    """Export everything that is stored about an email address to FILE, as JSON.
 
-    This includes testimonials with their history, requests, mails and invitations in all projects,
+    This includes testimonials with their history, requests, emails and invitations in all projects,
     and the account with this address, with its sessions and its activity. Make sure that the
     address belongs to the person who asks.
     """

@@ -253,7 +253,7 @@ def _report(restored: Restored, *, resumes: bool) -> Output:
         what = f"{restored.erased} testimonial(s) and request(s)"
         notes.append(f"{what} are left out: they were erased here.")
     if restored.differing:
-        what = f"{len(restored.differing)} testimonial(s) are not as the archive’s record says"
+        what = f"{len(restored.differing)} testimonial(s) differ from the archive’s record"
         notes.append(f"{what}, and count as imported: {', '.join(restored.differing)}")
     if restored.missing:
         what = f"{restored.missing} rating(s) of the archive’s record are not in its rows"
@@ -290,7 +290,7 @@ PERSON = click.argument("person", type=ACCOUNT, metavar="PERSON")
 def team() -> None:
     """List, add, change and remove the people who work in all projects of an owner.
 
-    OWNER and PERSON are ids or e-mail addresses of accounts.
+    OWNER and PERSON are ids or email addresses of accounts.
     """
 
 

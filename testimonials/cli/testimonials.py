@@ -271,7 +271,7 @@ def forms() -> None:
 @forms.command(
     "list",
     columns=("name", "title", "isOpen", "sent", "url"),
-    empty="This project has no forms but its page.",
+    empty="This project has no forms besides its page.",
 )
 @OF_PROJECT
 def list_forms_command(project: Project) -> Rows:
@@ -320,7 +320,7 @@ IDS = click.argument("ids", metavar="ID...", nargs=-1, required=True)
 
 @click.group(cls=Group)
 def proposals() -> None:
-    """List, accept and decline proposals of agents."""
+    """List, accept and decline agents' proposals."""
 
 
 @proposals.command(

@@ -93,7 +93,7 @@ def read_reported(report_id: str, reason: str) -> Testimonial:
     report, project = _find_report(report_id)
     row = db.session.get(Testimonial, report.testimonial_id) if report.testimonial_id else None
     if row is None or row.project_id != project.id:
-        raise NotFound("The report is about no single testimonial, or it was deleted.")
+        raise NotFound("The report isn’t about a single testimonial, or that was deleted.")
     record(TEXTS_READ, project, reason=why)
     return row
 

@@ -209,7 +209,7 @@ collection.find(person=lambda project, asked_id: find_asked(project, asked_id))
     is_paged=True,
 )
 def list_requests(project: Project, query: Values) -> Page:
-    """List requests by mail.
+    """List requests by email.
 
     Newest first, each with its state. An unanswered request is kept for a year.
     """
@@ -230,7 +230,7 @@ def list_requests(project: Project, query: Values) -> Page:
     data=schemas.AskedSchema,
 )
 def ask_by_mail(caller: Caller, project: Project, body: Values) -> Values | Answer:
-    """Ask people for a testimonial by mail.
+    """Ask people for a testimonial by email.
 
     Up to 100 in one call, in the owner’s name. ``subject`` and ``message`` default to suggested
     texts, and may contain fields such as ``{first_name}``. Nobody is asked twice in a project, so
@@ -261,7 +261,7 @@ def get_request(person: AskedPerson) -> AskedPerson:
 def delete_request(project: Project, asked_id: str) -> Values:
     """Delete a request.
 
-    A mail that hasn’t been sent yet is deleted too; the link in one that was sent opens the plain
+    An email that hasn’t been sent yet is deleted too; the link in one that was sent opens the plain
     form. The person can be asked again.
     """
     remove_asked(project, asked_id)
@@ -280,7 +280,7 @@ def create_purchase_link(project: Project, body: Values) -> Values:
     """Create a link that proves a purchase.
 
     What the customer writes with it is publicly marked “Verified customer”, once for each
-    ``order``. Give it to them after the purchase, in your own mail or on your own page; nothing is
+    ``order``. Give it to them after the purchase, in your own email or on your own page; nothing is
     sent. A shop can also sign such links itself: see docs/verified-customers.md.
     """
     form, language, days = body.pop("form"), body.pop("language", None), body.pop("days")

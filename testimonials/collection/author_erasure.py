@@ -44,7 +44,7 @@ from testimonials.testimonials.word_index import MERGE_WORDS
 
 
 def erase(own: OwnTestimonial) -> None:
-    """Permanently delete the testimonial with its history, files and mails; the project is locked.
+    """Permanently delete the testimonial with its history, files and emails; the project is locked.
 
     Call `record_erased` afterwards.
     """
@@ -110,7 +110,7 @@ def forget_email(condition: ColumnElement[bool]) -> None:
 
 
 def _remove_author_mails(row: Testimonial) -> None:
-    """Remove mails with the author's links from the outbox, except one that is being sent."""
+    """Remove emails with the author's links from the outbox, except one that is being sent."""
     mail = OutboxMail
     is_own = (mail.purpose == AUTHOR_MAIL, mail.recipient == row.author_email)
     db.session.execute(delete(mail).where(*is_own, mail.state != MailState.SENDING))
@@ -119,7 +119,7 @@ def _remove_author_mails(row: Testimonial) -> None:
 def _blank_submission_mails(project: Project, row: Testimonial) -> None:
     """Remove the text from notifications that quote it."""
     inbox = project_url(project.id, "inbox")
-    note = f"An author has deleted a testimonial that was in this mail. Your inbox: {inbox}"
+    note = f"An author has deleted a testimonial that was in this email. Your inbox: {inbox}"
     db.session.execute(
         update(OutboxMail)
         .where(
@@ -206,7 +206,7 @@ def is_written_by(email: str) -> ColumnElement[bool]:
 
 
 def is_mailed_to(email: str) -> ColumnElement[bool]:
-    """Return the condition for mails to an author's address, except those being sent."""
+    """Return the condition for emails to an author's address, except those being sent."""
     mail, purposes = OutboxMail, (AUTHOR_MAIL, *PURPOSES)
     is_sending = mail.state == MailState.SENDING
     return and_(mail.recipient == email, mail.purpose.in_(purposes), ~is_sending)

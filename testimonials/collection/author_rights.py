@@ -166,7 +166,7 @@ def send_author_mail(
 ) -> bool:
     """Mail authors their own link, in the language of their form; return whether it was sent.
 
-    It goes to the author's address, or to `email`, which isn't stored. The mail quotes nothing, so
+    It goes to the author's address, or to `email`, which isn't stored. The email quotes nothing, so
     that nobody can use the form to write to strangers; it shows the card only with `thanks` (the
     owner's words to a verified address) or `is_changed`. Nothing is sent for spam, to an
     unsubscribed address, or to one that the owner entered.
@@ -217,7 +217,7 @@ def _was_replaced(row: Testimonial) -> bool:
 def _choose_words(
     project: Project, row: Testimonial, has_thanks: bool, is_changed: bool
 ) -> tuple[str, dict[str, Any]]:
-    """Return the subject of a mail, and the context of its card if it shows one."""
+    """Return the subject of an email, and the context of its card if it shows one."""
     if is_changed:
         card = _describe_words(row) if row.email_verified_at else {}
         return gettext("Are these still your words?"), card
@@ -378,7 +378,7 @@ def _fingerprint(row: Testimonial) -> str:
     return hash_secret(row.author_email)[:16] if row.author_email else ""
 
 
-# Authors can be thanked by mail once, at a verified address.
+# Authors can be thanked by email once, at a verified address.
 
 THANK = "thank"
 WHY_NOT = gettext_noop(

@@ -1,4 +1,4 @@
-"""Changes that may be proposed: to the page, its pictures and forms, and requests by mail."""
+"""Changes that may be proposed: to the page, its pictures and forms, and requests by email."""
 
 from collections.abc import Sequence
 
@@ -172,7 +172,7 @@ class PersonSchema(StrictSchema):
         REFERENCE_LENGTH,
         load_default="",
         description="Your reference for a purchase. What they write after following the link in "
-        "the mail is then marked “Verified customer”.",
+        "the email is then marked “Verified customer”.",
     )
 
 
@@ -182,17 +182,17 @@ class RequestSchema(StrictSchema):
         required=True,
         validate=validate.Length(1, MAX_ASKED, error=f"Must be 1 to {MAX_ASKED} people."),
     )
-    subject = OneLine(SUBJECT_LENGTH, blank=False, description="By default the suggested one.")
+    subject = OneLine(SUBJECT_LENGTH, blank=False, description="Default: the suggested one.")
     message = Text(
         requests.MESSAGE_LENGTH,
         blank=False,
-        description="By default the suggested one. `{first_name}`, `{name}`, `{company}` and "
+        description="Default: the suggested one. `{first_name}`, `{name}`, `{company}` and "
         "`{business}` are replaced for each person, or removed if unknown.",
     )
     language = Choice(
         *(language.code for language in LANGUAGES),
         load_default=ENGLISH.code,
-        description="The language of the mail.",
+        description="The language of the email.",
     )
     form = OneLine(
         SLUG_LENGTH,
@@ -203,7 +203,7 @@ class RequestSchema(StrictSchema):
         *requests.WAITS,
         attribute="wait_days",
         load_default=0,
-        description="After how many days the mails are sent.",
+        description="How many days to wait before sending the emails.",
     )
     remindAfterDays = NumberChoice(
         *requests.REMINDERS,
@@ -222,7 +222,7 @@ class RequestSchema(StrictSchema):
     done="Requests accepted",
 )
 def ask(project: Project, _target: str | None, values: Values, actor: str) -> Outcome:
-    """Ask people by mail; first the account and then the project are locked."""
+    """Ask people by email; first the account and then the project are locked."""
     subject, message = suggest_texts(project, values["language"])
     listed = AddressList(_list_people(values))
     _, left_out = requests.choose_people(project, [listed])

@@ -42,7 +42,7 @@ Values = Mapping[str, Any]
 
 class FormLimitReached(ServiceError):
     status = 409
-    meaning = "The project has as many forms as it may."
+    meaning = "The project has the maximum number of forms."
     remedy = "Delete one first."
     default_message = f"A project has at most {MAX_FORMS} forms. Delete one first."
 
@@ -91,7 +91,7 @@ def change_form(project: Project, form: CollectionForm, values: Values) -> bool:
     """Change a form of the locked project; `values` come from `FormUpdateSchema`.
 
     Returns whether anything changed. Raises `ValidationFailed`. Links with a former name stop
-    working, except in mails, whose links then open the page.
+    working, except in emails, whose links then open the page.
     """
     was = (form.name, form.title, form.is_open, form.design)
     if "name" in values:

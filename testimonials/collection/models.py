@@ -54,7 +54,7 @@ class RequestBatch(Base):
 
     id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
     project_id: Mapped[str] = child_of(Project.id, index=True)
-    # The sender's e-mail address.
+    # The sender's email address.
     actor: Mapped[str] = mapped_column(String(254))
     subject: Mapped[str] = mapped_column(String(160))
     message: Mapped[str] = mapped_column(Text)
@@ -89,14 +89,14 @@ class MailedRequest(Base):
     email_hash: Mapped[str] = mapped_column(index=True)
     name: Mapped[str] = mapped_column(String(120), default="")
     company: Mapped[str | None] = mapped_column(String(120))
-    # The shop's own reference for a purchase, which the link in the mail proves.
+    # The shop's own reference for a purchase, which the link in the email proves.
     purchase_reference: Mapped[str | None] = mapped_column(String(120))
-    # When the first mail or the reminder is due, if any.
+    # When the first email or the reminder is due, if any.
     next_mail_at: Mapped[datetime | None] = mapped_column(Timestamp, index=True)
-    # Indexed for counting recent mails, since their rate is limited.
+    # Indexed for counting recent emails, since their rate is limited.
     sent_at: Mapped[datetime | None] = mapped_column(Timestamp, index=True)
     reminded_at: Mapped[datetime | None] = mapped_column(Timestamp, index=True)
-    # The newest mail in the outbox. Not a foreign key: the outbox deletes old mails itself.
+    # The newest email in the outbox. Not a foreign key: the outbox deletes old emails itself.
     mail_id: Mapped[str | None]
     opened_at: Mapped[datetime | None] = mapped_column(Timestamp)
     started_at: Mapped[datetime | None] = mapped_column(Timestamp)

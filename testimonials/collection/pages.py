@@ -85,7 +85,7 @@ def write_theme(project: Project) -> str:
     color, text = map(_write_pair, button.light, button.dark)
     chosen = f"--tm-button:{color};--tm-button-text:{text};--tm-focus:{focus['x']}% {focus['y']}%"
     if font := FONTS.get(find_brand(project).typeface):
-        # Not at the root, since the owner's page of requests shows only the mail in this font.
+        # Not at the root, since the owner's page of requests shows only the email in this font.
         derived.append(f"--font:{font}")
     return f":root{{{chosen}}}.page-collection{{{';'.join(derived)}}}"
 
@@ -269,7 +269,7 @@ def describe_collecting(project: Project) -> dict[str, Any]:
 def _count_shown(project: Project) -> dict[str, int]:
     """Count public testimonials, without samples, by their marks.
 
-    Also return whether anybody was `asked` by mail, and whether anything was ever set aside
+    Also return whether anybody was `asked` by email, and whether anything was ever set aside
     (`reasons`).
     """
     row = Testimonial

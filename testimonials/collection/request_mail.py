@@ -1,4 +1,4 @@
-"""Mailing requests: the mails, how fast they are sent, and their links."""
+"""Mailing requests: the emails, how fast they are sent, and their links."""
 
 import re
 from dataclasses import dataclass
@@ -30,8 +30,8 @@ from testimonials.projects.models import Member, Project
 from testimonials.projects.notifications import project_look
 from testimonials.projects.projects import is_shown, names_service
 
-# A request and its mail are written in one transaction, under one lock, so each mail is sent once,
-# and the rate limit holds for all processes together.
+# A request and its email are written in one transaction, under one lock, so each email is sent
+# once, and the rate limit holds for all processes together.
 
 # The number of an advisory lock, unique in this service.
 LOCK = 0x7465_7374_0003
@@ -63,7 +63,7 @@ _TITLES = {"dr", "mr", "mrs", "ms", "miss", "mx", "prof", "sir", "herr", "frau",
 @job(SEND_NOW, "mail")
 @every("requests")
 def send_due_requests() -> int:
-    """Put due mails into the outbox, up to the rate limit; return how many."""
+    """Put due emails into the outbox, up to the rate limit; return how many."""
     is_idle = not has_due_mails()
     db.session.rollback()
     if is_idle:
@@ -73,7 +73,7 @@ def send_due_requests() -> int:
 
 
 def write_due_mails() -> int:
-    """Put due mails into the outbox, up to the rate limit; return how many."""
+    """Put due emails into the outbox, up to the rate limit; return how many."""
     # One process counts and sends at a time; SQLite has one writer anyway.
     if db.engine.dialect.name == "postgresql":
         db.session.execute(select(func.pg_advisory_xact_lock(LOCK)))
@@ -89,7 +89,7 @@ def write_due_mails() -> int:
         is_reminder = request.sent_at is not None
         request.next_mail_at = None
         if failed:
-            # The first mail failed, so the reminder wouldn't arrive either.
+            # The first email failed, so the reminder wouldn't arrive either.
             continue
         request.mail_id = _write_mail(row, is_reminder=is_reminder)
         count += 1
@@ -108,7 +108,7 @@ def has_due_mails() -> bool:
 
 
 def describe_mail(project: Project, batch: RequestBatch, request: MailedRequest) -> dict[str, Any]:
-    """Return the context for the mail's templates; the caller is `speaking` its language."""
+    """Return the context for the email's templates; the caller is `speaking` its language."""
     website: str = project.page_config["website"]
     page = form_url(project.slug, batch.form_name, project.own_host)
     link = f"{page}?{PARAMETER}={batch.language}&invitation={link_purpose.sign(request.id)}"
@@ -134,7 +134,7 @@ def describe_mail(project: Project, batch: RequestBatch, request: MailedRequest)
 
 
 def has_stars(project: Project) -> bool:
-    """Return whether the mail offers stars: only if the page asks for a rating."""
+    """Return whether the email offers stars: only if the page asks for a rating."""
     return bool(project.page_config["collectFields"].get("rating"))
 
 
@@ -235,7 +235,7 @@ def _find_due() -> Select[*tuple[Any, ...]]:
 
 
 def _count_last_minute() -> int:
-    """Count the mails of all accounts within the last minute."""
+    """Count the emails of all accounts within the last minute."""
     since = clock.now() - timedelta(minutes=1)
     # Two queries, so that each uses its index.
     return sum(

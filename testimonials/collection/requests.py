@@ -1,4 +1,4 @@
-"""Requests by mail: asking people, listing them, and cancelling."""
+"""Requests by email: asking people, listing them, and cancelling."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -35,7 +35,7 @@ MESSAGE_LENGTH = 2_000
 REMINDERS = (3, 5, 7)
 WAITS = (0, 1, 3, 7, 14, 30)
 DAY = timedelta(days=1)
-# For how long a sending can be cancelled.
+# For how long a batch can be cancelled.
 GRACE = timedelta(seconds=30)
 
 UNSUBSCRIBED = gettext_noop("Unsubscribed from your requests.")
@@ -45,13 +45,13 @@ TWICE = gettext_noop("On the list twice.")
 
 class AskingRefused(ServiceError):
     status = 422
-    meaning = "These people can't be asked now. No mail was sent."
+    meaning = "These people can't be asked now. No email was sent."
     remedy = "Change the list, or wait, as `message` says."
 
 
 @dataclass(frozen=True)
 class LeftOut:
-    """Somebody on a list who won't be asked: why, and about an earlier request."""
+    """Somebody on a list who won't be asked, the reason, and any earlier request."""
 
     person: Person
     reason: str
@@ -139,9 +139,10 @@ def ask_people(
     *,
     grace: timedelta = timedelta(),
 ) -> int:
-    """Store requests to the people on a list, and send mails up to the rate limit; return how many.
+    """Store requests to the people on a list; send emails up to the rate limit, and return how
+    many.
 
-    The mails are sent after `wait_days` and `grace`, during which the whole sending can be
+    The emails are sent after `wait_days` and `grace`, during which the whole batch can be
     cancelled. The account and the project are locked; `batch` has the message. Raises
     `AskingRefused`, and `NotFound` for the form.
     """
@@ -180,7 +181,7 @@ def find_batch(project: Project, batch_id: str) -> RequestBatch | None:
 
 
 def cancel_sending(project: Project, batch_id: str) -> tuple[list[Person], list[str]]:
-    """Cancel a sending of the locked project; return its people, and who got a mail already.
+    """Cancel a batch of the locked project; return its people, and those already sent an email.
 
     The former don't count towards the daily limit, since they were never asked.
     """
@@ -320,7 +321,7 @@ def cancel_waiting(project: Project) -> int:
 
 
 def remove_asked(project: Project, request_id: str) -> None:
-    """Delete a request of the locked project, and a mail not sent yet. Raises `NotFound`.
+    """Delete a request of the locked project, and an email not sent yet. Raises `NotFound`.
 
     A link that was already mailed then opens the plain form.
     """
@@ -350,12 +351,12 @@ def delete_old_requests() -> int:
 
 
 def is_told_from() -> ColumnElement[bool]:
-    """Return the condition for mails in the outbox to which a request refers."""
+    """Return the condition for emails in the outbox that a request still refers to."""
     return exists().where(MailedRequest.mail_id == OutboxMail.id)
 
 
 def _drop_mail(request: MailedRequest) -> bool:
-    """Remove the request's mail from the outbox; return False if it was already sent."""
+    """Remove the request's email from the outbox; return False if it was already sent."""
     if request.mail_id is None:
         return True
     query = delete(OutboxMail).where(
@@ -382,7 +383,7 @@ def _join(query: Rows, project: Project) -> Rows:
 
 
 def _state() -> ColumnElement[str]:
-    """Return a request's state: what the person did takes precedence over the mail."""
+    """Return a request's state: what the person did takes precedence over the email."""
     is_leaving = OutboxMail.state.in_((MailState.QUEUED, MailState.SENDING))
     return case(
         (MailedRequest.answered_at.is_not(None), "answered"),

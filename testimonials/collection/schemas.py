@@ -66,7 +66,7 @@ class FormDesignSchema(StrictSchema):
     questions = page_design.question_list()
     tag = OneLine(
         TAG_LENGTH,
-        description="The tag of what is sent from this form.",
+        description="The tag of testimonials sent from this form.",
         metadata={"pattern": f"^$|{TAG_PATTERN}"},
     )
     translations = page_design.word_translations("Form")
@@ -103,7 +103,7 @@ class FormSchema(WholeSchema, FormDesignSchema):
 
 
 class AskedPersonSchema(SparseSchema):
-    """Somebody who was asked for a testimonial by mail, and the state of the request."""
+    """Somebody who was asked for a testimonial by email, and the state of the request."""
 
     _id = String(attribute="id", required=True)
     email = String(attribute="request.email", required=True)
@@ -111,16 +111,16 @@ class AskedPersonSchema(SparseSchema):
     company = String(attribute="request.company")
     order = String(
         attribute="request.purchase_reference",
-        description="The purchase that the link in the mail proves.",
+        description="The purchase that the link in the email proves.",
     )
     state = Choice(
         *REQUEST_STATES,
         required=True,
-        description="`waiting`: the mail wasn't sent yet; `printed`: it won't be sent, since this "
+        description="`waiting`: the email wasn't sent yet; `printed`: it won't be sent, since this "
         "service has no mail server; `started`: they began to write; `failed`: it wasn't "
         "delivered.",
     )
-    problem = String(description="Why the mail wasn't delivered.")
+    problem = String(description="Why the email wasn't delivered.")
     testimonialId = String(
         attribute="request.testimonial_id", description="The testimonial that they sent."
     )
@@ -155,7 +155,7 @@ class AskedSchema(WholeSchema):
     )
     hasMailServer = Switch(
         description="If false, this service has no mail server and sends no mail; its operator "
-        "sees the mails in the log."
+        "sees the emails in the log."
     )
 
 

@@ -100,7 +100,7 @@ def keep_files(context: Context, sent: submission.Submission) -> None:
 
 
 def announce(context: Context, sent: submission.Submission, row: Testimonial) -> None:
-    """Record a new testimonial, and enqueue the mails to the owner and the author."""
+    """Record a new testimonial, and enqueue the emails to the owner and the author."""
     project, asked = context.project, context.asked
     if row.status == "spam":
         note(project, row, "received", BY_AUTHOR, hashes=_list_digests(sent, row))

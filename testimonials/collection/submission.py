@@ -165,7 +165,7 @@ HELD_ABOVE = 30
 SUBMISSIONS_PER_ADDRESS = Limit("submission-ip", 300, "from one IP address", for_load=True)
 PHOTOS_PER_ADDRESS = Limit("submission-photo-ip", 60, "from one IP address", for_load=True)
 AUTHOR_MAIL_PER_ADDRESS = Limit("author-mail-ip", 10, "from one IP address")
-AUTHOR_MAIL_PER_EMAIL = Limit("author-mail-email", 3, "for one e-mail address", hours=24)
+AUTHOR_MAIL_PER_EMAIL = Limit("author-mail-email", 3, "for one email address", hours=24)
 
 TOKEN_SECONDS = 24 * 60 * 60
 # Less than unused pictures are kept (testimonials/testimonials.py).
@@ -219,7 +219,7 @@ class Submission:
     key: str = ""
     # Reasons for holding it (`REASONS`).
     signs: list[str] = field(default_factory=list)
-    # Whether the author may get a mail.
+    # Whether the author may get an email.
     may_mail: bool = False
 
 
@@ -295,7 +295,7 @@ def fill_in(context: Context, request: Request) -> Submission:
 
 
 def parse(context: Context, request: Request) -> Submission:
-    """Read and check a form; count it, its files and the mail to its author."""
+    """Read and check a form; count it, its files and the email to its author."""
     count = limiter.count(SUBMISSIONS_PER_ADDRESS, f"{context.project.id} {client_key()}")
     if context.is_too_large:
         limit = current_settings().recording_megabytes
@@ -346,7 +346,7 @@ def _is_insider(context: Context, values: Mapping[str, Any]) -> bool:
 
 
 def may_mail(email: str | None) -> bool:
-    """Count a mail to a typed address, which may be anybody's; return whether it may be sent."""
+    """Count an email to a typed address, which may be anybody's; return whether it may be sent."""
     return (
         bool(email)
         and limiter.allows(AUTHOR_MAIL_PER_ADDRESS, client_key(ipv6_bits=48))

@@ -172,7 +172,7 @@ class Event(Base):
     actor_name: Mapped[str | None]
     # The actor as the project's history names it.
     actor: Mapped[str] = mapped_column(String(254), nullable=True)
-    # Done through a link in a mail, without signing in.
+    # Done through a link in an email, without signing in.
     is_by_mail: Mapped[bool] = mapped_column(Boolean, default=False, server_default=false())
     # A /24 or /48, never the full address; None after NETWORK_DAYS.
     network: Mapped[str | None]

@@ -34,7 +34,7 @@ from testimonials.core.settings.table import current_settings
 logger = logging.getLogger("testimonials")
 
 EXTENSION = "testimonials_worker"
-# The threads of a process, with the seconds between their rounds. They are separate so that mail
+# The threads of a process, with the seconds between their rounds. They are separate so that email
 # waits neither for long jobs, such as backups, nor for other people's servers.
 THREADS = {"mail": 1.0, "imports": 1.0, "webhooks": 1.0, "jobs": 60.0, "backups": 60.0}
 FIRST_ROUND = 0.5
@@ -45,7 +45,7 @@ RENEWED_AFTER = LEASE / 6
 FIRST_DELAY = timedelta(seconds=5)
 MAX_DELAY = timedelta(hours=6)
 MAX_ERROR_LENGTH = 500
-CUT_OFF = "its process ended in the middle of it"
+CUT_OFF = "its process ended before it was done"
 
 Work = TypeVar("Work", bound=Callable[..., object])
 
@@ -417,7 +417,7 @@ def _do(row: Job) -> bool:
     except Retry as reason:
         error, can_go_on = str(reason), not reason.is_outage
     except Exception as fault:
-        log_fault(logger, f"the job {row.kind} failed; it is tried again", fault)
+        log_fault(logger, f"the job {row.kind} failed; it will be retried", fault)
         error = _describe(fault)
     with write(lambda: _lock_mine(row.id)) as mine:
         if mine is None:
@@ -457,10 +457,10 @@ def _attempt(work: Callable[[], object]) -> None:
     try:
         work()
     except JobFailed as error:
-        logger.error("background work failed; it is tried again: %s, %s", error.what, error)
+        logger.error("background work failed; it will be retried: %s, %s", error.what, error)
     except Exception as error:
         db.session.rollback()
-        log_fault(logger, "background work failed; it is tried again", error)
+        log_fault(logger, "background work failed; it will be retried", error)
 
 
 def _describe(error: Exception) -> str:

@@ -27,7 +27,7 @@ MAX_LENGTH = 300
 MAX_LINES = 100
 
 PATTERNS = (
-    # The user and password of a URL, which would otherwise match as an e-mail address.
+    # The user and password of a URL, which would otherwise match as an email address.
     (re.compile(r"(?<=://)[^\s/@\"':]*+:[^\s/@\"']*+(?=@)"), "(hidden)"),
     (
         re.compile(
@@ -150,7 +150,7 @@ def _fields(record: logging.LogRecord) -> dict[str, Any]:
 
 def _message(record: logging.LogRecord) -> str:
     text = record.getMessage()
-    # Without a mail server, mails are logged, and their links are needed.
+    # Without a mail server, emails are logged, and their links are needed.
     if getattr(record, "is_mail", False):
         return text
     return " ".join(scrub(text, MAX_MESSAGE_LENGTH).splitlines())

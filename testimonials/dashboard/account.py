@@ -308,7 +308,7 @@ class MailedProofForm(FormSchema):
 @account.get("/dashboard/account/company/mailed")
 @require_session
 def show_mailed_proof(owner: SignedIn) -> ResponseReturnValue:
-    """Show a button behind the link in a mail, since mail scanners open links too."""
+    """Show a button behind the link in an email, since mail scanners open links too."""
     token = request.args.get("proof", "")
     if not token:
         return redirect(url_for(SIGNING_IN), 303)

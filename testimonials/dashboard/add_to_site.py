@@ -32,7 +32,7 @@ from testimonials.widget.settings import find_settings, find_widget
 from testimonials.widget.sightings import find_newest_sighting
 
 MAILS_PER_ACCOUNT = Limit("steps-mail-account", 20, "from one account")
-MAILS_PER_EMAIL = Limit("steps-mail-email", 3, "for one e-mail address")
+MAILS_PER_EMAIL = Limit("steps-mail-email", 3, "for one email address")
 # The names of languages, by the templates of their code in widget/embed/.
 LANGUAGES = {
     "html": "HTML",

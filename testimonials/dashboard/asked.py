@@ -1,4 +1,4 @@
-"""The list of requests by mail: the page, correcting an address, the list as a file."""
+"""The list of requests by email: the page, correcting an address, the list as a file."""
 
 import io
 from datetime import datetime, timedelta
@@ -102,7 +102,7 @@ def correct_request(access: Access, asked_id: str, email: str) -> Done:
     requests.correct_address(access.project, asked_id, email)
     record(REQUESTS_SENT, access.project, count=1)
     return Done(
-        ngettext("%(num)s mail goes out in 30 seconds", "%(num)s mails go out in 30 seconds", 1),
+        ngettext("%(num)s email goes out in 30 seconds", "%(num)s emails go out in 30 seconds", 1),
         to=url_for(".show_asked"),
     )
 
@@ -144,7 +144,7 @@ def describe_person(person: requests.AskedPerson) -> dict[str, Any]:
 
 
 def count_seconds(row: MailedRequest) -> int | None:
-    """Return the seconds in which a mail can still be cancelled, or None."""
+    """Return the seconds in which an email can still be cancelled, or None."""
     if row.sent_at is not None or row.next_mail_at is None:
         return None
     left = row.next_mail_at - clock.now()

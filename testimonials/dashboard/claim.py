@@ -116,7 +116,7 @@ class Begun:
     account: Account
     project: Project | None
     brand: brands.Brand
-    # What was read on the website at the domain of the e-mail address.
+    # What was read on the website at the domain of the email address.
     read: Values
 
     @property
@@ -405,7 +405,7 @@ def show_declined() -> ResponseReturnValue:
 
 @auth.get("/not-me/<token>")
 def show_not_me(token: str) -> ResponseReturnValue:
-    """Ask the recipient of the mail about a new key whether to revoke it."""
+    """Ask the recipient of the email about a new key whether to revoke it."""
     account = magic_links.find_account_of_key(token)
     shown = {"email": account.email, "issued": describe_issued(account.id)[:1]}
     return answer_privately(render_template("auth/not_me.html", **shown))

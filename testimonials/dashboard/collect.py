@@ -1,4 +1,4 @@
-"""Collect: asking customers by mail, with previews and undo, and what to share."""
+"""Collect: asking customers by email, with previews and undo, and what to share."""
 
 import io
 from collections.abc import Mapping, Sequence
@@ -153,7 +153,7 @@ def show_collect(access: Access) -> Values:
 
 @collect_page.save(AskForm, lock_first=lock_account_first)
 def send_requests(access: Access, **values: Any) -> Done:
-    """Ask everybody on the list, unless the sending is undone within 30 seconds."""
+    """Ask everybody on the list, unless that is undone within 30 seconds."""
     project, listed, wait = access.project, values["people"], int(values["wait"])
     batch = make_batch(access, values)
     count = requests.ask_people(
@@ -166,7 +166,7 @@ def send_requests(access: Access, **values: Any) -> Done:
 
 @collect_page.save(UndoForm, at="/undo")
 def undo_sending(access: Access, undo: str) -> Done:
-    """Cancel the mails that have not been sent, and fill in the form again."""
+    """Cancel the emails that have not been sent, and fill in the form again."""
     people, sent = requests.cancel_sending(access.project, undo)
     if people:
         record(REQUESTS_CANCELLED, access.project, count=len(people))
@@ -181,7 +181,7 @@ def undo_sending(access: Access, undo: str) -> Done:
 
 @collect_page.save(AskForm, at="/preview")
 def preview_requests(access: Access, **values: Any) -> Done:
-    """Show who would get which mail, if there is no script or the list is a file."""
+    """Show who would get which email, if there is no script or the list is a file."""
     project, lists = access.project, [values["people"], read_table(read_file())]
     batch = make_batch(access, values)
     people, left_out = requests.choose_people(project, lists)
@@ -272,7 +272,7 @@ def describe_page(project: Project) -> Values:
 
 
 def describe_mail(project: Project, person: Person | None = None) -> Values:
-    """Return what the preview of the mail shows in addition to its text."""
+    """Return what the preview of the email shows in addition to its text."""
     account = db.session.get_one(Account, project.account_id)
     return {
         "theme_css_url": url_for("collection.get_theme", slug=project.slug),
@@ -338,18 +338,18 @@ def sent_text(count: int, wait_days: int) -> str:
         )
     if not wait_days:
         return ngettext(
-            "%(num)s mail goes out in 30 seconds", "%(num)s mails go out in 30 seconds", count
+            "%(num)s email goes out in 30 seconds", "%(num)s emails go out in 30 seconds", count
         )
     return ngettext(
-        "%(num)s mail goes out on %(day)s",
-        "%(num)s mails go out on %(day)s",
+        "%(num)s email goes out on %(day)s",
+        "%(num)s emails go out on %(day)s",
         count,
         day=format_day(clock.now() + timedelta(days=wait_days), "long", has_year=False),
     )
 
 
 def undone_text(count: int, sent: Sequence[str]) -> str:
-    """Return a notice: how many mails were cancelled, and who had already been `sent` one."""
+    """Return a notice: how many emails were cancelled, and who had already been `sent` one."""
     if not count:
         return _("Too late: all emails have gone out.")
     if not sent:

@@ -1,4 +1,4 @@
-"""How pages describe testimonials, their history, times, plans, mails and settings."""
+"""How pages describe testimonials, their history, times, plans, emails and settings."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -286,7 +286,7 @@ LABELS = {name: column.label for name, column in COLUMNS.items() if column.label
     "headline": gettext_noop("Headline"),
     "high": gettext_noop("What 10 means"),
     "imageId": gettext_noop("Picture"),
-    "initialCount": gettext_noop("Number at first"),
+    "initialCount": gettext_noop("Number shown at first"),
     "isOpen": gettext_noop("Takes testimonials"),
     "isPublic": gettext_noop("Show the answer on the card"),
     "isRequired": gettext_noop("Must be answered"),

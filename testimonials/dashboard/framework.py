@@ -446,7 +446,7 @@ class ProjectPage(AccountPage):
 
 
 def lock_account_first(_owner: SignedIn, parts: Mapping[str, str]) -> None:
-    """Lock the account, whose limit of requests by mail covers all of its projects."""
+    """Lock the account, whose limit of requests by email covers all of its projects."""
     lock_account_of(parts["project_id"])
 
 

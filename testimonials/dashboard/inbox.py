@@ -1,4 +1,4 @@
-"""The inbox: the list, bulk actions, undo, proposals, and deciding from the mail."""
+"""The inbox: the list, bulk actions, undo, proposals, and deciding from the email."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -201,7 +201,7 @@ class DecisionForm(ReturnForm):
     note = Text(REASON_LENGTH, load_default="")
 
 
-# The account's limit of requests by mail covers all of its projects.
+# The account's limit of requests by email covers all of its projects.
 @page.save(DecisionForm, at="/proposals", role=Right.DECIDE, lock_first=lock_account_first)
 def decide_proposal(
     access: Access, *, ids: list[str], decision: str, note: str, return_to: str
@@ -240,7 +240,7 @@ def get_proposed_picture(access: Access, proposal_id: str) -> Response:
     return Response(image.content, content_type=CONTENT_TYPE)
 
 
-# Deciding one testimonial after the other, from the mail.
+# Deciding one testimonial after the other, from the email.
 
 MAX_COUNTED = 9_999
 DECISIONS = ("approve", "reject")
@@ -272,7 +272,7 @@ def show_next(access: Access) -> Response:
 
 @review.show
 def show_review(access: Access, testimonial_id: str) -> Values:
-    """Show a testimonial, even if it was decided since the mail."""
+    """Show a testimonial, even if it was decided since the email."""
     row = find_testimonial(access.project, testimonial_id)
     shell = build_shell(access, "inbox")
     done = DoneForm().read(request.args).values.get("done", 0)
@@ -310,7 +310,7 @@ def undo_in_review(access: Access, *, done: int) -> Done:
     return Done(to=_url(row, max(0, done - 1)))
 
 
-# Deciding by the link in a mail, without signing in.
+# Deciding by the link in an email, without signing in.
 #
 # A GET changes nothing, since mail scanners open links; the buttons work once. The link allows
 # nothing else: no editing, no lists, no replies.

@@ -198,7 +198,7 @@ def _add_up(days: Sequence[Mapping[str, Any]]) -> Values:
         "views": views + wall,
         "widget": views,
         "wall": wall,
-        "words": _("%(num)s, of them %(wall)s on your wall", num=total, wall=format_figure(wall))
+        "words": _("%(num)s, %(wall)s of them on your wall", num=total, wall=format_figure(wall))
         if wall
         else total,
     }

@@ -1,4 +1,4 @@
-"""Redirects from former URLs of pages, for links in mails and bookmarks."""
+"""Redirects from former URLs of pages, for links in emails and bookmarks."""
 
 from functools import partial
 from typing import Any

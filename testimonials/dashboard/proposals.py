@@ -127,7 +127,7 @@ def _describe_card(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _describe_mail(project: Project, values: Mapping[str, Any]) -> dict[str, str]:
-    """Return the subject and text of the mail that people would get."""
+    """Return the subject and text of the email that people would get."""
     subject, message = suggest_texts(project, values["language"])
     return {
         "subject": values.get("subject", subject),

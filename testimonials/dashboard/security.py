@@ -184,7 +184,7 @@ def add_password(owner: SignedIn, prepared: str, replace_key: str | None, **rest
 def drop_password(owner: SignedIn) -> Done:
     account = lock_owner(owner)
     step_up.remove_password(account, but=owner.session_id)
-    send_security_mail(account.email, "Your account does without a password from now on.")
+    send_security_mail(account.email, "Your account no longer has a password.")
     record(events.PASSWORD_REMOVED, account.id)
     return Done(_("Removed"), finish=partial(know_browser, account=account))
 
@@ -266,7 +266,7 @@ def _announce_strong(account: Account) -> None:
         what, event = "needs more than a password", events.STRONG_REQUIRED
     else:
         what, event = "may sign in with a password alone", events.STRONG_NOT_REQUIRED
-    send_security_mail(account.email, f"Everybody in your projects {what} from now on.")
+    send_security_mail(account.email, f"From now on, everybody in your projects {what}.")
     record(event, account.id)
 
 
@@ -335,7 +335,7 @@ def rename_one_passkey(owner: SignedIn, passkey_id: str, name: str) -> Done:
     old = passkeys.get_passkey(owner.account_id, passkey_id).name
     name = passkeys.rename_passkey(owner.account_id, passkey_id, name).name
     if old != name:
-        _notify(owner, events.PASSKEY_RENAMED, f"A passkey’s name is now “{name}”.", name, old=old)
+        _notify(owner, events.PASSKEY_RENAMED, f"A passkey was renamed to “{name}”.", name, old=old)
     return Done(_("Saved"))
 
 
@@ -411,7 +411,7 @@ def make_new_codes(owner: SignedIn) -> Done:
     if two_factor.find_app(account.id) is None:
         raise NotFound
     codes = two_factor.make_recovery_codes(account)
-    _notify(owner, events.RECOVERY_CODES_MADE, "New recovery codes were made.")
+    _notify(owner, events.RECOVERY_CODES_MADE, "New recovery codes were created.")
     return Done(page=shown_codes, shown={"codes": list(map(two_factor.format_code, codes))})
 
 

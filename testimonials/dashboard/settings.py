@@ -35,7 +35,7 @@ from testimonials.widget.drafts import change_rated, read_rated
 # How many faces the row of people shows.
 FACES = 2
 
-# Those who aren't admins see only the rows that concern themselves: their mail, and leaving.
+# Those who aren't admins see only the rows that concern themselves: their email, and leaving.
 
 overview = ProjectPage(settings, "settings", "settings/settings.html", role=Role.READER)
 

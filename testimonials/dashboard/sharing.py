@@ -126,7 +126,7 @@ def set_message(project: Project, text: str) -> None:
 
 
 def describe_mail(project: Project, message: str) -> dict[str, Any]:
-    """Return the subject of a mail with the message, and its `mailto:` link."""
+    """Return the subject of an email with the message, and its `mailto:` link."""
     subject = f"A few words about {project.business_name or 'your visit'}?"
     # RFC 6068 asks for CRLF.
     body = quote(message.replace("\n", "\r\n"), safe="")

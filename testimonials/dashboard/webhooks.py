@@ -266,7 +266,7 @@ def describe_message(endpoint: WebhookEndpoint, row: WebhookDelivery) -> dict[st
         lines.append(f"webhook-id: {row.message_id}")
         if shown["last"]:
             lines.append(f"webhook-timestamp: {int(shown['last']['at'].timestamp())}")
-            lines.append("webhook-signature: v1,… (made anew for each try)")
+            lines.append("webhook-signature: v1,… (new for each attempt)")
     body = json.dumps(row.request, indent=2, ensure_ascii=False) if row.body else ""
     return shown | {
         "endpoint": endpoint,

@@ -325,7 +325,7 @@ def describe_rating(minimum: int) -> str:
         return _("Any rating") if minimum else _("All, rated or not")
     if minimum == 5:
         return _("Only 5 stars")
-    return ngettext("%(num)s star and more", "%(num)s stars and more", minimum)
+    return ngettext("%(num)s star or more", "%(num)s stars or more", minimum)
 
 
 def describe_choices(*, is_saved: bool) -> dict[str, Any]:

@@ -183,7 +183,7 @@ def find_request(values: Mapping[str, str]) -> AuthorizationRequest:
             gettext_noop("The program’s request has no proof key (PKCE with S256).")
         )
     if not is_ours(values):
-        raise RequestBroken(f"The program asked for a token for another service than {mcp_url()}.")
+        raise RequestBroken(f"The program asked for a token for a service other than {mcp_url()}.")
     names = values.get("scope", "").split()
     scopes = tuple(scope for scope in Scope if scope in names) or DEFAULT_SCOPES
     return AuthorizationRequest(client, uri, values.get("state", "")[:MAX_STATE], scopes, challenge)
@@ -234,7 +234,7 @@ def take_code(values: Mapping[str, str]) -> tuple[OAuthCode, Client]:
         raise OAuthRefused("unsupported_grant_type", "grant_type must be authorization_code.")
     client = find_client(values.get("client_id", ""))
     if client is None:
-        raise OAuthRefused("invalid_client", "This client_id was not given out here.")
+        raise OAuthRefused("invalid_client", "This client_id was not issued here.")
     if not is_ours(values):
         raise OAuthRefused("invalid_target", f"Tokens from here are for {mcp_url()} only.")
     code_hash = hash_secret(values.get("code", ""))
@@ -246,7 +246,8 @@ def take_code(values: Mapping[str, str]) -> tuple[OAuthCode, Client]:
         revoke_token(token)
     if code is None or code.expires_at <= clock.now() or not _matches(code, client, values):
         raise OAuthRefused(
-            "invalid_grant", "The code is used, over, or not for this client. Ask for a new one."
+            "invalid_grant",
+            "The code was used, has expired, or belongs to another client. Ask for a new one.",
         )
     return code, client
 

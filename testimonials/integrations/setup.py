@@ -265,8 +265,8 @@ def _create(caller: Caller, external_id: str, values: Values, *, has_words: bool
         raise OneProjectOnly
     if not caller.is_key and Scope.CONFIGURE not in caller.scopes:
         raise MissingScope(
-            "There is no project with this externalId, and making one needs the scope configure. "
-            f"The token “{caller.name}” can only suggest changes of a project that is there: send "
+            "There is no project with this externalId, and creating one needs the scope configure. "
+            f"The token “{caller.name}” can only suggest changes to an existing project: send "
             "its projectId, or ask the owner for another token."
         )
     project = create_project(caller.id, values, skips_samples=has_words)
@@ -359,7 +359,7 @@ def _settle_testimonials(steps: Steps, wanted: list[Values]) -> None:
         elif row is None:
             steps.settle("testimonials", "testimonial.add", values, externalId=name)
         elif row.deleted_at is not None:
-            says = "It is in the trash, and not added again."
+            says = "It is in the trash, so it isn’t added again."
             steps.already.append(step | {"testimonialId": row.id, "says": says})
         else:
             edit = {key: value for key, value in values.items() if key in _EDITABLE}
@@ -445,7 +445,7 @@ def set_up_project(caller: Caller, body: Values) -> Answer:
 def get_summary(project: Project) -> Values:
     """Read a project's summary.
 
-    How many testimonials and proposals wait, the rating, the states of requests by mail, and the
+    How many testimonials and proposals wait, the rating, the states of requests by email, and the
     websites that show the widget.
     """
     average, count = rate(project)

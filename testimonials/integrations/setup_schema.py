@@ -91,7 +91,9 @@ class SetupSchema(StrictSchema):
         metadata={"description": "Missing ones are added; none are removed."},
     )
     removeDemo = Switch(description="true: remove the samples.")
-    reason = Text(REASON_LENGTH, description="Why, for the owner who decides on the proposals.")
+    reason = Text(
+        REASON_LENGTH, description=("The reason, for the owner, who decides on the proposals.")
+    )
 
 
 class SetupStepSchema(Schema):
@@ -178,7 +180,7 @@ class SummarySchema(WholeSchema):
     requests = fields.Dict(
         keys=String(),
         values=Number(),
-        metadata={"description": "Requests by mail, by state."},
+        metadata={"description": "Requests by email, by state."},
     )
     websites = List(
         fields.Nested(WebsiteSchema),

@@ -46,11 +46,11 @@ MANY_GUESSES = 100
 DOCTOR, BACK_UP, VERIFY = "doctor", "backup now", "backup verify"
 # What a result of `check_host` means, and a command that solves the problem or tells more.
 ADVICE = {
-    "disk": ("Nothing new is stored. Mend the disk, or who may write to it.", DOCTOR),
+    "disk": ("Nothing new can be stored. Fix the disk, or its permissions.", DOCTOR),
     "room": (f"When the disk is full, nothing new is stored. {MAKE_ROOM}", "backup drop"),
-    "mail": ("It is kept, and tried again for about three days.", "mail list --state queued"),
+    "mail": ("It is kept, and retried for about three days.", "mail list --state queued"),
     "smtp": ("Everything else works. Set SMTP_URL and start the service again.", DOCTOR),
-    "jobs": ("Pages and widgets work, and each is tried again by itself.", DOCTOR),
+    "jobs": ("Pages and widgets work, and each job is retried automatically.", DOCTOR),
 }
 GRAVE = {*NEEDED, "room", "jobs"}
 LABELS = {"room": "Disk", "smtp": "SMTP"}
@@ -94,10 +94,10 @@ def _judge_host() -> Iterator[Trouble]:
 def _judge_recordings(storage: dict[str, Any]) -> Iterator[Trouble]:
     if storage["recordings"].is_nearly_full:
         words = (
-            "Words and pictures still come in. When it is full, no recording is taken. Raise "
-            "ALL_RECORDINGS_MEGABYTES, or see which accounts take most."
+            "Texts and pictures are still accepted. Once it is full, recordings are refused. Raise "
+            "ALL_RECORDINGS_MEGABYTES, or see which accounts use the most."
         )
-        yield Trouble("The room for recordings is nearly full", words, "accounts list --largest")
+        yield Trouble("The space for recordings is nearly full", words, "accounts list --largest")
 
 
 def _judge_backups(backups: BackupState) -> Iterator[Trouble]:
@@ -109,8 +109,8 @@ def _judge_backups(backups: BackupState) -> Iterator[Trouble]:
         words = f"One is due every {hours} hours. Make one now, and see which job failed."
         yield Trouble(title, words, BACK_UP, is_grave=True)
     if days and backups.verified_at and now - backups.verified_at > timedelta(days=2 * days):
-        title = f"No restore was tried since {clock.day(backups.verified_at)}"
-        yield Trouble(title, f"One is due every {days} days. Try one now.", VERIFY)
+        title = f"No restore was tested since {clock.day(backups.verified_at)}"
+        yield Trouble(title, f"One is due every {days} days. Test one now.", VERIFY)
 
 
 def _judge_version() -> Iterator[Trouble]:
@@ -120,15 +120,15 @@ def _judge_version() -> Iterator[Trouble]:
     except metadata.PackageNotFoundError:
         return
     if installed != __version__:
-        title = f"Version {installed} is installed, and {__version__} still runs"
+        title = f"Version {installed} is installed, but {__version__} is still running"
         words = "Start the service again. It makes a backup before it changes the database."
         yield Trouble(title, words)
 
 
 def _judge_failed_mail() -> Iterator[Trouble]:
     if failed := count_mails(db.session())[MailState.FAILED]:
-        title = _count_text(failed, "mail was given up", "mails were given up")
-        yield Trouble(title, "Nobody gets them unless you try again.", "mail retry")
+        title = _count_text(failed, "email was given up on", "emails were given up on")
+        yield Trouble(title, "Nobody gets them unless you retry.", "mail retry")
 
 
 def _judge_guesses() -> Iterator[Trouble]:
@@ -155,7 +155,7 @@ def _judge_domains(count: int) -> Iterator[Trouble]:
     if count:
         has = "own host name has no TXT record any more"
         title = _count_text(count, has, has.replace("name has", "names have"))
-        words = "Each is given up after three days. The usual addresses keep working."
+        words = "Each is released after three days. The usual addresses keep working."
         yield Trouble(title, words, "domains list")
 
 

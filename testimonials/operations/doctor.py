@@ -79,13 +79,13 @@ def check_backups() -> Iterator[Finding]:
     if settings.backup_to and place.exists() and _share_disk(place, settings.instance_path):
         yield Finding(
             f"BACKUP_TO ({place}) is on the same disk as the data, so both can be lost at once.",
-            "If it should be another disk: is that mounted?",
+            "If it should be on another disk, is that mounted?",
             is_note=True,
         )
     program = (shlex.split(settings.backup_command) or [""])[0]
     if program and shutil.which(program) is None:
         yield Finding(
-            f"BACKUP_COMMAND begins with {program}, which is no program here.",
+            f"BACKUP_COMMAND begins with {program}, which is not a program on this machine.",
             "Install it, or write its whole path.",
         )
 
@@ -127,14 +127,14 @@ def check_company() -> Iterator[Finding]:
     except (ProviderAway, ProviderRefused) as error:
         yield Finding(
             f"The company's sign-in can't be used: {error.reason}",
-            f"Check {PREFIX}OIDC_ISSUER, letter by letter, and that this machine reaches it. The "
+            f"Check {PREFIX}OIDC_ISSUER, letter by letter, and that this machine can reach it. The "
             f"provider has to send browsers back to {company_return_url()}.",
         )
     if _was_silent():
         yield Finding(
             f"{settings.oidc_issuer} doesn't say when it last asked somebody who they are "
-            "(auth_time), so nobody can confirm with it who they are.",
-            "They confirm with a passkey, or by a link in a mail. Some providers send it once "
+            "(auth_time), so nobody can confirm their identity with it.",
+            "They confirm with a passkey, or by a link in an email. Some providers send it once "
             "that is turned on for this client; Google never does.",
             is_note=True,
         )
@@ -277,9 +277,10 @@ def check_slugs() -> Iterator[Finding]:
     )
     for slug in db.session.scalars(query.order_by(Project.slug)):
         yield Finding(
-            f"Nobody sees the page of the project at /{slug}: the service has one there itself.",
+            f"Nobody can see the page of the project at /{slug}: the service has its own page "
+            "there.",
             f"Tell its owner (testimonials projects show {slug}) to choose another address in the "
-            "settings. The widget isn’t concerned.",
+            "settings. The widget isn’t affected.",
         )
 
 
@@ -290,7 +291,7 @@ def check_webhooks() -> Iterator[Finding]:
             f"The webhook endpoint {endpoint.id} at {name_host(endpoint)} of the project "
             f"{endpoint.project_id} has accepted nothing since {since}.",
             f"testimonials webhooks deliveries {endpoint.id} says why. After three days it is "
-            "switched off, and its owner gets a mail.",
+            "switched off, and its owner gets an email.",
         )
 
 

@@ -44,7 +44,7 @@ def check_python() -> Iterator[Finding]:
     # The version doesn't tell, since distributions fix older releases too.
     if not hasattr(email.policy.Policy, "verify_generated_headers"):
         yield Finding(
-            f"The mail library of Python {platform.python_version()} can write one header as two "
+            f"The email library of Python {platform.python_version()} can write one header as two "
             "(CVE-2024-6923). The service checks its headers itself.",
             "Install Python 3.11.10, 3.12.5, 3.13.0 or later.",
         )
@@ -61,7 +61,7 @@ def check_settings() -> Iterator[Finding]:
         if is_loopback(origin):
             if settings.smtp_url:
                 yield Finding(
-                    f"{name} is {origin}, which other machines can't reach; links in mail and "
+                    f"{name} is {origin}, which other machines can't reach; links in emails and "
                     "snippets start with it.",
                     f"Set {PREFIX}{name} to the public address of the service.",
                 )
@@ -90,7 +90,7 @@ def check_files() -> Iterator[Finding]:
             )
         if status.st_uid != folder.stat().st_uid:
             yield Finding(
-                f"{path} belongs to another user than the instance folder.",
+                f"{path} belongs to a different user than the instance folder.",
                 f"chown --reference={shlex.quote(str(folder))} {shlex.quote(str(path))}",
             )
 
@@ -157,7 +157,7 @@ def check_outbox_mail() -> Iterator[Finding]:
     waiting = check_waiting()
     if not waiting.is_ok:
         yield Finding(
-            f"Mail does not leave: {waiting.detail}.",
+            f"Mail is not being sent: {waiting.detail}.",
             "Is `testimonials serve` running? Its log says what fails.",
         )
     for state, words in ((MailState.FAILED, "failed"), (MailState.QUEUED, "refused so far")):
@@ -170,8 +170,8 @@ def check_outbox_mail() -> Iterator[Finding]:
         )
         for error, count in rows:
             yield Finding(
-                f"{count} mail(s) {words}: {scrub(str(error))}",
-                "Fix the cause, then run `testimonials mail retry`. `mail list` shows the mail.",
+                f"{count} email(s) {words}: {scrub(str(error))}",
+                "Fix the cause, then run `testimonials mail retry`. `mail list` shows the email.",
             )
 
 

@@ -97,9 +97,9 @@ def _delete_old_mails() -> int:
 KINDS = {
     "accounts": Kind("expired unclaimed accounts", delete_expired_accounts),
     "projects": Kind("projects deleted more than 7 days ago", delete_trashed_projects),
-    "testimonials": Kind("testimonials past their days", lambda: empty_trash(MAX_AT_ONCE)),
+    "testimonials": Kind("expired testimonials", lambda: empty_trash(MAX_AT_ONCE)),
     "recordings": Kind(
-        "recordings that nobody sent", lambda: delete_unsent_recordings(MAX_AT_ONCE)
+        "recordings that were never sent", lambda: delete_unsent_recordings(MAX_AT_ONCE)
     ),
     "sessions": Kind("expired sessions", delete_expired_sessions),
     "companyAttempts": Kind("visits to the company's sign-in", delete_old_attempts),
@@ -110,7 +110,7 @@ KINDS = {
     "proposals": Kind(
         "proposals decided long ago or about testimonials that are gone", delete_old_proposals
     ),
-    "mails": Kind("old mails in the outbox", _delete_old_mails),
+    "mails": Kind("old emails in the outbox", _delete_old_mails),
     "deliveries": Kind(
         "deliveries of webhooks that are old or past the last 100",
         lambda: delete_old_deliveries(MAX_AT_ONCE),
@@ -118,7 +118,7 @@ KINDS = {
     "importFiles": Kind("files that nobody imported within a day", delete_old_files),
     "websites": Kind("websites that no longer show a widget", delete_old_sightings),
     "reports": Kind("settled reports of abuse", lambda: delete_old_reports(MAX_AT_ONCE)),
-    "insights": Kind("old days of insights", lambda: delete_old_insights(MAX_AT_ONCE)),
+    "insights": Kind("old insights", lambda: delete_old_insights(MAX_AT_ONCE)),
     "events": Kind("old events", lambda: delete_old_events(MAX_AT_ONCE)),
     "networks": Kind("networks of old events", lambda: forget_networks(MAX_AT_ONCE)),
     "erasures": Kind("ids of what was erased long ago", delete_old_erasures),

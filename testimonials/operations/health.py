@@ -26,7 +26,8 @@ from testimonials.operations.backup.creating import COPY_JOB, VERIFY_JOB
 
 EXTENSION = "testimonials_health"
 PATIENCE_SECONDS = 1.0
-# How long mail may be queued, and how long no background job may run (one runs each minute).
+# How long mail may be queued, and how long the service may go without running a background job (one
+# runs every minute).
 LONGEST_WAIT = timedelta(minutes=15)
 MEGABYTE = 1024 * 1024
 # Enough for what is written in a day, and for the database's log.
@@ -93,7 +94,7 @@ def check_mail() -> Check:
     """Check whether the server refuses mail, and whether mail has waited too long."""
     count, age = measure_waiting(db.session())
     is_refused = is_mail_refused(db.session())
-    words = f"{count} mail(s) not sent, the oldest for {int(age.total_seconds())} s"
+    words = f"{count} email(s) not sent, the oldest for {int(age.total_seconds())} s"
     if is_refused:
         words += "; the mail server refuses them or does not answer"
     return Check(not is_refused and age <= LONGEST_WAIT, words if count else "no mail is waiting")

@@ -162,18 +162,18 @@ class Metrics:
         words = "Workers restarted after they died, since the service was started."
         yield _counter("testimonials_worker_restarts", words, restarts())
         if current_settings(self._app).ratelimit_storage_url:
-            words = "Whether Redis takes counts, where rate limits are counted in it."
+            words = "Whether Redis accepts counts, if rate limits are counted there."
             yield _gauge("testimonials_redis_up", words, {(): limiter.can_count()})
 
     def _collect_mail(self) -> Iterator["Metric"]:
         states: Values = {
             (str(state),): count for state, count in count_mails(db.session()).items()
         }
-        yield _gauge("testimonials_outbox_mails", "Mails in the outbox by state.", states, "state")
+        yield _gauge("testimonials_outbox_mails", "Emails in the outbox by state.", states, "state")
         _, age = measure_waiting(db.session())
         yield _gauge(
             "testimonials_outbox_oldest_seconds",
-            "The age of the oldest mail that has not been sent, refused ones included.",
+            "The age of the oldest email that has not been sent, refused ones included.",
             {(): age.total_seconds()},
         )
 

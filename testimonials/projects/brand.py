@@ -36,7 +36,7 @@ SCHEMA_TRADES = {kind: trade for trade, data in _DATA.items() for kind in data["
 TRADE_NAMES: dict[str, str] = {trade: data["texts"][0] for trade, data in _DATA.items()}
 # `site`: as on the owner's website.
 FONTS = ("site", "plain", "classic")
-# What replaces the website's font on our own pages and in mails, since we don't copy font files.
+# What replaces the website's font on our own pages and in emails, since we don't copy font files.
 TYPEFACES = ("plain", "rounded", "classic")
 
 
@@ -88,7 +88,7 @@ class Brand:
 
     @property
     def typeface(self) -> str:
-        """The one of `TYPEFACES` for our own pages and mails."""
+        """The one of `TYPEFACES` for our own pages and emails."""
         return self.site_typeface if self.font == "site" else self.font
 
 
@@ -133,7 +133,7 @@ def find_button(project: Project) -> Button:
 
 
 def page_color(project: Project) -> str:
-    """Return the color from which the others of the collection page and of mails are derived."""
+    """Return the color from which the others of the collection page and of emails are derived."""
     return str(project.page_config["buttonColor"] or find_brand(project).color)
 
 

@@ -35,7 +35,7 @@ class Outcome:
 
 
 # Takes the locked project, the target's id, the loaded values, and the actor's name for the
-# history. If people are asked by mail, the account is locked before the project.
+# history. If people are asked by email, the account is locked before the project.
 Apply = Callable[[Project, str | None, Values, str], Outcome]
 # Takes the same but for the actor, and returns the current values by their API names. Raises
 # `NotFound` for a missing target or picture.

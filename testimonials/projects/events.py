@@ -55,7 +55,7 @@ PROJECT_IMPORTED = EventType("project.imported", "imported %(name)s from an arch
 PROJECT_DELETED = EventType("project.deleted", "deleted %(name)s")
 PROJECT_RESTORED = EventType("project.restored", "restored %(name)s")
 STEPS_MAILED = EventType(
-    "project.steps_mailed", "mailed the steps of “Add to your site” to %(email)s"
+    "project.steps_mailed", "emailed the steps of “Add to your site” to %(email)s"
 )
 PAGE_CHANGED = EventType(
     "page.changed", "changed the collection page", webhook=PROJECT_UPDATED, is_counted=True

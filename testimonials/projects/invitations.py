@@ -26,7 +26,7 @@ from testimonials.projects.projects import lock_account, lock_project
 # Functions that invite or withdraw take the locked project, or the owner's locked account.
 
 INVITE_PER_ACCOUNT = Limit("invite-account", 30, "from one account")
-INVITE_PER_EMAIL = Limit("invite-email", 5, "for one e-mail address")
+INVITE_PER_EMAIL = Limit("invite-email", 5, "for one email address")
 INVITATION_PER_ADDRESS = Limit("invitation-ip", 60, "from one IP address")
 MAX_TEAM = 20
 LIFETIME = timedelta(days=7)

@@ -297,7 +297,7 @@ class NotificationChoice(Base):
     told_until: Mapped[datetime | None] = mapped_column(Timestamp)
     last_sent_at: Mapped[datetime | None] = mapped_column(Timestamp)
     told_of_proposals_at: Mapped[datetime | None] = mapped_column(Timestamp)
-    # Whether the mails have links that decide without signing in.
+    # Whether the emails have links that decide without signing in.
     decides_by_mail: Mapped[bool] = mapped_column(Boolean, default=False, server_default=false())
 
 

@@ -60,7 +60,7 @@ class Reader:
     mode: str
     told_until: datetime | None
     last_sent_at: datetime | None
-    # Whether the mails have links that decide without signing in.
+    # Whether the emails have links that decide without signing in.
     decides_by_mail: bool = False
 
 
@@ -167,7 +167,7 @@ def notify_each(
 
 @ask_before_sending
 def is_mail_wanted(mail: OutboxMail) -> bool:
-    """Return whether a mail may still be sent; only notifications are ever unwanted.
+    """Return whether an email may still be sent; only notifications are ever unwanted.
 
     While it waited in the outbox, its recipient may have lost their role, changed their address or
     unsubscribed.
@@ -214,7 +214,7 @@ def _find_choice(project: Project, account_id: str, mode: str) -> NotificationCh
     return choice
 
 
-# Pages translate them; mails are in English.
+# Pages translate them; emails are in English.
 ROLE_MAY = {
     "reader": gettext_noop("Your role is “Reads”: you see every testimonial and change nothing."),
     "moderator": gettext_noop(
@@ -229,7 +229,7 @@ SUBJECT_NAME = 60
 
 
 def project_look(project: Project) -> Look:
-    """Return the look of mails in a project's name, from its brand."""
+    """Return the look of emails in a project's name, from its brand."""
     brand = find_brand(project)
     return brand_look(brand.name, page_color(project), brand.logo_url, brand.typeface)
 
@@ -245,11 +245,13 @@ def send_offer_mail(project: Project, offer: OwnershipOffer, email: str, by: str
         "ownership-offer",
         f"Become the owner of {cut(project.name, SUBJECT_NAME)}",
         [
-            f"{by} offers you the project {project.name}, which you manage. If you say yes, "
-            "it belongs to your account. Until then nothing changes."
+            f"{by} offers you the project {project.name}, which you manage. If you accept, it "
+            "will belong to your account. Until then nothing changes."
         ],
-        footnote=f"You can answer until {clock.day(offer.expires_at)}. If you don’t want it, say "
-        "no on that page, or do nothing.",
+        footnote=(
+            f"You can answer until {clock.day(offer.expires_at)}. If you don’t want it, "
+            "decline on that page, or do nothing."
+        ),
         link=project_url(project.id, "people/offer"),
         button="Look at the offer",
     )
@@ -260,8 +262,8 @@ def send_declined_mail(project: Project, email: str, by: str) -> None:
         email,
         "ownership-declined",
         f"{cut(project.name, SUBJECT_NAME)} stays yours",
-        [f"{by} said no to your offer of the project {project.name}. Nothing has changed."],
-        footnote="You get this mail because you offered the project.",
+        [f"{by} declined your offer of the project {project.name}. Nothing has changed."],
+        footnote="You are getting this email because you offered the project.",
         link=project_url(project.id, "people/hand-over"),
         button="Offer it to somebody else",
     )
@@ -274,7 +276,7 @@ def send_handed_over_mail(project: Project, email: str, by: str, *, is_in: bool)
         "ownership-taken",
         f"{cut(project.name, SUBJECT_NAME)} has a new owner",
         [f"The project {project.name} belongs to {by} now. {stays}"],
-        footnote="You get this mail because the project was yours.",
+        footnote="You are getting this email because the project was yours.",
         link=project_url(project.id, "inbox") if is_in else "",
         button="Open the project" if is_in else "",
     )
@@ -284,7 +286,7 @@ def send_workspace_invitation_mail(
     invitation: TeamInvitation, link: str, by: str, names: Sequence[str]
 ) -> None:
     """Invite somebody to projects with these `names`, or without any to all of the sender's."""
-    to = "all of their projects, also those to come"
+    to = "all of their projects, including later ones"
     if names:
         to = ("the projects " if len(names) > 1 else "the project ") + ", ".join(names)
     _send(invitation, link, f"Join the projects of {by}", f"{by} invites you to {to}")
@@ -297,7 +299,7 @@ def _send(invitation: TeamInvitation, link: str, subject: str, words: str) -> No
         subject,
         [f"{words}.", ROLE_MAY[invitation.role]],
         footnote=f"The link works until {clock.day(invitation.expires_at)} and only once. If you "
-        "did not expect this mail, ignore it, or open the link and choose “I don’t know this”.",
+        "did not expect this email, ignore it, or open the link and choose “I don’t know this”.",
         link=link,
         button="Look at the invitation",
         # So that mail programs can offer to decline it.
@@ -305,8 +307,8 @@ def _send(invitation: TeamInvitation, link: str, subject: str, words: str) -> No
     )
 
 
-# Unsubscribing by the link in each mail (RFC 8058). A GET changes nothing, since mail scanners open
-# links; mail programs send the POST themselves.
+# Unsubscribing by the link in each email (RFC 8058). A GET changes nothing, since mail scanners
+# open links; mail programs send the POST themselves.
 
 
 @projects.get("/unsubscribe/<token>")

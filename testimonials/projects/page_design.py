@@ -32,7 +32,7 @@ KINDS = ("text", "choice", "scale", "consent")
 ID_LENGTH = 8
 ID_PATTERN = f"[a-z0-9]{{{ID_LENGTH}}}"
 _CHOICES = f"Must be {CHOICES_RANGE[0]} to {CHOICES_RANGE[1]} different answers."
-_TRANSLATED = "By code of the language; what is left out or empty shows in the owner's words."
+_TRANSLATED = "By language code; missing or empty texts are shown in the owner's words."
 
 Question = dict[str, Any]
 

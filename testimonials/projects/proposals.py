@@ -1,4 +1,4 @@
-"""Agents' proposals: making, listing and deciding them, and the mail about them."""
+"""Agents' proposals: making, listing and deciding them, and the email about them."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -89,7 +89,7 @@ def decide_proposals(
 ) -> Decided:
     """Accept or decline proposals of the locked project, oldest first; `status` says which.
 
-    One that can't be accepted stays waiting. If people are asked by mail, the account is locked
+    One that can't be accepted stays waiting. If people are asked by email, the account is locked
     before the project.
     """
     chosen = set(filter(is_identifier, ids))
@@ -183,10 +183,10 @@ PICTURES = ("imageId", "avatarId")
 
 class TooManyProposals(ServiceError):
     status = 409
-    meaning = "As many proposals wait for the owner of this project as may."
+    meaning = "The maximum number of proposals is waiting for the owner of this project."
     remedy = "Withdraw some of yours, or wait until some are decided."
     default_message = (
-        f"{MOST_WAITING} proposals wait for the owner of this project, the most there may be. "
+        f"{MOST_WAITING} proposals wait for the owner of this project, which is the maximum. "
         "Withdraw some of yours, or wait until some are decided."
     )
 
@@ -215,7 +215,7 @@ def propose(
     """Add a proposal to the locked project, from loaded values.
 
     If the same credential has proposed the same and it still waits, return that. Raises what
-    accepting it would, and `TooManyProposals`. If people are asked by mail, the account is locked
+    accepting it would, and `TooManyProposals`. If people are asked by email, the account is locked
     before the project.
     """
     before = CHANGES[kind].read_before(project, target_id, values)
@@ -343,16 +343,16 @@ def _of_project(project: Project, status: str | None = None) -> Select[Any]:
 
 
 # Mail about waiting proposals goes to the owner and admins, as each chose for new testimonials: at
-# once, daily or never. A mail and the note of it are written in one transaction, under the
+# once, daily or never. An email and the note of it are written in one transaction, under the
 # project's lock.
 
-# Agents often propose several changes in a row, which get one mail.
+# Agents often propose several changes in a row, which get one email.
 GATHERED = timedelta(minutes=5)
 LARGEST_BATCH = 200
 
 
 def find_due(project_id: str | None = None) -> list[tuple[str, str]]:
-    """Return project and account ids for which a mail about proposals is due."""
+    """Return project and account ids for which an email about proposals is due."""
     now, choice = clock.now(), NotificationChoice
     mode = func.coalesce(choice.mode, DEFAULT_MODE)
     is_due = or_(
@@ -387,7 +387,7 @@ def _select_people() -> CompoundSelect[str]:
 
 @every("proposal-mail")
 def send_proposal_mail() -> int:
-    """Send the mails about proposals that are due; return how many."""
+    """Send the emails about proposals that are due; return how many."""
     return notify_each(find_due, notify_of_proposals)
 
 

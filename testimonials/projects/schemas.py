@@ -196,7 +196,7 @@ class DomainSchema(WholeSchema):
     )
     records = List(
         fields.Nested(DomainRecordSchema),
-        description="The TXT record proves the ownership, the CNAME leads here.",
+        description="The TXT record proves ownership; the CNAME leads here.",
     )
     points_to = List(
         String(),

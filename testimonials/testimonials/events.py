@@ -27,7 +27,7 @@ BECAME = {
     "tag": gettext_noop("changed the tags of a testimonial"),
     "highlight": gettext_noop("highlighted words of a testimonial"),
     "restore": gettext_noop("restored a testimonial"),
-    "undo": gettext_noop("undid a change of a testimonial"),
+    "undo": gettext_noop("undid a change to a testimonial"),
     "remove_recording": gettext_noop("removed the recording of a testimonial"),
     "consent": gettext_noop("consented again to a testimonial"),
     "confirm": gettext_noop("confirmed the words of a testimonial"),

@@ -167,7 +167,7 @@ def _record(
     enqueue_anew(MAIL_CHANGED, changed, clock.now() + SETTLES)
 
 
-# The mail to authors whose words somebody else changed, once these haven't changed for a while.
+# The email to authors whose words somebody else changed, once these haven't changed for a while.
 MAIL_CHANGED, SETTLES = "mail.author-changed", timedelta(minutes=5)
 
 

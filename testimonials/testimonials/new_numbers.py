@@ -1,4 +1,4 @@
-"""Numbers from before every genuine rating counted: when they end, and the mail about it."""
+"""Numbers from before every genuine rating counted: when they end, and the email about it."""
 
 from datetime import datetime, timedelta
 
@@ -145,8 +145,10 @@ def send_new_numbers_mail(project: Project, email: str, message: str, until: dat
             "spam or somebody who was never your customer, you set aside with a reason: then it "
             "doesn’t count.",
         ],
-        footnote=f"The old number stands until you have looked, or {LOOK.days} days from when "
-        f"somebody next opens the project, until {clock.day(until)} at the latest.",
+        footnote=(
+            f"The old number is shown until you have looked, or for {LOOK.days} days after "
+            f"somebody next opens the project, until {clock.day(until)} at the latest."
+        ),
         link=project_url(project.id, "inbox?status=rejected"),
         button="Look through them",
     )

@@ -119,7 +119,7 @@ NAME_LENGTH = 60
 def send_submissions_mail(
     reader: Reader, project: Project, rows: Sequence[Testimonial], total: int
 ) -> None:
-    """Notify a reader of `total` new testimonials, of which the mail shows `rows`."""
+    """Notify a reader of `total` new testimonials, of which the email shows `rows`."""
     name = cut(project.name, NAME_LENGTH)
     # A single one is shown almost whole.
     length = 600 if total == 1 else 200
@@ -132,7 +132,7 @@ def send_submissions_mail(
         "project_name": name,
         "items": [_describe(row, length, reader) for row in rows],
         "more": total - len(rows),
-        # The mail has Approve and Reject, which open the testimonial with that button focused.
+        # The email has Approve and Reject, which open the testimonial with that button focused.
         "is_one": total == 1,
         "is_daily": reader.mode == "daily",
         "inbox_url": project_url(project.id, "inbox"),
@@ -152,7 +152,7 @@ def _describe(row: Testimonial, length: int, reader: Reader) -> dict[str, Any]:
     if reader.decides_by_mail:
         seen = clock.to_milliseconds(row.updated_at)
         token = decision_purpose.sign([row.project_id, row.id, reader.account_id, seen])
-        # The id serves to find mails about a testimonial that its author deletes.
+        # The id serves to find emails about a testimonial that its author deletes.
         url = link_url("decide", f"{row.id}.{token}")
     stars = None
     if row.rating is not None:
@@ -180,11 +180,11 @@ def describe_card(row: Testimonial, parts: list[tuple[str, bool]]) -> dict[str, 
     }
 
 
-# Notifications of new testimonials: at once, after a pause, or once a day. A mail and the note that
-# it was sent are written in one transaction, under the project's lock, so that nobody is notified
-# twice, no matter how many processes run.
+# Notifications of new testimonials: at once, after a pause, or once a day. An email and the note
+# that it was sent are written in one transaction, under the project's lock, so that nobody is
+# notified twice, no matter how many processes run.
 
-# All submissions within this time are in one mail.
+# All submissions within this time are in one email.
 PAUSE = timedelta(minutes=5)
 LISTED = 20
 NOTIFY = "mail.new-testimonial"
@@ -201,7 +201,7 @@ def lock_for_job(testimonial_id: str) -> tuple[Project, Testimonial] | None:
 
 
 def finish_job() -> None:
-    """Finish the current job with this transaction, so that it sends its mail only once.
+    """Finish the current job with this transaction, so that it sends its email only once.
 
     Raises `Interrupted` if it is finished already.
     """
@@ -211,8 +211,8 @@ def finish_job() -> None:
 
 
 def enqueue_notification(row: Testimonial) -> None:
-    """Enqueue the mails about a testimonial that is new, or in the queue again."""
-    # In a lane, since the first testimonial that somebody is notified of gets a mail of its own.
+    """Enqueue the emails about a testimonial that is new, or in the queue again."""
+    # In a lane, since the first testimonial that somebody is notified of gets an email of its own.
     enqueue(NOTIFY, lane=f"{NOTIFY} {row.project_id}", testimonial_id=row.id)
 
 
@@ -220,7 +220,7 @@ def enqueue_notification(row: Testimonial) -> None:
 def notify_of_submission(testimonial_id: str) -> None:
     """Notify everybody who wants mail at once of a testimonial, if it is still waiting.
 
-    Those who got a mail in the last few minutes are notified later, by `notify_waiting`.
+    Those who got an email in the last few minutes are notified later, by `notify_waiting`.
     """
     with write(partial(lock_for_job, testimonial_id)) as locked:
         if locked is None or locked[1].status != "pending" or locked[1].deleted_at is not None:
@@ -272,7 +272,7 @@ def find_waiting(project_id: str | None = None) -> list[tuple[str, str]]:
 
 @every("gathered-mail")
 def send_gathered_mail() -> int:
-    """Send the mails about new testimonials that are due; return how many."""
+    """Send the emails about new testimonials that are due; return how many."""
     return notify_each(find_waiting, notify_waiting)
 
 

@@ -140,7 +140,7 @@ def count_by_project(project_ids: Iterable[str] | None = None) -> dict[str, dict
 
 @summarizing.connect
 def summarize_projects(account_id: str) -> list[dict[str, Any]]:
-    """Return what mails and the claim page show about the account's projects."""
+    """Return what emails and the claim page show about the account's projects."""
     summaries, projects = [], list_projects(account_id)
     by_project = count_by_project(project.id for project in projects)
     for project in projects:

@@ -136,13 +136,18 @@ def find_wrong_words(connection: Connection) -> list[str]:
         is_valid = connection.execute(text(IS_VALID)).scalar()
         return [] if is_valid else [f"the index of words is missing or incomplete; {ADVICE}"]
     if wrong := connection.execute(text(COUNT_ROWS)).scalar_one():
-        return [f"{wrong} testimonials are missing or too many in the index of words; {ADVICE}"]
+        return [
+            (
+                f"{wrong} testimonials are missing from the index of words, or wrongly in it; "
+                f"{ADVICE}"
+            )
+        ]
     for statement in MAKE:
         connection.exec_driver_sql(statement)
     wrong = connection.execute(text(COUNT_WORDS)).scalar_one()
     for name in ("kept", "right", "made"):
         connection.exec_driver_sql(f"DROP TABLE temp.{name}")
-    return [f"{wrong} words are out of step in the index of words; {ADVICE}"] if wrong else []
+    return [f"{wrong} words differ in the index of words; {ADVICE}"] if wrong else []
 
 
 # Removed words remain in the segments of SQLite's index until these are merged.

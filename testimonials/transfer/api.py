@@ -58,7 +58,7 @@ class UndoneImportSchema(WholeSchema):
     """The result of undoing an import."""
 
     removedCount = Number(attribute="removed", description="How many testimonials were removed.")
-    keptCount = Number(attribute="kept", description="How many stay, since they were changed.")
+    keptCount = Number(attribute="kept", description="How many stay because they were changed.")
 
 
 @transfer.resource(

@@ -60,15 +60,16 @@ NOTES = {
     ),
     "settings": (
         "These are the current settings. Their changes are listed newest first: when, by whom, "
-        "from what to what. Of codes, and of the name below the page’s words, only the fact is "
-        "recorded. Older changes, of which no values were recorded, are marked."
+        "from what to what. For codes, and for the name below the page’s words, only the fact "
+        "of a change is recorded. Older changes, of which no values were recorded, are marked."
     ),
     "stars": (
         "What visitors sent, by stars; the time is that until the first decision. Testimonials "
         "that were set aside and then deleted for good are counted by reason; others that were "
         "deleted for good are only among the kept ratings."
     ),
-    "requests": "A list is what was sent together. Orders that nobody named here aren’t known.",
+    "requests": "A list is a batch of requests sent together. Orders that nobody named here "
+    "aren’t known.",
     "kept": "Events that aren’t about one testimonial are kept for %g days, and requests without "
     "an answer for %g days; the lists still count them. 0 means for good.",
     "gone": "What was set aside for a reason and deleted for good, without words and names.",

@@ -111,7 +111,7 @@ def hand_over(project: Project, receiver: Account, *, keeps_team: bool) -> None:
 
     The page, its address, its host name and the testimonials stay as they are. Access tokens are
     revoked, since they were made for the former owner. Webhooks of people who leave are paused
-    until the new owner keeps them, and the purchase secret is renewed; the new owner gets a mail
+    until the new owner keeps them, and the purchase secret is renewed; the new owner gets an email
     about it.
     """
     if obstacle := find_obstacle(project, receiver):

@@ -26,7 +26,7 @@ from testimonials.projects.models import Project, TeamInvitation
 from testimonials.testimonials.models import Testimonial
 from testimonials.transfer.archives.writing import describe_account, describe_rows, find_rows
 
-# The texts of mails are left out: they contain working links until they are sent and emptied.
+# The texts of emails are left out: they contain working links until they are sent and emptied.
 MAIL_COLUMNS = ["purpose", "subject", "sender_name", "state", "created_at", "sent_at"]
 PASSKEY_COLUMNS = ["name", "is_synced", "added_at", "used_at"]
 APP_COLUMNS = ["added_at", "codes_made_at"]

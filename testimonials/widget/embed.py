@@ -1,4 +1,4 @@
-"""The embed snippet, the height that it reserves, and the mail on how to add it to a site."""
+"""The embed snippet, the height that it reserves, and the email on how to add it to a site."""
 
 import json
 import math
@@ -373,7 +373,7 @@ SITES = {
     CODE: gettext_noop("I write code"),
 }
 # For each site, three steps and a note as `texts`, and the `name` of what to choose in the second
-# step. Pages translate them; the mail is in English.
+# step. Pages translate them; the email is in English.
 _FILE = Path(__file__).with_name("steps.json")
 STEPS: dict[str, dict[str, Any]] = json.loads(_FILE.read_text(encoding="utf-8"))
 

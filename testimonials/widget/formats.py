@@ -123,7 +123,7 @@ def _drop_missing(values: dict[str, Any]) -> dict[str, Any]:
 # Testimonials as HTML for newsletters: tables and inline styles, which mail programs understand.
 
 IN_NEWSLETTER = 3
-# Gmail cuts mails at 102 KB.
+# Gmail cuts emails at 102 KB.
 MAX_TEXT = 420
 # Font size and line height of texts up to a weight, as on cards.
 SIZES = ((64, (22, 32)), (140, (18, 28)))
@@ -134,7 +134,7 @@ SERIF = "Iowan Old Style,Palatino,Georgia,serif"
 
 
 def render_newsletter(chosen: Chosen) -> str:
-    """Return the HTML, to paste into a mail; empty if there is nothing to show."""
+    """Return the HTML, to paste into an email; empty if there is nothing to show."""
     if not chosen.items:
         return ""
     config, design = chosen.settings.config, chosen.settings.design

@@ -306,7 +306,7 @@ def describe_feed(
     """Return the data of a page of the widget: settings, items and the cursor of the next page.
 
     By default the settings are those of the selected widget, including its limit. The items are
-    approved testimonials and samples, and never contain an e-mail address.
+    approved testimonials and samples, and never contain an email address.
     """
     settings = settings or find_settings(project, selection.widget)
     feed = _describe_page(project, after, limit, selection, settings)

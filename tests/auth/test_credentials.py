@@ -249,7 +249,7 @@ def test_every_request_of_an_ip_counts_also_the_ones_refused(client):
 
 def test_the_fourth_request_for_an_address_is_429(app, client):
     answers = [init(client, ip=f"10.0.0.{number}") for number in range(3)]
-    limited(init(client, "NEW@example.com", "10.0.0.9"), 3, "e-mail address")
+    limited(init(client, "NEW@example.com", "10.0.0.9"), 3, "email address")
     # It changes neither key nor link.
     assert client.get("/v1/me", headers=credentials(answers[2])).status_code == 200
     assert len(mailed_links(app)) == 3

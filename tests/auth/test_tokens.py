@@ -69,7 +69,7 @@ def test_a_token_is_taken_wherever_it_is_sent(app, owner, outsider):
     assert "x-service-account-id" in refuse(agent, {"x-api-key": token})
     foreign = {"x-service-account-id": outsider.account_id}
     for headers in (foreign | {"x-api-key": token}, foreign | agent.headers):
-        assert "not one of the account" in refuse(agent, headers)
+        assert "not belong to the account" in refuse(agent, headers)
     assert agent.client.get("/v1/me", query_string={"access_token": token}).status_code == 401
     answer = agent.client.get(f"/v1/me?access_token={token}", headers=agent.headers)
     assert answer.status_code == 400

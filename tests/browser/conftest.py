@@ -156,7 +156,7 @@ class Site:
             found = next(filter(None, (re.search(pattern, each) for each in reversed(texts))), None)
             return found[0] if found and found[0] != other_than else None
 
-        return str(wait_for(find, what=f"a mail with {pattern} to {email}"))
+        return str(wait_for(find, what=f"an email with {pattern} to {email}"))
 
     def claim_link(self, email: str, *, other_than: str | None = None) -> str:
         return self.mailed_link(email, rf"{self.url}/claim/\S+", other_than=other_than)

@@ -81,7 +81,7 @@ def mail_to(site: Site, email: str) -> Received:
     def find() -> Received | None:
         return next((mail for mail in site.sink.received if mail.recipients == [email]), None)
 
-    found = wait_for(find, what=f"a mail to {email}")
+    found = wait_for(find, what=f"an email to {email}")
     assert isinstance(found, Received)
     return found
 

@@ -47,7 +47,7 @@ def test_by_keyboard_alone(site, open_page):
     expect(show).to_have_attribute("aria-pressed", "true")
     expect(page.get_by_label("Password", exact=True)).to_have_attribute("type", "text")
     page.keyboard.press("Tab")
-    expect(page.get_by_role("radio", name="It may go on")).to_be_focused()
+    expect(page.get_by_role("radio", name="It may continue")).to_be_focused()
     page.keyboard.press("ArrowDown")
     expect(page.get_by_role("radio", name="Replace its key")).to_be_checked()
     page.keyboard.press("Tab")
@@ -67,13 +67,13 @@ def test_a_day_is_chosen_by_keyboard_and_by_pointer(site, open_page, project):
     chooser = page.get_by_role("slider", name="Day")
     chooser.focus()
     page.keyboard.press("ArrowRight")
-    expect(words).to_have_text("832, of them 68 on your wall")
+    expect(words).to_have_text("832, 68 of them on your wall")
     name = page.locator("[data-chosen-day]").text_content()
-    said = f"{name}: 832, of them 68 on your wall"
+    said = f"{name}: 832, 68 of them on your wall"
     expect(chooser).to_have_attribute("aria-valuetext", said)
     page.keyboard.press("End")
-    expect(words).to_have_text("440, of them 40 on your wall")
+    expect(words).to_have_text("440, 40 of them on your wall")
     room = page.locator("[data-views] .plot").bounding_box()
     assert room is not None
     page.mouse.move(room["x"] + 3, room["y"] + 20)
-    expect(words).to_have_text("846, of them 69 on your wall")
+    expect(words).to_have_text("846, 69 of them on your wall")

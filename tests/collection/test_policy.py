@@ -97,12 +97,12 @@ CHANGES: dict[str, tuple[Act, str, str]] = {
     ),
     "links": (
         lambda shop: shop.post("purchase-links", order="7"),
-        "We have no proof that the authors shown here bought something.",
+        "We have no proof that the authors shown here bought anything.",
         "Verified in this way: 0 of the 0 shown.",
     ),
     "proved": (
         lambda shop: (shop.add(), shop.add(purchase_verified_at=clock.EPOCH)),
-        "We have no proof that the authors shown here bought something.",
+        "We have no proof that the authors shown here bought anything.",
         "Verified in this way: 1 of the 2 shown.",
     ),
     "rejected": (
@@ -113,7 +113,7 @@ CHANGES: dict[str, tuple[Act, str, str]] = {
     "stars": (
         lambda shop: shop.design_widget(minRating=4),
         "",
-        "Some of our widgets show only ratings of 4 stars and more.",
+        "Some of our widgets show only ratings of 4 stars or more.",
     ),
     "length": (
         lambda shop: shop.design_widget(minLength=40),
@@ -132,7 +132,7 @@ CHANGES: dict[str, tuple[Act, str, str]] = {
             shop.design_widget(minRating=0),
         ),
         "",
-        "Some of our widgets show only ratings of 5 stars and more.",
+        "Some of our widgets show only ratings of 5 stars or more.",
     ),
     "samples": (
         lambda shop: shop.add(status="demo", source="demo"),

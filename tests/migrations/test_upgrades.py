@@ -48,7 +48,8 @@ def test_an_upgrade_keeps_every_row(app, revision):
     assert all(rows for table, rows in before.items() if table not in KEPT)
     assert f"at {revision}, this program needs {head()}" in check(app)
     result = app.test_cli_runner().invoke(args=["db", "upgrade"])
-    assert result.output.endswith(f"The database went from {revision} to {head()}.\n"), result
+    done = f"The database was upgraded from {revision} to {head()}.\n"
+    assert result.output.endswith(done), result
     assert_kept(before, revision)
     assert check(app) == f"The database is sound, and at {head()}.\n"
     assert sum(row["sent"] for row in read(db.engine)["day_count"]) == ROWS

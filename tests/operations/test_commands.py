@@ -148,7 +148,7 @@ def test_what_a_person_reads_is_aligned_or_a_sentence(app, owner):
     for arguments, words in (
         (("projects", "list"), "There are no projects yet."),
         (("mail", "list"), "The outbox is empty."),
-        (("mail", "list", "--state", "failed"), "There is no mail in the state failed."),
+        (("mail", "list", "--state", "failed"), "There is no email in the state failed."),
         (("db", "upgrade"), "already at"),
         (("db", "current"), "database 0"),
     ):
@@ -179,7 +179,7 @@ def test_testimonials_list_shows_what_waits_or_was_refused(app, owner):
 def test_a_failure_is_one_sentence_on_standard_error(app, owner):
     for arguments, sentence in (
         (("accounts", "show", "nobody@example.com"), "There is no account"),
-        (("accounts", "create", "nonsense"), "e-mail"),
+        (("accounts", "create", "nonsense"), "email"),
         (("accounts", "create", "owner@example.com"), "exists and is claimed"),
         (("accounts", "set-limit", "owner@example.com", "-1"), "No such option"),
         (("accounts", "set-limit", "owner@example.com", "1.5"), "whole number"),
@@ -188,8 +188,8 @@ def test_a_failure_is_one_sentence_on_standard_error(app, owner):
         (("testimonials", "list", "nothing"), "There is no project"),
         (("testimonials", "list", "x", "--status", "lost"), "is not one of"),
         (("testimonials", "list", "x", "--limit", "0"), "0 is not in the range"),
-        (("mail", "show", "x"), "There is no mail with the id x."),
-        (("mail", "retry", "x"), "There is no failed or waiting mail"),
+        (("mail", "show", "x"), "There is no email with the id x."),
+        (("mail", "retry", "x"), "There is no failed or waiting email"),
         (("mail", "test", "x@example.com"), "TESTIMONIALS_SMTP_URL is not set"),
         (("accounts", "show", "\udcff"), "not valid UTF-8"),
         (("nonsense",), "No such command"),
@@ -222,7 +222,7 @@ def test_python_m_testimonials_is_the_command(tmp_path):
     assert "\n  serve " in usage
     refused = run_command(["accounts", "show", "nobody"], environment)
     assert (refused.returncode, refused.stdout) == (1, "")
-    assert refused.stderr == "Error: There is no account with the id or e-mail address nobody.\n"
+    assert refused.stderr == "Error: There is no account with the id or email address nobody.\n"
 
 
 @pytest.mark.parametrize("is_folder_there", [True, False])

@@ -123,7 +123,7 @@ def test_mail_that_does_not_leave_is_a_warning_also_between_its_attempts(app, cl
     moved_clock.move(minutes=2)
     status, body = look(client)
     assert (status, body["status"]) == (200, "ready")
-    assert body["warnings"]["mail"] == "2 mail(s) not sent, the oldest for 960 s"
+    assert body["warnings"]["mail"] == "2 email(s) not sent, the oldest for 960 s"
     assert "private@" not in str(body)
 
 
@@ -157,7 +157,7 @@ def test_a_mail_server_that_is_dead_is_a_warning_at_once(make_app, moved_clock, 
         moved_clock.move(seconds=6)
     status, body = look(client)
     assert (status, body["status"]) == (200, "ready")
-    said = r"1 mail\(s\) not sent, .* \d+ s; the mail server refuses them or does not answer"
+    said = r"1 email\(s\) not sent, .* \d+ s; the mail server refuses them or does not answer"
     assert re.fullmatch(said, body["warnings"]["mail"])
     age = client.get("/metrics", headers={"Authorization": "Bearer " + "m" * 16}).text
     assert float(age.split("\ntestimonials_outbox_oldest_seconds ")[1].split()[0]) > 5

@@ -111,9 +111,7 @@ def link_account(account: Account, person: CompanyPerson) -> None:
     _link(account, person)
     name = current_settings().company_name
     who = f" ({person.email})" if person.email else ""
-    send_security_mail(
-        account.email, f"The {name} account{who} can sign in to your account from now on."
-    )
+    send_security_mail(account.email, f"The {name} account{who} can now sign in to your account.")
 
 
 def claim_for(account: Account, person: CompanyPerson) -> None:

@@ -86,7 +86,7 @@ class ProviderClient:
             headers["Content-Type"] = "application/x-www-form-urlencoded"
             options |= {"method": "POST", "body": urlencode(form).encode()}
         if not self._slots.acquire(timeout=TURN_SECONDS):
-            raise ProviderAway("too many people sign in at once")
+            raise ProviderAway("too many people are signing in at once")
         try:
             answer = ask(url, SECONDS, MAX_BYTES, lambda *_: True, **options)
         except (OSError, AddressRefused, UrlRefused) as error:
@@ -327,7 +327,7 @@ def _complete(provider: Provider, metadata: Metadata, claims: Json, access: str)
         # A missing claim never grants anything.
         return claims
     if userinfo.get("sub") != claims["sub"]:
-        raise ProviderRefused("its userinfo is of somebody else")
+        raise ProviderRefused("its userinfo is about somebody else")
     # An address and whether it is verified must come from the same source.
     email = claims.get("email", userinfo.get("email"))
     is_complete = all(name in claims for name in ADDRESS)

@@ -37,7 +37,7 @@ from testimonials.widget.words import write_words
 class PictureRefused(ServiceError):
     status = 422
     meaning = "The picture can't be drawn."
-    remedy = "Do without: `message` says why."
+    remedy = "Do without it; `message` says why."
 
 
 def run_drawing(shown: Mapping[str, Any]) -> bytes:
@@ -95,7 +95,7 @@ def describe_picture(
 ) -> Picture:
     """Describe a testimonial's picture. Raises `NotFound` unless the testimonial is public."""
     if not row.is_visible:
-        raise NotFound("There are pictures of approved testimonials only.")
+        raise NotFound("Only approved testimonials have a picture.")
     settings = find_settings(project)
     colors = read_colors(settings.config, settings.design)
     with speaking(project.whole_page_design["language"]):

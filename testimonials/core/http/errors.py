@@ -43,7 +43,9 @@ def find_hint(method: str, path: str) -> str:
         if match := re.fullmatch(pattern, f"{method} {path}"):
             return text.format(project_url(match[1], page) if page else account_url())
     if re.fullmatch(SIGN_IN, path):
-        return f"People sign in with a browser: {login_url()}. Calls carry credentials in headers."
+        return (
+            f"People sign in with a browser: {login_url()}. API calls send credentials in headers."
+        )
     return ""
 
 

@@ -145,7 +145,7 @@ class Text(RuleField, fields.String):
     is_one_line: ClassVar[bool] = False
 
     messages: ClassVar[dict[str, str]] = {
-        "control": "Must not contain control characters but tab and newline; found %(code)s.",
+        "control": "Must not contain control characters except tab and newline; found %(code)s.",
         "line_break": "Must be one line, without line breaks.",
         "long": "Must be at most %(limit)s characters; this has %(count)s.",
         "empty": "Must not be empty: 1 to %(limit)s characters.",

@@ -97,12 +97,13 @@ class KeyReused(ServiceError):
 
 class AnswerNotKept(ServiceError):
     status = 409
-    meaning = "The call was carried out before; its answer held a secret or was erased since."
+    meaning = "The call was carried out before; its answer contained a secret or was erased since."
     remedy = "Read what was created, and replace its secret if you don't have it."
     default_message = (
-        "This call was carried out with this Idempotency-Key already, and not a second time now. "
-        "Its answer isn’t kept: it held a secret, which is shown only once, or something that its "
-        "author erased. Read what is there; if you don’t have the secret, let it be replaced."
+        "This call was already carried out with this Idempotency-Key, and was not repeated. "
+        "Its answer isn’t kept: it contained a secret, which is shown only once, or something "
+        "that its author has erased. Read what was created; if you don’t have the secret, "
+        "replace it."
     )
 
 
@@ -184,8 +185,9 @@ def require_match(data: Any) -> None:
     etag = answers.make_etag(answers.dump_matched(data))
     if header and not answers.is_among(etag, header):
         raise PreconditionFailed(
-            f"This was changed since you read it: its ETag is {etag} now, and If-Match names "
-            f"another. Nothing was changed. Read it again, and repeat your change with that ETag, "
+            f"This was changed since you read it: its ETag is {etag} now, and If-Match names a "
+            "different one. Nothing was changed. Read it again, and repeat your change with "
+            "that ETag, "
             "quotation marks included.",
             headers={"ETag": etag},
         )

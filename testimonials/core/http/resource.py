@@ -51,7 +51,7 @@ class ReasonQuerySchema(StrictSchema):
     reason = Text(
         REASON_LENGTH,
         load_default="",
-        description="Why, for the owner who decides, if it waits as a proposal.",
+        description="The reason, for the owner, if the change becomes a proposal.",
     )
 
 
@@ -180,7 +180,7 @@ class Operation:
     # Returns the resource as its GET does, and may be the view of that GET. If-Match is compared
     # with the resource before the change; it is also the answer if the view returns None.
     match: Function | None = None
-    # Lock the account before the project, since requests by mail count for the whole account.
+    # Lock the account before the project, since requests by email count for the whole account.
     locks_account: bool = False
     # The kind of change to make, or to propose (202) for callers who may only draft; the view
     # returns its values.

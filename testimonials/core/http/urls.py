@@ -14,7 +14,7 @@ from werkzeug.routing import Rule
 
 from testimonials.core.settings.table import current_settings
 
-# These URLs are for mails, snippets, the API, exports and the widget's feed; pages link to each
+# These URLs are for emails, snippets, the API, exports and the widget's feed; pages link to each
 # other with `url_for`. Some are needed outside of requests, others for each row of a feed.
 
 
@@ -174,7 +174,7 @@ def account_url() -> str:
 
 
 def link_url(page: str, token: str) -> str:
-    """Return the URL of a page for a token in a mail, such as the page `claim`."""
+    """Return the URL of a page for a token in an email, such as the page `claim`."""
     return f"{app_url()}/{page}/{token}"
 
 

@@ -93,7 +93,7 @@ def _to_channel(light: float) -> float:
     return light * 12.92 if light <= 0.0031308 else 1.055 * light ** (1 / 2.4) - 0.055
 
 
-# All colors of a widget, a page or a mail derive from the brand's. Whatever that is, in both
+# All colors of a widget, a page or an email derive from the brand's. Whatever that is, in both
 # themes every text has a contrast of at least 4.5 to its background, and stars of 3.
 
 # In the order of the feed.

@@ -103,7 +103,7 @@ class Decoder:
                 self.close()
                 raise DecoderBusy from None
         if not answer.endswith(END):
-            logger.warning("a picture exceeded its limits of time or memory and was refused")
+            logger.warning("a picture exceeded the limits on time or memory and was refused")
             raise LimitsExceeded
         head, _, content = answer.removesuffix(END).partition(b"\n")
         return json.loads(head), content

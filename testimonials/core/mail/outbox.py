@@ -49,7 +49,7 @@ OWN_INK_DARK = {"solid": "#F4F4F5", "on": "#18181B"}
 
 @dataclass(frozen=True)
 class Look:
-    """The branding of a mail: a business's, or with `is_own` that of the service."""
+    """The branding of an email: a business's, or with `is_own` that of the service."""
 
     name: str
     logo_url: str | None
@@ -60,27 +60,27 @@ class Look:
 
 
 def brand_look(name: str, color: str, logo_url: str | None = None, font: str = "plain") -> Look:
-    """Return the look of a business's mails, whose colors derive from its `#RRGGBB`."""
+    """Return the look of a business's emails, whose colors derive from its `#RRGGBB`."""
     derived = derive_colors(color)
     return Look(name, logo_url, FONTS.get(font, PLAIN), derived.light, derived.dark)
 
 
 def own_look() -> Look:
-    """Return the look of mails about links, security and the server."""
+    """Return the look of emails about links, security and the server."""
     ink = derive_colors(OWN_INK["solid"])
     light, dark = ink.light | OWN_INK, ink.dark | OWN_INK_DARK
     return Look("Testimonials", None, PLAIN, light, dark, is_own=True)
 
 
-# A mail is a row, added in the transaction that causes it. A job with the same id sends it
-# (`core.mail.smtp`), and the row stays as a record. If a worker dies while sending, the mail is
+# An email is a row, added in the transaction that causes it. A job with the same id sends it
+# (`core.mail.smtp`), and the row stays as a record. If a worker dies while sending, the email is
 # sent again with the same Message-ID, so it is delivered at least once.
 
 MAIL_RETRIED = OperatorEventType("mail.retried", "retried waiting email: %(count)s")
 MAIL_DROPPED = OperatorEventType("mail.dropped", "dropped unsent email: %(count)s")
 
 SEND = "mail.send"
-# Most servers accept a mail within a second.
+# Most servers accept an email within a second.
 SLOW = timedelta(seconds=15)
 
 
@@ -130,7 +130,7 @@ def send_mail(
     reply_to: str | None = None,
     list_unsubscribe: str | None = None,
 ) -> str:
-    """Queue a mail, sent once the transaction is committed; return its id.
+    """Queue an email, sent once the transaction is committed; return its id.
 
     Without a `look` of a business, it has our own.
     """
@@ -152,7 +152,7 @@ def send_mail(
 def render_mail(
     template: str, values: dict[str, Any], language: str = ENGLISH.code, look: Look | None = None
 ) -> dict[str, str]:
-    """Return the text and HTML of a mail, in `language` rather than the request's."""
+    """Return the text and HTML of an email, in `language` rather than the request's."""
     values |= {"app_url": app_url(), "look": look or own_look()}
     with speaking(language):
         return {
@@ -162,7 +162,7 @@ def render_mail(
 
 
 def select_mails() -> Select[OutboxMail, datetime | None]:
-    """Return the query for all mails, newest first, each with the time of its next attempt."""
+    """Return the query for all emails, newest first, each with the time of its next attempt."""
     query = select(OutboxMail, Job.run_at).outerjoin(Job, Job.id == OutboxMail.id)
     return query.order_by(OutboxMail.created_at.desc(), OutboxMail.id.desc())
 
@@ -174,7 +174,7 @@ def count_mails(session: Session) -> dict[str, int]:
 
 
 def measure_waiting(session: Session) -> tuple[int, timedelta]:
-    """Return how many mails are waiting, including retries, and the age of the oldest."""
+    """Return how many emails are waiting, including retries, and the age of the oldest."""
     query = select(func.count(), func.min(OutboxMail.created_at)).where(is_waiting())
     row = session.execute(query).one()
     return row[0], max(clock.now() - row[1], timedelta()) if row[0] else timedelta()
@@ -223,7 +223,7 @@ def delete_old_mails(before: datetime, needed: ColumnElement[bool]) -> int:
 
 
 def retry_mails(session: Session, mail_id: str | None) -> int:
-    """Retry all failed and waiting mail now, or the one with this id; return how many."""
+    """Retry all failed and waiting mail now, or the email with this id; return how many."""
     states = (MailState.FAILED, MailState.QUEUED)
     query = update(OutboxMail).where(OutboxMail.state.in_(states))
     if mail_id is not None:
@@ -235,7 +235,7 @@ def retry_mails(session: Session, mail_id: str | None) -> int:
 
 
 def drop_mail(mail_id: str) -> int:
-    """Delete a waiting or failed mail; return how many were deleted."""
+    """Delete a waiting or failed email; return how many were deleted."""
     states = (MailState.FAILED, MailState.QUEUED)
     return delete_rows(OutboxMail, OutboxMail.id == mail_id, OutboxMail.state.in_(states))
 
@@ -256,11 +256,11 @@ _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 
 
 def write_message(mail: OutboxMail, sender: str) -> bytes:
-    """Return the message for a mail. Raises `ValueError` for values that no header can have."""
+    """Return the message for an email. Raises `ValueError` for values that no header can have."""
     name, address = parseaddr(sender)
     name = _STEERING.sub("", mail.sender_name or name)
     if not _is_address(mail.recipient):
-        raise ValueError(f"{mail.recipient!r} is not an e-mail address")
+        raise ValueError(f"{mail.recipient!r} is not an email address")
     phrase = _encode_words(name) if _needs_encoding(name) else f'"{quote(name)}"'
     subject = _STEERING.sub("", mail.subject)
     headers = {

@@ -30,7 +30,7 @@ from testimonials.core.settings.table import current_settings
 
 HIDDEN = "(hidden)"
 MAX_LINES = 200
-# A server may scan a mail before it answers, and giving up early would send the mail twice.
+# A server may scan an email before it answers, and giving up early would send the email twice.
 PATIENCE_WITH_MAIL = 6
 # The steps in which a session can fail, named by SMTP command; logging in takes several commands.
 STEPS, LOGIN = ("mail", "rcpt", "data", "quit"), "login"
@@ -52,7 +52,7 @@ class Dialogue:
 class Connection(smtplib.SMTP):
     """An SMTP connection that records its dialogue without secrets; STARTTLS may encrypt it.
 
-    A reply may take `timeout` seconds, or `PATIENCE_WITH_MAIL` times as long after a mail.
+    A reply may take `timeout` seconds, or `PATIENCE_WITH_MAIL` times as long after an email.
     """
 
     def __init__(self, dialogue: Dialogue, host: str, port: int, timeout: float) -> None:
@@ -72,10 +72,10 @@ class Connection(smtplib.SMTP):
         super().putcmd(cmd, args)
 
     def send(self, s: "bytes | str") -> None:  # type: ignore[override]
-        """Send a command (a string) or a mail (bytes)."""
+        """Send a command (a string) or an email (bytes)."""
         super().send(s)
         if isinstance(s, bytes):
-            self.dialogue.add("C:", f"(the mail, {len(s)} bytes)")
+            self.dialogue.add("C:", f"(the email, {len(s)} bytes)")
             if self.sock is not None:
                 self.sock.settimeout(self.timeout * PATIENCE_WITH_MAIL)
 
@@ -120,9 +120,9 @@ SETTINGS_CODES = frozenset({530, 534, 535, 538})
 
 @dataclass(eq=False)
 class DeliveryFailed(Exception):
-    """The mail wasn't sent.
+    """The email wasn't sent.
 
-    `is_permanent` if a retry can't help, `is_outage` if other mail would fail too.
+    `is_permanent` if a retry can't help, `is_outage` if other emails would fail too.
     """
 
     problem: str
@@ -149,7 +149,7 @@ class SmtpTransport:
         self.dialogue = Dialogue()
 
     def send(self, mail: OutboxMail) -> MailState:
-        """Send a mail over a new connection."""
+        """Send an email over a new connection."""
         try:
             content = write_message(mail, self.sender)
         except ValueError as error:
@@ -176,14 +176,14 @@ class SmtpTransport:
 
     @contextmanager
     def _connect(self) -> Iterator[Connection]:
-        """Yield a connection that is ready for a mail. Raises `DeliveryFailed` for any failure."""
+        """Yield a connection that is ready for an email. Any failure raises `DeliveryFailed`."""
         self.dialogue = Dialogue()
         kind = TlsConnection if self.is_tls else Connection
         try:
             with closing(kind(self.dialogue, self.host, self.port, self.timeout)) as server:
                 self._log_in(server)
                 yield server
-                # The server has accepted the mail, so its reply to QUIT doesn't matter.
+                # The server has accepted the email, so its reply to QUIT doesn't matter.
                 server.leave()
         except (smtplib.SMTPException, OSError, ValueError) as error:
             raise self._describe(error) from None
@@ -201,7 +201,7 @@ class SmtpTransport:
             server.login(self.user, self.password)
 
     def _describe(self, error: Exception) -> DeliveryFailed:
-        """Classify an error of the session by whether it concerns this mail or all mail."""
+        """Classify an error of the session by whether it concerns this email or all mail."""
         step = self.dialogue.step
         answer: bytes | str
         if isinstance(error, smtplib.SMTPRecipientsRefused):
@@ -212,10 +212,10 @@ class SmtpTransport:
             words = " ".join(str(error).split())[:500] or type(error).__name__
             problem = f"{self.host}:{self.port}: {words}"
             if step == "data":
-                problem += " (while sending the mail, which may arrive twice)"
+                problem += " (while sending the email, which may arrive twice)"
             return DeliveryFailed(problem, is_outage=True)
         text = answer.decode("utf-8", "replace") if isinstance(answer, bytes) else answer
-        # Anything else is about the settings or the server, so every mail would fail.
+        # Anything else is about the settings or the server, so every email would fail.
         is_about_mail = step in ("rcpt", "data") and code not in SETTINGS_CODES
         return DeliveryFailed(
             f"{code} {' '.join(text.split())}"[:500],
@@ -226,7 +226,7 @@ class SmtpTransport:
 
 def print_mail(mail: OutboxMail) -> MailState:
     logger.info(
-        "mail to %s (SMTP_URL is not set; `testimonials mail show %s` shows it again)\n"
+        "email to %s (SMTP_URL is not set; `testimonials mail show %s` shows it again)\n"
         "Subject: %s\n\n%s",
         *(mail.recipient, mail.id, mail.subject, mail.text),
         extra={"is_mail": True},
@@ -234,12 +234,12 @@ def print_mail(mail: OutboxMail) -> MailState:
     return MailState.PRINTED
 
 
-# Functions that return whether a mail is still wanted.
+# Functions that return whether an email is still wanted.
 WANTED: list[Callable[[OutboxMail], bool]] = []
 
 
 def ask_before_sending(is_wanted: Callable[[OutboxMail], bool]) -> Callable[[OutboxMail], bool]:
-    """Declare a function that is called for each mail just before it is sent."""
+    """Declare a function that is called for each email just before it is sent."""
     WANTED.append(is_wanted)
     return is_wanted
 
@@ -253,7 +253,7 @@ def _give_up(error: str) -> None:
 
 @job(SEND, "mail", give_up=_give_up)
 def send() -> None:
-    """Send a mail between two transactions, or delete it if it is no longer wanted."""
+    """Send an email between two transactions, or delete it if it is no longer wanted."""
     with write(_lock_mail) as mail:
         if mail is None:
             return
@@ -281,6 +281,6 @@ def send() -> None:
 
 
 def _lock_mail() -> OutboxMail | None:
-    """Lock and return the job's mail, unless it was sent or deleted."""
+    """Lock and return the job's email, unless it was sent or deleted."""
     query = select(OutboxMail).where(OutboxMail.id == current_job().id, is_waiting())
     return db.session.scalars(query.with_for_update()).one_or_none()

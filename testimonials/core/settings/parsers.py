@@ -90,7 +90,7 @@ def one_of(*choices: str) -> Parser:
 
 
 def mailbox(example: str) -> Parser:
-    """Return a parser for an e-mail address, with a display name only if `example` has one."""
+    """Return a parser for an email address, with a display name only if `example` has one."""
 
     def parse(value: object) -> str:
         text = parse_text(value)
@@ -102,7 +102,7 @@ def mailbox(example: str) -> Parser:
         if "<" not in example and address != text:
             is_valid = False
         if text and (not is_valid or re.search(r"[\r\n]", text)):
-            raise ValueError(f"must be an e-mail address such as {example}")
+            raise ValueError(f"must be an email address such as {example}")
         return text
 
     return parse
@@ -146,7 +146,7 @@ def parse_folder_url(value: object) -> str:
     match = re.fullmatch(rf"(?i)(https?://(?:{HOST})(?::([0-9]{{1,5}}))?)({path})", text)
     if text and (not match or int(match[2] or 0) > 65535 or not text.isprintable()):
         raise ValueError(
-            "must be http:// or https://, a host and perhaps a path, such as "
+            "must be http:// or https://, a host and optionally a path, such as "
             f"https://cdn.example.com/reviews, not {text!r}"
         )
     return match[1].lower() + match[3] if match else ""
@@ -179,7 +179,7 @@ def parse_domains(value: object) -> tuple[str, ...]:
 def parse_addresses(value: object) -> tuple[str, ...]:
     words = parse_domains(value)
     if wrong := next((word for word in words if not re.fullmatch(r"[^@\s]+@[^@\s]+", word)), None):
-        raise ValueError(f"must be e-mail addresses, separated by commas; {wrong} is not one")
+        raise ValueError(f"must be email addresses, separated by commas; {wrong} is not one")
     return words
 
 
@@ -285,8 +285,8 @@ class GroupRole(NamedTuple):
 # people, so that is only for this machine.
 parse_issuer = matching(
     rf"(?=.{{1,500}}$)(https://({HOST})|http://(localhost|127\.0\.0\.1|\[::1\]))(:[0-9]{{1,5}})?(/[^\s?#]*)?",
-    "must be the issuer as the provider names it, in at most 500 characters: https://, a host and "
-    "perhaps a path, such as https://id.example.com/realms/staff",
+    "must be the issuer as the provider names it, in at most 500 characters: https://, a host "
+    "and optionally a path, such as https://id.example.com/realms/staff",
 )
 
 

@@ -78,7 +78,7 @@ class Settings:
     """The mail server: `smtp://user:password@host:587?starttls=1` or `smtps://...`. Empty: mail is
     printed to the log and kept for `mail show`."""
     mail_from: str = setting("", parsers.mailbox("Testimonials <mail@example.com>"))
-    """The sender of mails. Empty: `Testimonials <testimonials@app host>`."""
+    """The sender of emails. Empty: `Testimonials <testimonials@app host>`."""
     mail_days: float = setting(30.0, parsers.parse_kept_days)
     """Days for which the outbox keeps sent and failed mail; the content of sent mail is never kept.
     0: forever."""
@@ -106,11 +106,11 @@ class Settings:
     token_days: float = setting(90.0, parsers.parse_kept_days)
     """Days for which an expired or revoked access token is listed. 0: as long as the account."""
     insight_days: float = setting(761.0, parsers.parse_kept_days)
-    """Days for which the numbers of Insights are kept; with 25 months, a month can be compared with
-    the same month two years before. 0: as long as the project."""
+    """Days for which the figures in Insights are kept; with 25 months, a month can be compared with
+    the same month two years earlier. 0: as long as the project."""
     erased_days: float = setting(400.0, parsers.parse_kept_days)
-    """Days for which the ids of erased things are kept, so that no backup brings them back: as long
-    as you keep backups. 0: forever."""
+    """Days for which the ids of what was erased are kept, so that no backup brings it back; keep
+    them as long as your backups. 0: forever."""
     trusted_proxies: int = setting(0, parsers.whole(0, 10))
     """How many reverse proxies append to X-Forwarded-For; the nearest one also sets
     X-Forwarded-Proto and X-Forwarded-Host. 0: these headers are ignored."""
@@ -118,8 +118,8 @@ class Settings:
     """The `Strict-Transport-Security` header of responses over https, such as `max-age=63072000;
     includeSubDomains; preload`. Empty: none is sent."""
     project_limit: int = setting(10, parsers.whole(0, parsers.MAX_PROJECTS))
-    """How many projects an account may have, unless its plan or an operator allows another
-    number."""
+    """How many projects an account may have, unless its plan or an operator sets a different
+    limit."""
     plans: tuple[parsers.Plan, ...] = setting((), parsers.parse_plans)
     """The plans of accounts, each with its number of projects and, after a colon, the ids of its
     Stripe prices: `starter=5:price_a, pro=50 unbranded:price_b|price_c`. With `unbranded`, visitors
@@ -140,20 +140,20 @@ class Settings:
     claim_days: float = setting(7.0, parsers.parse_days)
     """Days in which an account must be claimed; fractions are allowed."""
     session_days: float = setting(90.0, parsers.parse_days)
-    """Days after which a browser must sign in again, or after 30 days without use."""
+    """Days after which a browser must sign in again; it also must after 30 days without use."""
     invitations_per_day: int = setting(200, parsers.whole(0, 100_000))
-    """How many people an account may ask for a testimonial by mail within 24 hours. 0: none."""
+    """How many people an account may ask for a testimonial by email within 24 hours. 0: none."""
     invitations_per_minute: int = setting(10, parsers.whole(1, 10_000))
-    """How many of these mails all accounts together may send per minute: mail servers distrust a
-    sender of many at once."""
+    """How many of these emails all accounts together may send per minute: mail servers distrust a
+    sender of many emails at once."""
     signup: str = setting("open", parsers.one_of("open", "domains", "closed"))
     """Who may create an account: `open`, `domains` (addresses at `SIGNUP_DOMAINS`) or `closed`.
     People invited to a project always may."""
     operators: tuple[str, ...] = setting((), parsers.parse_addresses)
-    """The e-mail addresses of the accounts that may open `/operator`, separated by commas. The
-    first is also the contact for people whose account is suspended or got a new address."""
+    """The email addresses of the accounts that may open `/operator`, separated by commas. The
+    first is also the contact for people whose account is suspended or was given a new address."""
     signup_domains: tuple[str, ...] = setting((), parsers.parse_domains)
-    """With `SIGNUP=domains`: the e-mail domains that may sign up."""
+    """With `SIGNUP=domains`: the email domains that may sign up."""
     oidc_issuer: str = setting("", parsers.parse_issuer)
     """Single sign-on with OpenID Connect: the issuer of the company's provider, such as
     `https://id.example.com/realms/staff`. Empty: none."""
@@ -161,37 +161,37 @@ class Settings:
     """This service's client id at the provider. The redirect URI is `APP_URL` with
     `/login/company/done`."""
     oidc_client_secret: str = setting("", parsers.parse_text, secret=True)
-    """The client's secret. Empty: it is a public client, which only uses PKCE."""
+    """The client's secret. Empty: the client is public, and uses only PKCE."""
     oidc_name: str = setting("", parsers.parse_label)
     """The name of the provider on pages. Empty: its host."""
     oidc_domains: tuple[str, ...] = setting((), parsers.parse_domains)
-    """The e-mail domains whose people may sign in through the provider. Empty: all."""
+    """The email domains whose people may sign in through the provider. Empty: all."""
     oidc_trust_email: str = setting("off", parsers.one_of("on", "off"))
     """`on`: an address at `OIDC_DOMAINS` counts as verified if the provider doesn't say whether it
     is. Only for a provider where people can't change their own addresses."""
     oidc_accounts: str = setting("any", parsers.one_of("any", "invited"))
-    """Who gets an account with the first sign-in through the provider: `any`, or only people
+    """Who gets an account at their first sign-in through the provider: `any`, or only people
     `invited` to a team. `SIGNUP` doesn't apply to them."""
     oidc_workspace: str = setting("", parsers.mailbox("owner@example.com"))
     """With `OIDC_GROUPS`: the address of the account whose projects the groups may open."""
     oidc_groups: tuple[parsers.GroupRole, ...] = setting((), parsers.parse_groups)
     """The role of each group in all projects of `OIDC_WORKSPACE`: `Marketing=moderator,
-    Leads=admin`. Roles are `admin`, `moderator` and `reader`; of several the highest counts."""
+    Leads=admin`. Roles are `admin`, `moderator` and `reader`; the highest of several counts."""
     oidc_groups_claim: str = setting("groups", parsers.parse_text)
     """The claim in which the provider lists somebody's groups."""
     passwords: str = setting("on", parsers.one_of("on", "off"))
-    """`off`: nobody can use a password to sign in, claim an account or confirm a change, or set
-    one. Needs `OIDC_ISSUER`."""
+    """`off`: nobody can set a password, or use one to sign in, claim an account or confirm a
+    change. Needs `OIDC_ISSUER`."""
     email_allow_domains: tuple[str, ...] = setting((), parsers.parse_domains)
-    """E-mail domains to accept although they are on the list of disposable ones."""
+    """Email domains to accept although they are on the list of disposable ones."""
     email_deny_domains: tuple[str, ...] = setting((), parsers.parse_domains)
-    """E-mail domains to refuse although they aren't on the list of disposable ones."""
+    """Email domains to refuse although they aren't on the list of disposable ones."""
     min_form_seconds: int = setting(2, parsers.whole(0, 60))
     """A collection form that contains a link and is sent within this many seconds of opening is
     held as spam. 0: none is."""
     flood_per_hour: int = setting(100, parsers.whole(0, 1_000_000))
     """After this many submissions within an hour, a collection page holds further ones as spam and
-    tells its owner. A tenth of its last thirty days' number is always let through. 0: no limit."""
+    tells its owner. As many as a tenth of the last thirty days' number always pass. 0: no limit."""
     recording_seconds: int = setting(90, parsers.whole(10, 600))
     """How long a visitor's video or voice recording may be."""
     recording_megabytes: int = setting(100, parsers.whole(1, 2000))
@@ -201,7 +201,7 @@ class Settings:
     all_recordings_megabytes: int = setting(20_000, parsers.whole(0, 100_000_000))
     """How much space all recordings together may take. Backups contain them too."""
     operator_email: str = setting("", parsers.mailbox("operator@example.com"))
-    """Who gets a mail when a scheduled backup fails. Empty: nobody; it is logged anyway."""
+    """Who gets an email when a scheduled backup fails. Empty: nobody; it is logged anyway."""
     backup_hours: int = setting(24, parsers.whole(0, 8760))
     """Hours between the scheduled backups of `serve`. 0: none."""
     backup_keep: int = setting(7, parsers.whole(1, 1000))
@@ -213,9 +213,9 @@ class Settings:
     """A folder on another disk or machine, to which each scheduled backup is copied. It is never
     created, since its disk may not be mounted. Empty: none."""
     backup_keep_weeks: int = setting(4, parsers.whole(0, 520))
-    """For how many weeks the newest backup of each week is kept in `BACKUP_TO`, too."""
+    """For how many weeks the newest backup of each week is also kept in `BACKUP_TO`."""
     backup_keep_months: int = setting(0, parsers.whole(0, 120))
-    """For how many months the newest backup of each month is kept in `BACKUP_TO`, too."""
+    """For how many months the newest backup of each month is also kept in `BACKUP_TO`."""
     backup_command: str = setting("", parsers.parse_command, secret=True)
     """A command, such as restic or rclone, that copies each scheduled backup off this machine. It
     runs without a shell; `{file}` is the finished backup, `{folder}` its folder. It is also called
@@ -227,7 +227,7 @@ class Settings:
     0: never."""
     stale_while_away: int = setting(3600, parsers.whole(0, 30 * 86400))
     """With PostgreSQL: for how many seconds widgets and walls are served from memory, marked as
-    stale, while the database doesn't answer. 0: not at all."""
+    stale, while the database doesn't answer. 0: never."""
     webhook_addresses: str = setting("public", parsers.one_of("public", "any"))
     """Where webhooks may go: `public` (https:// URLs on the internet), or `any`, which includes
     private networks and http://. With `any`, everybody with an account can reach what this machine
@@ -403,9 +403,9 @@ def _complete(settings: Settings) -> Settings:
     if settings.secret_key and len(settings.secret_key) < 32:
         _refuse(PREFIX + "SECRET_KEY", "must have at least 32 characters")
     if settings.stripe_webhook_secret and not any(plan.prices for plan in settings.plans):
-        _refuse(PREFIX + "PLANS", "must name a plan with its price with STRIPE_WEBHOOK_SECRET")
+        _refuse(PREFIX + "PLANS", "must name a plan with its price if STRIPE_WEBHOOK_SECRET is set")
     if _find_copies(settings) == _find_backups(settings):
-        _refuse(PREFIX + "BACKUP_TO", "must be another folder than BACKUP_PATH")
+        _refuse(PREFIX + "BACKUP_TO", "must be a different folder from BACKUP_PATH")
     for name, start, module, extra in EXTRAS:
         value = getattr(settings, name)
         if value and value.startswith(start) and find_spec(module) is None:
@@ -435,13 +435,13 @@ def _complete(settings: Settings) -> Settings:
 
 def _check_company(settings: Settings) -> None:
     if settings.oidc_issuer and not settings.oidc_client_id:
-        _refuse(PREFIX + "OIDC_CLIENT_ID", "must be set with OIDC_ISSUER")
+        _refuse(PREFIX + "OIDC_CLIENT_ID", "must be set if OIDC_ISSUER is")
     if settings.oidc_trust_email == "on" and not settings.oidc_domains:
-        _refuse(PREFIX + "OIDC_DOMAINS", "must be set with OIDC_TRUST_EMAIL")
+        _refuse(PREFIX + "OIDC_DOMAINS", "must be set if OIDC_TRUST_EMAIL is on")
     if settings.oidc_groups and not settings.oidc_workspace:
-        _refuse(PREFIX + "OIDC_WORKSPACE", "must be set with OIDC_GROUPS")
+        _refuse(PREFIX + "OIDC_WORKSPACE", "must be set if OIDC_GROUPS is")
     if settings.passwords == "off" and not settings.oidc_issuer:
-        _refuse(PREFIX + "PASSWORDS", "can be off only with OIDC_ISSUER, or nobody gets in")
+        _refuse(PREFIX + "PASSWORDS", "can be off only with OIDC_ISSUER, or nobody could sign in")
 
 
 def _find_backups(settings: Settings) -> str:

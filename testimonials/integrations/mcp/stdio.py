@@ -27,7 +27,7 @@ SECONDS = 60
     "--token",
     envvar="TESTIMONIALS_TOKEN",
     required=True,
-    help="An access token. The variable is safer: others see what a program was started with.",
+    help="An access token. The variable is safer: other users can see a program's arguments.",
 )
 def mcp(url: str, token: str) -> None:
     """Speak MCP over standard input and output.
@@ -65,7 +65,7 @@ def _read(line: str) -> dict[str, Any]:
             messages.PARSE_ERROR, f"The line is not JSON: {error}."
         ) from None
     if not isinstance(message, dict):
-        raise messages.MessageRefused(messages.INVALID_REQUEST, "Send one message a line.")
+        raise messages.MessageRefused(messages.INVALID_REQUEST, "Send one message per line.")
     return message
 
 

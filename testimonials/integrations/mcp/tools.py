@@ -38,7 +38,7 @@ class Tool:
     description: str
     # It may delete or overwrite something.
     is_destructive: bool = False
-    # It reaches beyond this service, such as by mail.
+    # It reaches beyond this service, such as by email.
     is_outbound: bool = False
 
 
@@ -53,22 +53,22 @@ IN_PATH = "path:project_id"
 KEY = "idempotencyKey"
 PROJECT_SCHEMA = {
     "type": "string",
-    "description": "Needed where there are several projects.",
+    "description": "Required if there are several projects.",
 }
 # Parameters of many operations, in fewer words than in the reference, since many tools repeat them.
 SHARED: dict[str, Schema] = {
     "limit": {"type": "integer", "minimum": 1, "maximum": 100, "default": 50},
-    "dryRun": {"type": "boolean", "description": "Only say what would be done."},
+    "dryRun": {"type": "boolean", "description": "Only show what would be done."},
     KEY: {
         "type": "string",
-        "description": "Any text of your own: sent twice with it, the call is done once.",
+        "description": "A unique text: a call repeated with it is carried out only once.",
     },
 }
 # `after` is the better way to page.
 LEFT_OUT = "offset"
 # Advice to add to the message of an error.
 ADVICE = {
-    "MISSING_SCOPE": "The owner can connect you again with more, or make another access token.",
+    "MISSING_SCOPE": "The owner can connect you again with more scopes, or create a new token.",
     "NOT_FOUND": "The ids are in the answers of the list tools, such as list_projects.",
 }
 
@@ -111,12 +111,12 @@ def call_tool(_: Caller, params: Mapping[str, Any]) -> dict[str, Any]:
     tool = _tools().get(str(params.get("name")))
     arguments = params.get("arguments") or {}
     if tool is None or not isinstance(arguments, dict):
-        raise MessageRefused(INVALID_PARAMS, "There is no such tool, or its arguments are broken.")
+        raise MessageRefused(INVALID_PARAMS, "There is no such tool, or its arguments are invalid.")
     if tool.places.get(PROJECT) == IN_PATH and PROJECT not in arguments:
         projects = list_projects()
         if len(projects) != 1:
             names = ", ".join(f"{key} ({slug})" for key, slug in projects.items()) or "none yet"
-            return _refuse(f"Say which project with projectId. There are: {names}.")
+            return _refuse(f"Name the project with projectId. The projects are: {names}.")
         arguments = arguments | {PROJECT: next(iter(projects))}
     if fault := _find_fault(tool, arguments):
         return _refuse(fault)
@@ -339,7 +339,7 @@ def get_prompt(params: Mapping[str, Any]) -> dict[str, Any]:
     prompt = PROMPTS.get(str(params.get("name")))
     if prompt is None:
         known = ", ".join(PROMPTS)
-        raise MessageRefused(INVALID_PARAMS, f"There is no such prompt. There are: {known}.")
+        raise MessageRefused(INVALID_PARAMS, f"There is no such prompt. The prompts are: {known}.")
     values = params.get("arguments") or {}
     if not isinstance(values, dict) or not all(isinstance(value, str) for value in values.values()):
         raise MessageRefused(INVALID_PARAMS, "The arguments must be strings by name.")

@@ -195,7 +195,7 @@ def _note(row: WebhookDelivery, endpoint: WebhookEndpoint, outcome: Outcome) -> 
     _retry(row, endpoint, outcome)
     if clock.now() - since < DEADLINE:
         return ""
-    return f"It has accepted nothing for three days. The last try: {outcome.problem}"
+    return f"It has accepted nothing for three days. The last attempt: {outcome.problem}"
 
 
 def _retry(row: WebhookDelivery, endpoint: WebhookEndpoint, outcome: Outcome) -> None:
@@ -296,8 +296,10 @@ class Dispatcher:
             outcome = send(leased.message, is_allowed)
         except Exception as error:
             # A bug: without an outcome the delivery would stay under way.
-            log_fault(logger, "a webhook was not sent; it is tried again", error)
-            outcome = Outcome(clock.now(), 0, error="It was not sent, for a reason of our own.")
+            log_fault(logger, "a webhook was not sent; it will be retried", error)
+            outcome = Outcome(
+                clock.now(), 0, error=("It was not sent because of an error in this service.")
+            )
         self._answers.put((leased, outcome))
 
 

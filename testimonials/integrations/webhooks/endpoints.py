@@ -1,4 +1,4 @@
-"""Webhook endpoints: adding, changing and stopping them, and the mail about it."""
+"""Webhook endpoints: adding, changing and stopping them, and the email about it."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -306,22 +306,22 @@ def send_left_mail(
     lines = []
     if hosts:
         lines.append(
-            f"Whoever added webhook endpoints of the project {project.name} doesn’t manage it any "
-            f"more. They hear of nothing until you keep or remove each: {', '.join(hosts)}. One "
-            "that is kept gets a new signing secret."
+            f"The person who added webhook endpoints of the project {project.name} no longer "
+            "manages it. They receive no events until you keep or remove each: "
+            f"{', '.join(hosts)}. One that you keep gets a new signing secret."
         )
     if secret_until:
         lines.append(
             f"Links that prove a purchase in the project {project.name} have a new signing secret. "
-            f"The former owner’s works too until {clock.day(secret_until)}, so that a shop can "
-            "change over. You can end it before, where these links are."
+            f"The former owner’s also works until {clock.day(secret_until)}, so that the shop "
+            "can switch. You can revoke it earlier, on the page about these links."
         )
     send_plain_mail(
         db.session.get_one(Account, project.account_id).email,
         "left-behind",
-        "Decide what goes on after somebody has left",
+        "Decide what to keep after somebody has left",
         lines,
-        footnote="You get this mail because you own the project.",
+        footnote="You are getting this email because you own the project.",
         link=project_url(project.id, f"settings/developers/{'webhooks' if hosts else 'purchases'}"),
         button="Look at the webhooks" if hosts else "Look at the links",
     )
@@ -334,11 +334,11 @@ def send_stopped_mail(project: Project, host: str, reason: str) -> None:
         "A webhook endpoint was switched off",
         [
             f"The webhook endpoint at {host} of the project {project.name} was switched off, so "
-            "it no longer hears of new testimonials.",
+            "it no longer receives events.",
             reason,
-            "Once it works again, switch it on, and let it have what it has missed.",
+            "Once it works again, switch it back on, and redeliver what it has missed.",
         ],
-        footnote="You get this mail because the endpoint belongs to a project of yours.",
+        footnote="You are getting this email because the endpoint belongs to a project of yours.",
         link=project_url(project.id, "settings/developers/webhooks"),
         button="Look at the webhooks",
     )
@@ -383,7 +383,7 @@ def pause_all_left() -> None:
 
 
 def pause_left(*conditions: ColumnElement[bool]) -> dict[Project, list[str]]:
-    """Pause the endpoints whose keepers have left; return their hosts by project, for a mail."""
+    """Pause the endpoints whose keepers have left; return their hosts by project, for an email."""
     rows = db.session.execute(
         select(WebhookEndpoint, Project)
         .join(Project, Project.id == WebhookEndpoint.project_id)

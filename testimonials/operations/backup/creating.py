@@ -222,7 +222,8 @@ def run_backup_job(name: str) -> object:
     """Run a job of backups now; raise `BackupFailed`, also while another process runs it."""
     if not take_job(name, lambda _row: True):
         raise BackupFailed(
-            "another process is at it, or was killed while it was: try again in two minutes"
+            "another process is running it, or was killed while running it: try again in two "
+            "minutes"
         )
     return repeat_job(name)
 
@@ -274,9 +275,9 @@ def remove_backups(folder: Path, names: Iterable[str]) -> None:
             raise BackupFailed(f"the old {path} can't be removed: {error.strerror}") from None
 
 
-# Mails to the operator as long as a job fails.
+# Emails to the operator as long as a job fails.
 
-UNTIL = "You get this mail once a day until it works."
+UNTIL = "You will get this email once a day until it works."
 
 
 def mail_failure(job: str, subject: str, *lines: str) -> None:
@@ -286,7 +287,7 @@ def mail_failure(job: str, subject: str, *lines: str) -> None:
         OutboxMail.purpose == purpose, OutboxMail.created_at > clock.now() - timedelta(days=1)
     )
     if recipient and db.session.scalar(told.limit(1)) is None:
-        footnote = "This mail goes to the address in the setting OPERATOR_EMAIL."
+        footnote = "This email goes to the address in the setting OPERATOR_EMAIL."
         send_plain_mail(recipient, purpose, " ".join(subject.split()), lines, footnote=footnote)
 
 

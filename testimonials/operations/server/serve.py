@@ -62,7 +62,8 @@ def take_passed_socket() -> socket.socket | None:
     listener = socket.socket(fileno=FIRST_PASSED)
     if count != "1" or not listener.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
         raise click.ClickException(
-            f"LISTEN_FDS is {count}, and one socket that listens is needed: give the socket unit "
+            f"LISTEN_FDS is {count}, but exactly one listening socket is needed: give the "
+            "socket unit "
             "one ListenStream=, and no Accept=yes."
         )
     listener.listen(BACKLOG)
@@ -137,7 +138,7 @@ def serve(info: Any, host: str | None, port: str | None, workers: str | None, sa
     passed = take_passed_socket()
     listener = passed or listen(settings.host, settings.port)
     bound_host, bound_port = describe_address(listener)
-    # The number chosen for port 0 is part of the URLs in snippets and mails.
+    # The number chosen for port 0 is part of the URLs in snippets and emails.
     overrides |= {"host": bound_host if passed else settings.host, "port": str(bound_port)}
     settings = load_settings(overrides=overrides)
 
@@ -173,8 +174,8 @@ def _tidy_up(settings: Settings, host: str) -> None:
     # file is complete.
     if settings.database_file is not None and not checkpoint_log(settings.database_file):
         logger.warning(
-            "the newest changes are in %s-wal, because the disk is full, the database damaged, or "
-            "another program using it: copy both files, or neither",
+            "the newest changes are in %s-wal, because the disk is full, the database is "
+            "damaged, or another program is using it: copy both files, or neither",
             settings.database_file.name,
         )
 
@@ -214,7 +215,9 @@ def _finish_start(app: Flask) -> None:
         try:
             keep_script()
         except Exception as error:
-            log_fault(logger, "the widget's script was not kept; the next start does it", error)
+            log_fault(
+                logger, "the widget's script was not stored; the next start will do it", error
+            )
 
 
 def _prepare_sample() -> Any:

@@ -478,7 +478,7 @@ def run_until_ended(server: Server, background: BackgroundWorker, parent: int) -
     signal.signal(signal.SIGTERM, lambda *_: server.stop())
     with repeating(give_back_memory, 60, "memory"):
         server.answer(lambda: os.getppid() != parent)
-    # A mail that is being sent gets as much time as the requests.
+    # An email that is being sent gets as much time as the requests.
     end = time.time() + DRAIN_SECONDS
     background.stop(timeout=0)
     server.finish()

@@ -178,7 +178,7 @@ def _require_known_files(file: zipfile.ZipFile) -> None:
         raise ValidationError("It has too many files, or the same file twice.")
     # If one of another kind is damaged, other errors are raised.
     if any(each.compress_type not in (ZIP_STORED, ZIP_DEFLATED) for each in file.infolist()):
-        raise ValidationError("It is packed in a way that archives are not.")
+        raise ValidationError("It is compressed in a way that archives never are.")
     for name in names:
         if name != JSON_NAME and not _FILE.fullmatch(name):
             raise ValidationError(f"It has a file that doesn’t belong there: {name[:80]!r}.")

@@ -143,7 +143,7 @@ UNCHANGED = ("import", "delete", "restore", "undo")
 
 class NothingToUndo(ServiceError):
     status = 409
-    meaning = "The import has added nothing that is still there to be removed."
+    meaning = "Nothing that the import added is left to remove."
     remedy = "Nothing to do."
     default_message = gettext_noop("There is nothing left to undo.")
 

@@ -69,7 +69,7 @@ def test_who_signs_up_decides_on_what_an_agent_began_before(app, client, moved_c
     since = clock.day(clock.now())
     moved_clock.move(days=2)
     sign_up(client)
-    assert f"held a key to this account since {since}" in " ".join(mails(app)[-1].text.split())
+    assert f"had a key to this account since {since}" in " ".join(mails(app)[-1].text.split())
     assert works(client, key)
     link = mailed_path(app, "signup")
     page = client.get(link).text

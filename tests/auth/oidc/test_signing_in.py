@@ -129,7 +129,7 @@ def test_verified_links(app, make_caller, provider):
     assert is_signed_in(browser)
     assert identities(app) == [("mira", MIRA["email"])]
     (mail,) = mails(app)
-    assert "can sign in to your account from now on" in " ".join(mail.text.split())
+    assert "can now sign in to your account" in " ".join(mail.text.split())
     # From now on the provider's own name counts, whatever the address.
     provider.claims = {"email": "mira.osk@oatandember.example", "email_verified": None}
     assert sign_in_by(provider, app).status_code == 303
@@ -355,7 +355,7 @@ def test_who_has_a_password_gets_no_link(app, make_caller, moved_clock):
     browser = open_browser(app, make_caller(MIRA["email"], is_claimed=True))
     moved_clock.move(minutes=11)
     answer = browser.post("/dashboard/account/key", data={"proof_mail": "1"})
-    assert (answer.status_code, "link in a mail" in answer.text) == (422, False)
+    assert (answer.status_code, "link in an email" in answer.text) == (422, False)
     assert mails(app) == []
 
 

@@ -122,7 +122,7 @@ def test_a_former_owners_secret_works_for_a_week_unless_it_is_ended(
     done = app.test_cli_runner().invoke(args=["projects", "transfer", "kiln", anna.email])
     assert done.exit_code == 0, done.output
     (mail,) = [each for each in mails(app) if each.purpose == "left-behind"]
-    assert (mail.recipient, "works too until" in mail.text) == (anna.email, True)
+    assert (mail.recipient, "also works until" in mail.text) == (anna.email, True)
     browser = open_browser(app, anna)
     page = html.unescape(browser.get(here).text)
     assert ("Revoke the former owner’s secret" in page, secret[-4:] in page) == (True, False)

@@ -70,7 +70,7 @@ def test_a_sent_mail_is_emptied(app, smtp, moved_clock, link, subject):
     mail = only_mail(app)
     assert (mail.text, mail.html, mail.list_unsubscribe, mail.subject) == ("", "", None, subject)
     assert smtp.received[0].text == "Grüße\r\n"
-    assert "The text of a sent mail is not kept." in run_well(app, "mail", "show", mail.id)
+    assert "The text of a sent email is not kept." in run_well(app, "mail", "show", mail.id)
 
 
 def test_several_workers_never_send_the_same_mail(app, smtp):
@@ -113,7 +113,7 @@ def test_a_refusal_for_good_can_be_tried_again_by_hand(app, smtp):
     assert only_mail(app).state == MailState.SENT
     again = run(app, "mail", "retry", mail.id)
     assert (again.exit_code, again.stdout) == (1, "")
-    assert f"There is no failed or waiting mail with the id {mail.id}." in again.stderr
+    assert f"There is no failed or waiting email with the id {mail.id}." in again.stderr
 
 
 def test_mail_that_waits_is_dropped_by_hand_and_the_record_says_so(app):
@@ -265,7 +265,7 @@ def make_mail(**values: str) -> OutboxMail:
 def test_neither_an_address_nor_another_field_brings_headers_or_further_receivers():
     encoded = "=?utf-8?q?=0D=0ABcc=3Ab=40x.com?=@example.com"
     for recipient in ("a@example.com\nBcc: b@example.com", "a@x.com, b@x.com", encoded, "@", ""):
-        with pytest.raises(ValueError, match=r"is not an e-mail address"):
+        with pytest.raises(ValueError, match=r"is not an email address"):
             write_message(make_mail(recipient=recipient), SENDER)
     for character in ("\r", "\n", "\r\n", "\0", "\x0b", "\x7f"):
         for field in ("subject", "list_unsubscribe"):

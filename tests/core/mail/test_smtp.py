@@ -74,7 +74,7 @@ OF_THE_SERVER = [
     ({"MAIL": "451 4.7.0 Later"}, "451 4.7.0 Later"),
     ({"MAIL": DIE}, "Connection unexpectedly closed"),
     ({"RCPT": "530 5.7.1 Authentication required"}, "530 5.7.1 Authentication required"),
-    ({"DATA": HANG}, "timed out"), ({"END": DIE}, "while sending the mail, which may arrive twice"),
+    ({"DATA": HANG}, "timed out"), ({"END": DIE}, "while sending the email, which may arrive"),
 ]  # fmt: skip
 
 
@@ -150,7 +150,7 @@ def test_mail_leaves_by_starttls_or_tls_with_a_password(trusted):
     assert (failed, sink.received[0].recipients) == (None, ["owner@example.com"])
     assert transport.dialogue.is_encrypted
     said = "\n".join(transport.dialogue.lines)
-    for words in ("C: STARTTLS", "C: AUTH PLAIN (hidden)", "(the mail, "):
+    for words in ("C: STARTTLS", "C: AUTH PLAIN (hidden)", "(the email, "):
         assert words in said, words
     for secret in (PASSWORD, USER, "AHNob3BAZXhhbXBsZS5jb20"):
         assert secret not in said
@@ -250,5 +250,5 @@ def test_a_mail_that_was_accepted_is_not_kept(make_app, smtp):
     assert "C: rcpt TO:<test-x1@mailinator.com>" in outcome["dialogue"]
     assert outcome["dialogue"][-2:] == ["S: 250 OK", "C: quit"]
     (mail,) = smtp.wait()
-    assert mail.message["Subject"] == "Test mail from Testimonials"
+    assert mail.message["Subject"] == "Test email from Testimonials"
     assert mails(app) == []

@@ -65,7 +65,7 @@ def test_whoever_has_looked_ends_them_at_once(upgraded):
 
 
 def test_what_is_set_aside_changes_what_it_says(upgraded):
-    said = "The old average stands until"
+    said = "The old average is shown until"
     assert said in upgraded.get("inbox").text
     rejected = upgraded.find(upgraded.get("inbox?status=rejected").text, "rejected")
     upgraded.act(rejected, "set-aside", "abusive")

@@ -162,10 +162,10 @@ def test_a_delivery_goes_again(app, browser, project, here):
     page = browser.get(f"{path}/deliveries/{delivery_id}").text
     assert page.count("503 Service Unavailable") == 2
     for words in (
-        "It refused the connection.", "2.1 s", "&lt;busy&gt;", "&lt;Bread&gt;", "Next try",
+        "It refused the connection.", "2.1 s", "&lt;busy&gt;", "&lt;Bread&gt;", "Next attempt",
     ):  # fmt: skip
         assert words in page
-    assert re.search(r"503 <span class=\"secondary\">Next try", browser.get(path).text)
+    assert re.search(r"503 <span class=\"secondary\">Next attempt", browser.get(path).text)
     assert browser.post(f"{path}/deliveries/{delivery_id}").status_code == 303
     with app.app_context():
         again = db.session.scalars(select(WebhookDelivery).order_by(WebhookDelivery.id)).all()

@@ -135,7 +135,7 @@ def test_the_steps_are_mailed_to_one_address(app, inbox):
     (mail,) = mails(app)
     assert (mail.recipient, mail.reply_to) == ("web@fern.example", inbox.owner.email)
     assert mail.sender_name == "Fern & Fable"
-    done = "mailed the steps of “Add to your site” to web@fern.example"
+    done = "emailed the steps of “Add to your site” to web@fern.example"
     assert done in inbox.client.get(f"{inbox.base}/settings/developers/activity").text
     snippet = inbox.owner.get(f"/v1/projects/{inbox.project}/embed-snippet").json["data"]  # type: ignore[index]
     assert snippet["container"] in mail.text

@@ -68,7 +68,7 @@ def test_a_delivery_is_tried_for_three_days_and_then_the_endpoint_is_switched_of
     assert {(each["status"], each["answer"]) for each in row.attempts} == {(500, "Broken")}
     endpoint = hook.row()
     assert not endpoint.is_active
-    because = "It has accepted nothing for three days. The last try: Its server answered 500."
+    because = "It has accepted nothing for three days. The last attempt: Its server answered 500."
     assert endpoint.switched_off_because == because
     (mail,) = [mail for mail in mails(app) if mail.purpose == "webhook-stopped"]
     assert mail.recipient == hook.caller.email

@@ -81,7 +81,7 @@ def test_it_only_looks(server, boss, customer):
     page = boss.get("/operator")
     main = page.text.partition("<main")[2].partition("<template")[0]
     # What needs somebody comes first.
-    assert main.index("1 mail was given up") < main.index(">Version</span>")
+    assert main.index("1 email was given up on") < main.index(">Version</span>")
     assert "Nothing needs you." not in main
     assert "<form" not in main
     for name in ROWS:
@@ -106,7 +106,7 @@ def test_nothing_needs_somebody(make_app, make_caller):
     # The first mail that the server refuses.
     add_mail(app, MailState.QUEUED)
     page = browser.get("/operator").text
-    assert "Mail: 1 mail(s) not sent, the oldest for " in page
+    assert "Mail: 1 email(s) not sent, the oldest for " in page
     assert "the mail server refuses them or does not answer" in page
 
 
@@ -130,7 +130,7 @@ def test_troubles_said(server, boss, customer, backend, monkeypatch):
     page = boss.get("/operator").text
     for words in (
         "Jobs: send-mail failed at", "none has run since",
-        "wrong passwords or codes within an hour", "0.0.9 still runs",
+        "wrong passwords or codes within an hour", "0.0.9 is still running",
         *(["The newest backup is 4 days old"] if backend == "sqlite" else []),
     ):  # fmt: skip
         assert words in page

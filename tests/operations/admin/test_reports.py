@@ -86,7 +86,7 @@ def test_a_report_opens_no_other(server, customer, make_caller):
     theirs = other.create_testimonial(other.create_project()["_id"], text="Elsewhere.")["_id"]
     assert report(server, page="testimonial", testimonial=theirs) == 200
     told = run(server, "read", only_report(server), "--reason", "x", code=1)
-    assert "no single testimonial" in told
+    assert "about a single testimonial" in told
     assert "Elsewhere." not in told
 
 

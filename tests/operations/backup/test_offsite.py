@@ -255,5 +255,5 @@ def test_a_full_disk_takes_the_next_once_there_is_room(make, tmp_path, moved_clo
 def test_the_folder_is_another_than_that_of_the_backups(make, tmp_path):
     with make(backup_to="copies").app_context():
         assert current_settings().backup_to == str(tmp_path / "ours" / "copies")
-    with pytest.raises(SettingError, match="BACKUP_TO must be another folder than BACKUP_PATH"):
+    with pytest.raises(SettingError, match="BACKUP_TO must be a different folder from BACKUP_PATH"):
         make(backup_to="backups")

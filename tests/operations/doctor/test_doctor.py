@@ -121,7 +121,7 @@ def test_unsafe_python_misspelt_settings(healthy, monkeypatch):
     monkeypatch.setenv("TESTIMONIALS_SMPT_URL", "smtp://mail.example.com")
     found = consult(healthy)
     assert list(found) == ["python", "settings"]
-    assert f"The mail library of Python {platform.python_version()}" in found["python"]
+    assert f"The email library of Python {platform.python_version()}" in found["python"]
     assert "TESTIMONIALS_SMPT_URL is not a setting" in found["settings"]
 
 
@@ -279,9 +279,9 @@ def test_mail_that_was_given_up_or_waits(healthy, moved_clock):
         mail(last_error="421 busy"),
     )
     found = consult(healthy)["outbox"]
-    assert "Mail does not leave: 2 mail(s) not sent, the oldest for 1200 s" in found
-    assert "2 mail(s) failed: 550 5.1.1 <(address)> is unknown" in found
-    assert "1 mail(s) refused so far: 421 busy" in found
+    assert "Mail is not being sent: 2 email(s) not sent, the oldest for 1200 s" in found
+    assert "2 email(s) failed: 550 5.1.1 <(address)> is unknown" in found
+    assert "1 email(s) refused so far: 421 busy" in found
     assert "testimonials mail retry" in found
 
 

@@ -78,7 +78,7 @@ def test_what_is_declined_withdrawn_or_expired_cannot_be_taken(team, owner, admi
     told = mails(team.app)[-1]
     assert (told.purpose, told.recipient) == ("ownership-declined", owner.email)
     words = " ".join(told.text.split())
-    assert f"{admin.email} said no to your offer of the project Fern & Fable." in words
+    assert f"{admin.email} declined your offer of the project Fern & Fable." in words
     activity = f"/dashboard/projects/{team.project}/settings/developers/activity"
     assert "declined the offer of Fern &amp; Fable" in team.browser.get(activity).text
     assert "New owner" in team.browser.get(f"{team.base}/hand-over").text

@@ -40,7 +40,7 @@ def test_a_mail_says_who_invites_to_what_as_what(team):
         assert "owner@example.com invites you to the project" in text
         assert "Your role is “Manages”" in text
         assert "https://testimonials.example.com/invite/" in text
-        assert "did not expect this mail" in text
+        assert "did not expect this email" in text
     assert "Fern &amp; Fable" in (mail.html or "")
     page = team.page()
     assert NOOR in page

@@ -155,7 +155,7 @@ def test_what_is_no_zip_damaged_or_encrypted_gets_a_sentence(tmp_path):
 def test_what_is_packed_in_another_way_gets_a_sentence(tmp_path, packing):
     with zipfile.ZipFile(tmp_path / "wrong.zip", "w", packing) as opened:
         opened.writestr("project.json", b"{}")
-    refuse(tmp_path / "wrong.zip", "It is packed in a way that archives are not.")
+    refuse(tmp_path / "wrong.zip", "It is compressed in a way that archives never are.")
 
 
 @pytest.mark.parametrize(

@@ -159,7 +159,7 @@ function start() {
     }
   });
 
-  // When the mails are sent, as a sentence.
+  // When the emails are sent, as a sentence.
   const when = form.querySelector('[data-when]');
   const { wait, reminder } = form.elements;
   const tell = () => {

@@ -4,7 +4,7 @@ import { count } from '../counted.js';
 import './ask.js';
 import './words.js';
 
-// Count down the seconds in which a mail can be cancelled, without announcing each.
+// Count down the seconds in which an email can be cancelled, without announcing each.
 const rows = [...document.querySelectorAll('[data-seconds]')].map((row) => [row, Number(row.dataset.seconds)]);
 const since = performance.now();
 const toast = document.querySelector('[data-toast]:has([data-undo])');

@@ -1,4 +1,4 @@
-// Edit the mail in its preview, where placeholders are shown as chips.
+// Edit the email in its preview, where placeholders are shown as chips.
 const form = document.querySelector('[data-ask]');
 const FIELD = /\{(first_name|name|company|business)\}/g;
 
@@ -37,7 +37,7 @@ function start() {
     return node !== editor && node.localName === 'div' && node.previousSibling ? `\n${text.replace(/\n$/, '')}` : text;
   }
 
-  // While not edited, it is the mail to the first person on the list.
+  // Until it is edited, this is the email to the first person on the list.
   let first = null;
   function show() {
     const person = first;

@@ -1,4 +1,4 @@
-// The inbox's keys for deciding from the mail, with the same switch to turn them off.
+// The inbox's keys, for deciding from the email, with the same switch to turn them off.
 import { isUndo, readKey } from '../keys.js';
 
 let isSent = false;
