@@ -116,7 +116,7 @@ def call_tool(_: Caller, params: Mapping[str, Any]) -> dict[str, Any]:
         projects = list_projects()
         if len(projects) != 1:
             names = ", ".join(f"{key} ({slug})" for key, slug in projects.items()) or "none yet"
-            return _refuse(f"Name the project with projectId. The projects are: {names}.")
+            return _refuse(f"Name the project with projectId. Projects: {names}.")
         arguments = arguments | {PROJECT: next(iter(projects))}
     if fault := _find_fault(tool, arguments):
         return _refuse(fault)

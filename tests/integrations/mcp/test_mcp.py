@@ -238,7 +238,7 @@ def test_what_a_token_was_last_used_for_names_the_operation(app, owner):
 
 
 def test_a_mistake_is_a_result_that_says_how_to_mend_it(keyed, agent):
-    assert "projectId. There are: none yet." in keyed.fail("get_embed_snippet")
+    assert "projectId. Projects: none yet." in keyed.fail("get_embed_snippet")
     first, second = (agent.create_project(slug=slug)["_id"] for slug in ("kiln", "oven"))
     said = keyed.fail("get_embed_snippet")
     assert f"{first} (kiln)" in said
