@@ -4,8 +4,8 @@ import gc
 
 
 def main() -> None:
-    # Until the command is loaded: imported modules stay until the end, and looking for garbage
-    # among them meanwhile takes a sixth of the time to start.
+    # Garbage collection is off until the command is loaded: imported modules are never garbage, and
+    # scanning them would take a sixth of the startup time.
     gc.disable()
     from testimonials.cli.main import main as command
 

@@ -40,7 +40,7 @@ def label(_context: Context, name: str) -> str:
     return str(find_late("dashboard.formatting:name_field")(name))
 
 
-# The filters of templates, most of which only the dashboard uses.
+# Template filters, most of which only the dashboard uses.
 FILTERS = {
     "iso": clock.iso,
     "full": late("dashboard.formatting:describe_time"),
@@ -61,7 +61,7 @@ for _blueprint in (blueprints.auth, blueprints.projects):
 for _blueprint in (blueprints.collection, blueprints.authors, blueprints.media, blueprints.wall):
     _blueprint.before_request(use_visitors_language)
 
-# How many are kept in memory; a page needs up to twenty. Reading another takes a millisecond.
+# How many are kept in memory; a page needs up to twenty. Loading another takes a millisecond.
 MOST_TEMPLATES = 60
 
 
@@ -98,7 +98,7 @@ def register_routes(app: Flask) -> None:
 
 
 def _describe_company() -> dict[str, Any]:
-    """Tell every template which ways there are to sign in."""
+    """Give every template the available ways to sign in."""
     settings = current_settings()
     return {"company_name": settings.company_name, "has_passwords": settings.has_passwords}
 
@@ -161,8 +161,8 @@ def _engine_options(settings: Settings) -> dict[str, Any]:
         "hide_parameters": True,
     }
     if settings.is_sqlite:
-        # The connection that was used last is used next, so that there are few, since each takes
-        # 1 MB. A prepared statement takes 10 kB, with the triggers that it fires.
+        # Reusing the last connection keeps their number low: each takes 1 MB. A prepared statement
+        # takes 10 kB, with the triggers that it fires.
         options["pool_use_lifo"] = True
         options["connect_args"] = {"cached_statements": 40}
     else:
@@ -183,8 +183,8 @@ def _find_instance() -> Settings:
 def _read_addresses(app: Flask, base_path: str) -> None:
     """Serve everything below the base path, and projects at their own host names.
 
-    Raises `SettingError` if the base path begins like one of the service's own: URLs would be
-    ambiguous.
+    Raises `SettingError` if the base path begins like one of the service's own paths, since URLs
+    would be ambiguous.
     """
     first = base_path.split("/")[1] if base_path else ""
     if first and first in {rule.rule.split("/")[1] for rule in app.url_map.iter_rules()}:

@@ -1,4 +1,4 @@
-"""Counting views and clicks: beacons are counted in memory, and written each minute."""
+"""Counting views and clicks: beacons are counted in memory, and stored every minute."""
 
 import json
 import re
@@ -55,15 +55,15 @@ NUMBERS: dict[type[Base], tuple[str, ...]] = {
     InsightPathDay: ("opened", "started", "sent"),
 }
 MAX_KEYS = 20_000
-# Limits for an address until the counts are written.
+# Limits per address between two writes of the counts.
 MAX_BEACONS = 60
 MAX_VISITS = 20
 MAX_NEW_KEYS = 1000
-# Limits for a project on a day.
+# Daily limits per project.
 MAX_WEBSITES = 50
 MAX_VISITS_A_DAY = 10_000
 
-# Visits that are older than this many days are replaced by sums.
+# Visits older than this many days are replaced by sums.
 VISIT_DAYS = 35
 
 # Project, day, kind (which determines the table) and name.
@@ -72,7 +72,7 @@ Key = tuple[str, str, str, str]
 
 @dataclass
 class Beacon:
-    """Numbers by kind, name and column, or the step that a visit has reached."""
+    """Numbers to add, by kind, name and column; or the step that a visit has reached."""
 
     numbers: Sequence[tuple[str, str, str, int]] = ()
     form: str = ""
@@ -123,7 +123,7 @@ class Counts:
         self.visits[key] = beacon.form, max(step, beacon.step)
 
     def _has_room(self, key: tuple[str, str, str, str, str], sender: str) -> bool:
-        """Return whether a key may be counted; a new key uses up part of its sender's limit."""
+        """Return whether a key may be counted; a new one counts towards its sender's limit."""
         if key not in self.numbers:
             if len(self.numbers) >= MAX_KEYS or self._new_keys[sender] >= MAX_NEW_KEYS:
                 return False
@@ -214,7 +214,7 @@ def _write_visits(visits: dict[tuple[str, str], tuple[str, int]]) -> None:
 
 
 def _find_full_days(visits: Iterable[tuple[str, str]]) -> set[tuple[str, str]]:
-    """Return the projects and days with so many visits (of bots) that no more are stored."""
+    """Return the projects and days with so many visits (by bots) that no more are stored."""
     row, day = InsightVisit, func.substr(InsightVisit.visit, 1, 10)
     query = select(row.project_id, day).where(
         row.project_id.in_({project_id for project_id, _ in visits}),
@@ -366,7 +366,7 @@ def delete_old_insights(limit: int) -> int:
 
 
 def _add_up_visits(limit: int) -> None:
-    """Add visits that are older than `VISIT_DAYS` to the sums of their days, and delete them."""
+    """Add visits older than `VISIT_DAYS` to the sums of their days, and delete them."""
     row, until = InsightVisit, write_day(clock.expired_until(VISIT_DAYS))
     old = select(row.project_id, row.visit).where(row.visit < until).order_by(row.visit)
     deleted = db.session.execute(

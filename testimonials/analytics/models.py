@@ -9,7 +9,7 @@ from testimonials.core.db.engine import Base, Timestamp, child_of
 from testimonials.projects.models import Project
 from testimonials.testimonials.models import Testimonial
 
-# Stands for all websites of a day beyond the limit of a project.
+# Stands for the websites beyond a project's daily limit.
 OTHER_WEBSITES = "*"
 # The steps of a visit.
 OPENED, STARTED, SENT = 1, 2, 3
@@ -48,7 +48,7 @@ class InsightTestimonialDay(Base):
 
 
 class InsightVisit(Base):
-    """A visit to a collection page. After 35 days it is only part of a sum.
+    """A visit to a collection page. After 35 days only its day's sum remains.
 
     A trigger sets the step SENT in the transaction that stores the testimonial.
     """

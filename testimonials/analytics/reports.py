@@ -38,7 +38,7 @@ from testimonials.testimonials.models import UNVISITED, VISITED, Testimonial
 
 PERIODS = (7, 30, 90, 365)
 USUAL_PERIOD = 30
-# The first Monday after the epoch is the fifth day.
+# The epoch was a Thursday, so the first Monday is day 4, counting from 0.
 _MONDAY = 4
 
 
@@ -58,7 +58,7 @@ def describe_insights(project: Project, days: int, *, top: int = 5) -> dict[str,
 
 
 def count_visitors(project: Project, days: int) -> tuple[int, int]:
-    """Return how many opened the collection page in the last `days`, and how many wrote."""
+    """Return how many opened the page in the last `days`, and how many wrote a testimonial."""
     path = _count_path(project, _days_ago(days - 1))
     return path["opened"], path["sent"]
 
@@ -148,7 +148,7 @@ def _count_views(project: Project, days: int) -> dict[str, Any]:
 
 
 def _count_path(project: Project, first: datetime) -> dict[str, int]:
-    """Count the visits since `first` that reached each step, and those approved by now."""
+    """Count visits since `first` by step reached, and those whose testimonial is approved."""
     # Older visits may have been deleted.
     day = write_day(max(first, clock.expired_until(current_settings().insight_days)))
     row, total = InsightVisit, InsightPathDay
@@ -260,7 +260,7 @@ MOST_LISTED = 200
 
 
 class Days(RuleField, fields.Integer):
-    """One of the periods, in a query."""
+    """A query parameter: one of `PERIODS`."""
 
     rule = f"Must be one of: {', '.join(map(str, PERIODS))}."
     about: ClassVar[Mapping[str, Any]] = {"enum": list(PERIODS)}
@@ -307,7 +307,7 @@ class DaySchema(WholeSchema):
 
 
 class FunnelSchema(WholeSchema):
-    """How far the visitors of a collection page went in the period."""
+    """How far visitors to the collection page got in the period."""
 
     opened = Number()
     started = Number()

@@ -69,7 +69,7 @@ def set_display_name(account: Account, name: str | None) -> bool:
 
 
 class AccountSuspended(ServiceError):
-    """Nobody can use the account, but its data is kept, and its email and webhooks wait."""
+    """Nobody can use the account. Its data is kept, and its emails and webhooks wait."""
 
     status = 403
     title = gettext_noop("This account is suspended")
@@ -229,9 +229,10 @@ def renew_own_nonce(account: Account) -> str:
 
 
 def find_key_problem(account: Account, choice: str, other: str, seen: str) -> str | None:
-    """Return the problem with a person's choice about an agent's key: `keep`, or `other`.
+    """Return what is wrong with a person's `choice` about an agent's key, or None.
 
-    `seen` is the end of the key that the page showed, since nobody chose to keep a newer one.
+    The choice is `keep` or the alternative `other`. `seen` is the end of the key that the page
+    showed: a newer key was never chosen.
     """
     if not account.has_key:
         return None

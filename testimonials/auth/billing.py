@@ -61,14 +61,14 @@ def set_plan(account: Account, name: str | None) -> None:
 
 
 def apply_event(event: dict[str, Any]) -> None:
-    """Apply a verified event, unless it isn't about subscriptions.
+    """Apply a verified event, if it is about subscriptions.
 
-    The caller has begun a write, and handles any exception caused by an unexpected event.
+    The caller has begun a write, and handles the exceptions that an unexpected event can cause.
     """
     kind, subject = event["type"], event["data"]["object"]
     time = clock.from_milliseconds(int(event["created"]) * 1000)
-    # One event at a time, so that two that belong together see each other; SQLite has one
-    # writer anyway.
+    # Events are applied one at a time, so that related ones see each other's changes. SQLite has
+    # only one writer anyway.
     if db.engine.dialect.name == "postgresql":
         db.session.execute(select(func.pg_advisory_xact_lock(LOCK)))
     if kind == CHECKOUT_EVENT:
@@ -121,7 +121,7 @@ def _apply_subscription(kind: str, subject: dict[str, Any], time: datetime) -> N
         return
     if known is None:
         if plan is None:
-            # It has ended, and never was for one of our plans.
+            # It has ended, and was never for one of our plans.
             return
         known = BillingSubscription(id=subscription, customer=customer)
         db.session.add(known)

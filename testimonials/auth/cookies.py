@@ -20,7 +20,7 @@ from testimonials.core.http.i18n import use_language
 from testimonials.core.http.rate_limits import client_key
 from testimonials.core.http.urls import app_url, base_path
 
-# For a browser that was sent to the SSO provider, and for a person who came back with an account to
+# For a browser that was sent to the SSO provider, and for a person who returned with an account to
 # claim.
 VISIT, ARRIVAL = "-visit", "-arrival"
 KNOWN, TRUSTED, THEME, OPENED = "-known-", "-trusted-", "-theme", "-opened"
@@ -42,7 +42,7 @@ def read_session_cookie() -> str:
 
 
 def use_persons_language() -> None:
-    """Answer people in the signed-in person's language, or else the browser's.
+    """Use the signed-in person's language for this response, or else the browser's.
 
     Blueprints call this before each view.
     """

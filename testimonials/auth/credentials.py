@@ -38,7 +38,7 @@ RATED_LENGTH = 24
 
 # Of zxcvbn's scores from 0 to 4; 3 means more than a hundred million guesses.
 MIN_SCORE = 3
-# Guessers first try characters added to a word to satisfy a rule, such as 2024!!.
+# Guessers first try words with a suffix that satisfies a rule, such as 2024!!.
 MAX_DECORATION = 8
 
 # Computing a hash takes 32 MiB, so only this many are computed at once.
@@ -187,7 +187,7 @@ def change_password(account: Account, password_hash: str, *, but: str | None = N
 
 
 def open_link(purpose: TokenPurpose, token: str, length: int) -> tuple[Account, str] | None:
-    """Return the locked account of a link, which works for an hour, and the link's last value.
+    """Return the locked account of a link that works for an hour, and the last value in its token.
 
     The link contains the account's fingerprint, so a new password or address invalidates it.
     """
@@ -238,7 +238,7 @@ SIGN_IN_PER_ADDRESS = Limit("sign-in-ip", 60, "from one IP address")
 
 # Wrong passwords. A known browser has its own limit, so strangers can't lock it out; an unknown one
 # shares a limit with its network. Once that is reached, each address that made no wrong guess
-# within a day still has one attempt, which is enough for a person who knows the password.
+# within a day still has one attempt, enough for a person who knows the password.
 SIGN_IN_PER_BROWSER = Limit("sign-in-browser", 20, "from one browser")
 SIGN_IN_PER_NETWORK = Limit("sign-in-network", 20, "for one account from one network")
 SIGN_IN_UNGUESSED = Limit("sign-in-unguessed", 1, "for one account from one address", hours=24)
@@ -246,8 +246,8 @@ SIGN_IN_UNGUESSED = Limit("sign-in-unguessed", 1, "for one account from one addr
 # only a few attempts a day, which still lets the owner in.
 SIGN_IN_PER_ACCOUNT = Limit("sign-in-account", 100, "for one account", hours=24)
 SIGN_IN_GUESSED_AT = Limit("sign-in-guessed-at", 3, "for one account from one network", hours=24)
-# Wrong codes, entered by somebody who knows the password: at any time, three of a million codes are
-# right.
+# Wrong codes, entered by somebody who knows the password: at any time, three in a million codes are
+# valid.
 CODES_PER_BROWSER = Limit("codes-browser", 10, "from one browser")
 CODES_PER_ACCOUNT = Limit("codes-account", 10, "for one account")
 CONFIRM_PER_SESSION = Limit("confirm-session", 20, "from one browser")
@@ -285,7 +285,7 @@ def find_known_browser(tokens: Iterable[str], email: str) -> str | None:
 
 
 def try_password(email: str, password: str, visitor: Visitor) -> Account:
-    """Do what `check_password` does, and count attempts. Also raises `RateLimited`."""
+    """Call `check_password`, and count the attempts. Also raises `RateLimited`."""
     require_passwords()
     account_key = hash_secret(email)
     address_key = f"{account_key} {visitor.address}"

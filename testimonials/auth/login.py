@@ -30,7 +30,7 @@ from testimonials.core.settings.table import current_settings
 
 # If a session ended before a form was sent, the sign-in page keeps what was typed as a signed
 # draft. After signing in, the person confirms it before it is sent, since it may be somebody else,
-# or later.
+# or much later.
 
 DRAFT_SECONDS = 60 * 60
 NOTICES = {
@@ -81,7 +81,7 @@ def read_draft(token: str) -> UnsentForm | None:
 
 
 def go_on(next: str, draft: str, page: str = "auth/sign_in/resume.html") -> Response:
-    """After signing in, go to `next`, or first offer to send the draft."""
+    """Redirect to `next` after signing in, or first offer to send the draft."""
     if unsent := read_draft(draft):
         return answer_privately(render_template(page, unsent=unsent))
     return redirect(next or _home(), 303)
@@ -318,7 +318,7 @@ change_purpose = TokenPurpose("email-change")
 
 
 class AddressLinkInvalid(credentials.ResetLinkInvalid):
-    """The link for confirming a new address is invalid; this has a page of its own."""
+    """The link for confirming a new address is invalid."""
 
 
 class AddressTaken(ServiceError):

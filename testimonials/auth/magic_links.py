@@ -29,7 +29,7 @@ class LinkInvalid(ServiceError):
 
 
 class KeyGone(ServiceError):
-    """The account no longer has the key that a link would revoke."""
+    """The account no longer has the key that the link would revoke."""
 
     status = 410
     title = gettext_noop("This link doesn’t work")

@@ -30,7 +30,7 @@ class Account(Base):
 
     id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
     email: Mapped[str] = mapped_column(String(254), unique=True)
-    # The name that others see. None: the address.
+    # The name that other people see. None: the address.
     display_name: Mapped[str | None] = mapped_column(String(80))
     # The language of the dashboard, a code in `LANGUAGES`. None: the browser's.
     language: Mapped[str | None] = mapped_column(String(8))
@@ -47,7 +47,7 @@ class Account(Base):
     password_hash: Mapped[str | None] = mapped_column(Text)
     # None if it was set before this column existed.
     password_set_at: Mapped[datetime | None] = mapped_column(Timestamp)
-    # Whether opening a project of this account requires signing in with more than a password.
+    # Whether opening a project of this account requires more than a password.
     requires_strong: Mapped[bool] = mapped_column(Boolean, default=False, server_default=false())
     # None: the limit in the settings.
     project_limit: Mapped[int | None]
@@ -59,7 +59,7 @@ class Account(Base):
     has_created_project: Mapped[bool] = mapped_column(
         Boolean, default=False, server_default=false()
     )
-    # Incremented when all browsers are signed out, so that none of them counts as known any more.
+    # Incremented when all browsers are signed out, so none of them counts as known any more.
     browser_generation: Mapped[int] = mapped_column(Integer, default=0, server_default="0")
     # When and why the operator suspended it, and whether its widgets are hidden too.
     suspended_at: Mapped[datetime | None] = mapped_column(Timestamp)

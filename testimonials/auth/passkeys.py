@@ -54,7 +54,7 @@ challenge_purpose = TokenPurpose("passkey-challenge")
 
 
 class Reason(StrEnum):
-    """The purpose of a challenge, for which alone the answer counts."""
+    """The purpose of a challenge; its answer is valid for no other."""
 
     SIGN_IN = "sign in"
     PROVE = "prove"
@@ -198,7 +198,8 @@ def check_use(
 ) -> "VerifiedAuthentication":
     """Verify the use of a passkey. Raises `PasskeyInvalid`.
 
-    A synced passkey always has the sign count 0. If any other count doesn't grow, there is a copy.
+    A synced passkey always has the sign count 0. If any other count doesn't grow, the passkey was
+    copied.
     """
     from webauthn import verify_authentication_response
     from webauthn.helpers.exceptions import WebAuthnException
@@ -212,7 +213,7 @@ def check_use(
 
 
 def _frame(answer: dict[str, Any], challenge: Challenge) -> dict[str, Any]:
-    """Return the arguments common to the library's functions."""
+    """Return the arguments that both of the library's functions take."""
     # The library leaves it to callers to refuse frames on other sites.
     if json.loads(from_base64(answer["clientDataJSON"])).get("crossOrigin", False) is not False:
         raise PasskeyInvalid("another origin")

@@ -22,7 +22,7 @@ from testimonials.core.settings.table import current_settings
 LIFETIME = timedelta(days=30)
 # `last_seen_at` is updated at most this often.
 SEEN_INTERVAL = timedelta(hours=1)
-# After a proof, dangerous actions ask for no other for this long.
+# For this long after a proof, dangerous actions don't ask for another.
 PROOF_LIFETIME = timedelta(minutes=10)
 
 

@@ -218,8 +218,8 @@ asks_for_more = Signal()
 def find_proofs(owner: SignedIn, *, changes_ways_in: bool) -> WaysIn:
     """Return how the person can prove who they are.
 
-    If a team requires more than a password, one isn't enough for changing the ways in: somebody who
-    only knows the password must not add a passkey or app of their own.
+    If a team requires more than a password, a password isn't enough to change the ways in: somebody
+    who only knows it must not add a passkey or app of their own.
     """
     ways = find_ways_in(get_account(owner.account_id))
     has_more = ways.passkeys > 0 or ways.app is not None

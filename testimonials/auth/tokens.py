@@ -94,8 +94,7 @@ class Caller:
         return "An agent (API key)" if self.is_key else f"{self.name} (access token)"
 
 
-# The last use of each token is kept in memory and stored by background work, so that calls needn't
-# write.
+# Each token's last use is kept in memory and stored by background work, so calls needn't write.
 
 EXTENSION = "testimonials_token_uses"
 
@@ -114,7 +113,7 @@ def note_use(token_id: str, operation: str, by: str) -> None:
 
 
 def find_last_use(token: AccessToken) -> Use | None:
-    """Return the token's last use that is known to this process or stored."""
+    """Return the token's last use, as known to this process or stored."""
     use = _uses().get(token.id)
     if use is not None or token.last_used_at is None:
         return use

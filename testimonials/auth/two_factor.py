@@ -207,7 +207,7 @@ def read_step(token: str) -> tuple[Account, str]:
 
 @contextmanager
 def taking_code(account: Account, typed: str, mark: str = "") -> Iterator[tuple[Account, bool]]:
-    """Use a code in the transaction of what it permits; wrong codes are counted.
+    """Use a code within the transaction of the action that it permits; wrong codes are counted.
 
     Yields the locked account, and whether it was a recovery code. With `mark`, the account must
     still have that fingerprint. Raises `StepOver`, `CodeRefused` and `RateLimited`.
@@ -255,7 +255,7 @@ def find_wait(error: ServiceError | None) -> int:
 
 
 def _describe_trust(account: Account) -> tuple[str, int, str]:
-    """Return a trusted browser's payload, changed by a new app or by signing out everywhere."""
+    """Return a trusted browser's payload; a new app or signing out everywhere changes it."""
     app = find_app(account.id)
     return account.id, account.browser_generation, hash_secret(app.secret)[:16] if app else ""
 

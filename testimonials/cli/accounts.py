@@ -163,10 +163,11 @@ def sign_out_command(account: Account) -> Output:
 @accounts.command("reset-sign-in", writes=True)
 @click.argument("account", type=ACCOUNT)
 def reset_sign_in_command(account: Account) -> Record:
-    """Let somebody in who has lost phone, passkeys and recovery codes, and print a link.
+    """Let in somebody who has lost their phone, passkeys and recovery codes, and print a link.
 
     This removes the passkeys, the authenticator app and its codes, signs all browsers out, and
-    notifies the owner. The link sets a password, once and within an hour. Make sure who asks.
+    notifies the owner. The link sets a password, once and within an hour. Make sure that you know
+    who is asking.
     """
     require_service_secret()
     if not account.is_claimed:

@@ -27,7 +27,7 @@ from testimonials.operations.backup.offsite import (
 
 
 class _BackupGroup(Group):
-    """A group that takes a path, which can't be a command, for the FILE of `make`."""
+    """A group that takes a path, which no command looks like, as the FILE of `make`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if args and ("/" in args[0] or args[0].endswith(".tar.gz")):
@@ -147,7 +147,7 @@ def verify_command(file: Path | None) -> Output:
 @backup.command("drop", needs_schema=False)
 @click.option("--dry-run", is_flag=True, help="List them without removing any.")
 def drop(dry_run: bool) -> Output:
-    """Remove all backups from BACKUP_PATH but the newest, and the newest before an upgrade.
+    """Remove all backups from BACKUP_PATH except the newest, and the newest made before an upgrade.
 
     Use this if the disk is full. Copies in BACKUP_TO stay.
     """
@@ -170,9 +170,9 @@ def restore(file: Path, replace: bool, dry_run: bool) -> Output:
     """Restore a backup into the instance folder, or to PostgreSQL. Stop the service first.
 
     FILE may be the name of a backup in BACKUP_PATH or BACKUP_TO. Its checksums, database and counts
-    are checked before anything changes. Rows in the erased.json beside it are left out. Old files
-    are moved to a folder named before-restore- and the time. Run an interrupted restore again. With
-    --dry-run the service may be running.
+    are checked before anything changes. Rows listed in the erased.json next to it are left out. Old
+    files are moved to a folder named before-restore- and the time. Run an interrupted restore
+    again. With --dry-run the service may be running.
     """
     settings = load_settings(makes_instance=False)
     file = find_kept(file, settings)

@@ -123,7 +123,7 @@ def _try_upgrade() -> Output:
 
 @db.command("forget-secret", writes=True)
 def forget_secret_command() -> Output:
-    """Accept another secret key at the next start, if you changed it on purpose.
+    """Accept a different secret key at the next start, if you changed it on purpose.
 
     Stop all hosts first. Links that were sent before stop working.
     """

@@ -190,7 +190,7 @@ def deliveries_command(webhook: str, limit: int) -> Output:
 @click.option("--delivery", metavar="ID", help="Only this delivery.")
 @click.option("--since", type=click.DateTime(), help="All events since this time, in UTC.")
 def redeliver_command(webhook: str, delivery: str | None, since: datetime | None) -> Record:
-    """Repeat one delivery, or deliver all events since a time again."""
+    """Redeliver one delivery, or all events since a given time."""
     if (delivery is None) == (since is None):
         raise click.ClickException("Give either --delivery or --since.")
     time = since and since.replace(tzinfo=UTC)

@@ -122,7 +122,7 @@ def confirm(question: str, *, yes: bool) -> None:
 
 
 def _find_all(options: dict[str, Any], writes: bool) -> dict[str, Any]:
-    """Return a command's options with rows in place of references to them."""
+    """Return a command's options, with references replaced by their rows."""
     values = dict(options)
     for param in click.get_current_context().command.params:
         value = options.get(param.name or "")

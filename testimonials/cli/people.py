@@ -246,6 +246,6 @@ def record() -> None:
 
 @record.command("rotate-key", writes=True)
 def rotate_key_command() -> Record:
-    """Create a new signing key; signatures of the former keys stay valid."""
+    """Create a new signing key; signatures made with earlier keys stay valid."""
     key = rotate_key()
     return {"id": key.id, "key": key.public_key, "createdAt": clock.iso(key.created_at)}

@@ -124,7 +124,7 @@ def _blank_submission_mails(project: Project, row: Testimonial) -> None:
         update(OutboxMail)
         .where(
             OutboxMail.purpose == "submissions",
-            # By the path, since a command may have another origin than the server.
+            # Matched by path, since a command may know the server by a different origin.
             OutboxMail.text.contains(f"/{row.id}", autoescape=True),
         )
         .values(subject="News in your inbox", text=note, html=f"<p>{note}</p>")

@@ -150,7 +150,7 @@ def verify(token: str) -> ResponseReturnValue:
 @authors.post("/yours/<token>/<any(confirm, object):action>")
 @limit_changes
 def sign(token: str, action: str) -> ResponseReturnValue:
-    """Confirm the words that the page shows in the public record, or object to them."""
+    """In the public record, confirm the words that the page shows, or object to them."""
     sent = submission.SignForm().read()
     with write(partial(_lock, token)) as own:
         author_rights.sign(own, action, sent.values.get("seen", ""))
@@ -215,7 +215,7 @@ def delete(token: str) -> ResponseReturnValue:
 
 @authors.get("/yours/<token>/<any(withdraw, recording, delete, 'not-mine'):action>")
 def show_confirmation(token: str, action: str) -> ResponseReturnValue:
-    """Ask for confirmation before one of these."""
+    """Ask for confirmation before one of the `action`s."""
     own = author_rights.find_own(token)
     is_allowed = {"not-mine": own.is_mailed, "recording": own.row.is_recorded}
     if not is_allowed.get(action, True):

@@ -133,7 +133,7 @@ def find_in_project(project: Project, token: str) -> OwnTestimonial | None:
 def find_own(token: str, *, for_update: bool = False) -> OwnTestimonial:
     """Return a link's testimonial; `for_update` locks its project.
 
-    This works in paused and deleted projects too: authors can delete their words as long as these
+    This works in paused and deleted projects too: authors can delete their words as long as they
     are stored. Raises `AuthorLinkInvalid` and `NothingLeft`.
     """
     named = author_purpose.find(token, 2, LINK_SECONDS)
@@ -148,7 +148,7 @@ def find_own(token: str, *, for_update: bool = False) -> OwnTestimonial:
     row = db.session.get(Testimonial, testimonial_id)
     if project is None or row is None:
         raise NothingLeft
-    # If a backup from before was restored, only the list of erasures says that it was disowned.
+    # If an earlier backup was restored, only the list of erasures shows that it was disowned.
     if fingerprint and (
         history.list_history(row.id, "disown") or is_erased(db.session(), ADDRESS, row.id)
     ):
@@ -167,9 +167,9 @@ def send_author_mail(
     """Mail authors their own link, in the language of their form; return whether it was sent.
 
     It goes to the author's address, or to `email`, which isn't stored. The email quotes nothing, so
-    that nobody can use the form to write to strangers; it shows the card only with `thanks` (the
-    owner's words to a verified address) or `is_changed`. Nothing is sent for spam, to an
-    unsubscribed address, or to one that the owner entered.
+    nobody can use the form to write to strangers; it shows the card only with `thanks` (the owner's
+    words to a verified address) or `is_changed`. Nothing is sent for spam, to an unsubscribed
+    address, or to one that the owner entered.
     """
     is_theirs = email in (None, row.author_email)
     email = email or row.author_email
@@ -205,7 +205,7 @@ def send_author_mail(
 
 
 def _was_replaced(row: Testimonial) -> bool:
-    """Return whether the address isn't the one that the author entered.
+    """Return whether somebody has replaced the address that the author entered.
 
     The link lets its holder speak for the author, so owners can't direct it to themselves.
     """
@@ -322,7 +322,7 @@ def consent_again(own: OwnTestimonial) -> None:
 def _change(
     own: OwnTestimonial, changes: dict[str, Any], action: str, *, returns: bool = False
 ) -> None:
-    """Change columns and record it; with `returns`, notify people as of a new testimonial."""
+    """Change columns and record it; with `returns`, notify people as of a new one."""
     row, project = own.row, own.project
     if returns:
         row.returned_at = project.next_time()

@@ -239,7 +239,7 @@ def ask(project: Project, _target: str | None, values: Values, actor: str) -> Ou
 
 
 def describe_if_nobody_left(project: Project, values: Values) -> Values | None:
-    """Return the answer if all people were asked before or have unsubscribed, else None."""
+    """Return the answer if everybody was asked before or has unsubscribed, else None."""
     fresh, left_out = requests.sort_people(project, _list_people(values))
     return None if fresh else _describe_asked(0, left_out)
 

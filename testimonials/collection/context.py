@@ -46,7 +46,7 @@ class Context:
     order: str
     # The links' tokens, which the form passes on.
     links: Mapping[str, str]
-    # Whether the form exceeds even the limit with files, so that it wasn't read.
+    # Whether the form exceeds even the limit for files, and so wasn't read.
     is_too_large: bool = False
 
     def lock(self) -> "Context":
@@ -112,7 +112,7 @@ def resolve(slug: str, form_name: str = "") -> Context:
 def _allow_files(context: Context) -> bool:
     """Raise the size limit of a form with files; return whether it is still too large.
 
-    The limit for its text stays, since files are buffered on the disk.
+    The limit on its text stays, since only files are buffered on disk.
     """
     takes_files = context.kinds or context.takes_photo
     if not takes_files or request.mimetype != "multipart/form-data":

@@ -90,8 +90,8 @@ def create_form(project: Project, values: Values) -> CollectionForm:
 def change_form(project: Project, form: CollectionForm, values: Values) -> bool:
     """Change a form of the locked project; `values` come from `FormUpdateSchema`.
 
-    Returns whether anything changed. Raises `ValidationFailed`. Links with a former name stop
-    working, except in emails, whose links then open the page.
+    Returns whether anything changed. Raises `ValidationFailed`. Links with the old name stop
+    working, except those in emails, which then open the page.
     """
     was = (form.name, form.title, form.is_open, form.design)
     if "name" in values:

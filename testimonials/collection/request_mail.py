@@ -31,7 +31,7 @@ from testimonials.projects.notifications import project_look
 from testimonials.projects.projects import is_shown, names_service
 
 # A request and its email are written in one transaction, under one lock, so each email is sent
-# once, and the rate limit holds for all processes together.
+# once, and the rate limit covers all processes together.
 
 # The number of an advisory lock, unique in this service.
 LOCK = 0x7465_7374_0003
@@ -59,7 +59,7 @@ _FIELD = re.compile(rf"(?<![^\S\n])[^\S\n]*+\{{({'|'.join(FIELDS)})\}}")
 _TITLES = {"dr", "mr", "mrs", "ms", "miss", "mx", "prof", "sir", "herr", "frau", "mme", "sr", "sra"}
 
 
-# It is also a job, to send right after the time during which a sending can be cancelled.
+# It is also a job, which runs right after the time in which a batch can be cancelled.
 @job(SEND_NOW, "mail")
 @every("requests")
 def send_due_requests() -> int:
@@ -205,7 +205,7 @@ def _name_sender(person: str | None, project: Project) -> str:
 
 def _find_due() -> Select[*tuple[Any, ...]]:
     sender = aliased(Account)
-    # Somebody on the team, since an imported archive may contain any address.
+    # Only somebody on the team, since an imported archive may contain any address.
     is_member = exists().where(
         Member.account_id == sender.id,
         or_(Member.project_id == Project.id, Member.owner_id == Project.account_id),
@@ -255,7 +255,7 @@ answer_purpose = TokenPurpose("request-answer")
 class Asked:
     """The person and account of a mailed link.
 
-    The hash lets the link unsubscribe even after the request was deleted.
+    With the hash, the link can unsubscribe even after the request has been deleted.
     """
 
     request_id: str

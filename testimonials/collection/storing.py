@@ -59,7 +59,7 @@ def store(context: Context, sent: submission.Submission) -> tuple[Testimonial, b
     keep_files(context, sent)
     time, order = project.next_time(), context.order
     is_proved = bool(order) and not is_used(project, order)
-    # Answers to the owner's or the shop's link are never held.
+    # What comes through the owner's or the shop's link is never held.
     is_expected = context.answers or is_proved
     # The project is written later, together with the event's number.
     with db.session.no_autoflush:

@@ -168,7 +168,7 @@ AUTHOR_MAIL_PER_ADDRESS = Limit("author-mail-ip", 10, "from one IP address")
 AUTHOR_MAIL_PER_EMAIL = Limit("author-mail-email", 3, "for one email address", hours=24)
 
 TOKEN_SECONDS = 24 * 60 * 60
-# Less than unused pictures are kept (testimonials/testimonials.py).
+# Shorter than unused pictures are kept (testimonials/testimonials.py).
 KEPT_SECONDS = 40 * 60 * 60
 
 STALE = gettext_noop(

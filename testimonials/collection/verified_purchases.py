@@ -31,7 +31,8 @@ from testimonials.testimonials.models import Testimonial
 
 ALGORITHM = "HS256"
 LONGEST_TOKEN = 2_000
-# How long the old secret works after a transfer, so that the new owner's shop can get the new one.
+# How long the old secret works after a transfer, while the new owner's shop switches to the new
+# one.
 OLD_SECRET_WORKS = timedelta(days=7)
 # Enough for a course that takes two years.
 LONGEST_LIFE = timedelta(days=800)

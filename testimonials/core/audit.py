@@ -134,8 +134,8 @@ class Event(Base):
     """Something that happened, written in the same transaction.
 
     A change of a testimonial stores the previous values, which make up its history and can be
-    restored. A change of many testimonials has a row for each, and one for all together, which is
-    the one that people see. Within an account a later commit has a greater id, so ids serve as
+    restored. A change of many testimonials has a row for each, and one for all of them, which is
+    the one that people see. Within an account, later commits have greater ids, so ids serve as
     cursors.
     """
 
@@ -269,8 +269,8 @@ def record(
     """Record an event of a project, or of the account with this id, or (None) of the operator.
 
     The details are JSON values, never secrets or a testimonial's text. The actor is by default
-    `current_actor`; any other has no network. `entry` holds the entry of the public record and its
-    `salt`. Flushes the session first, because the record must be the last lock; the caller should
+    `current_actor`; any other has no network. `entry` is the entry of the public record with its
+    `salt`. Flushes the session first, because the record must be locked last; the caller should
     commit soon.
     """
     place = Place(subject, None) if subject is None or isinstance(subject, str) else subject
@@ -340,8 +340,8 @@ def _begin(place: Owned | Place, actor: Actor | None) -> dict[str, Any]:
     connection = db.session().connection()
     if connection.dialect.name == "postgresql":
         # With one writer at a time, as on SQLite, ids increase in the order of commits, so readers
-        # who continue from an id miss nothing. The project is locked first, since whoever holds it
-        # may wait for the record.
+        # who continue from an id miss nothing. The project is locked first, since a process that
+        # has locked it may wait for the record.
         if place.id and not isinstance(place, LockedProject):
             LOCK_PROJECT.one(connection, {"id": place.id})
         LOCK_RECORD.run(connection, {"account": place.account_id or ""})
@@ -451,7 +451,7 @@ def _follow(last: str | None) -> int:
 
 
 def _count(event: Event, times: int, *, is_told: bool = True) -> None:
-    """Raise the count of an event, with a new id so that readers who continue see it."""
+    """Raise an event's count, and give it a new id, so that readers with a cursor see it."""
     event.times += times
     if is_told:
         event.id = f"{_follow(_find_last(event.account_id)[0]):024x}"

@@ -30,7 +30,7 @@ def hash_entry(entry: str) -> str:
 def chain(last: str | None, rows: Sequence[dict[str, Any]]) -> None:
     """Number the `entry` of each row that has one, and link it to the entry before it.
 
-    `last` is the newest stored entry. The caller holds the lock of the log.
+    `last` is the newest stored entry. The caller has locked the log.
     """
     number, previous = 0, NOTHING_BEFORE
     if last is not None:

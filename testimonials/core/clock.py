@@ -1,4 +1,4 @@
-"""The one source of the time, so that tests can move it."""
+"""The only source of the current time, so that tests can change it."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -13,7 +13,7 @@ def now() -> datetime:
 
 
 def expired_until(days: float) -> datetime:
-    """Return the time `days` ago, before which data has expired; 0 days keep everything."""
+    """Return the time `days` ago; older data has expired. 0 days keep everything."""
     return now() - timedelta(days=days) if days else EPOCH
 
 

@@ -12,7 +12,7 @@ csv.field_size_limit(1024**3)
 # Including empty rows, of which spreadsheet programs may write very many.
 MAX_ROWS = 500_000
 SAMPLE = 20_000
-# `csv` lets no other thread run while it reads a row.
+# While `csv` reads a row, no other thread can run.
 MAX_ROW_LENGTH = 1_000_000
 
 

@@ -1,4 +1,4 @@
-"""The extensions, and how a connection to the database is set up."""
+"""The Flask extensions, and how a database connection is set up."""
 
 import sqlite3
 import threading

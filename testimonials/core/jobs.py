@@ -34,8 +34,8 @@ from testimonials.core.settings.table import current_settings
 logger = logging.getLogger("testimonials")
 
 EXTENSION = "testimonials_worker"
-# The threads of a process, with the seconds between their rounds. They are separate so that email
-# waits neither for long jobs, such as backups, nor for other people's servers.
+# The threads of a process, with the seconds between their rounds. They are separate, so email waits
+# neither for long jobs, such as backups, nor for other people's servers.
 THREADS = {"mail": 1.0, "imports": 1.0, "webhooks": 1.0, "jobs": 60.0, "backups": 60.0}
 FIRST_ROUND = 0.5
 LEASE = timedelta(minutes=2)
@@ -59,7 +59,7 @@ class Job(Base):
     id: Mapped[str] = mapped_column(primary_key=True, default=new_identifier)
     kind: Mapped[str]
     payload: Mapped[dict[str, Any]] = mapped_column(JSON, default=dict)
-    # Jobs of a lane run one after the other.
+    # Jobs in the same lane run one after another.
     lane: Mapped[str | None]
     account_id: Mapped[str | None]
     # None for a repeated job.
@@ -116,7 +116,7 @@ class Kind:
 
 
 KINDS: dict[str, Kind] = {}
-# Work on its own memory that each process does in each round of a thread, by thread.
+# By thread: work that each process does on its own memory in each round of the thread.
 OWN_WORK: dict[str, list[Callable[[], object]]] = defaultdict(list)
 
 
@@ -216,7 +216,7 @@ def run_due(thread: str, ending: Callable[[], bool] = lambda: False) -> int:
 
 
 def do_own_work(thread: str) -> None:
-    """Do the work on this process's own memory, also before the process ends."""
+    """Do the work on this process's own memory; also called before the process ends."""
     for work in OWN_WORK[thread]:
         _attempt(work)
 

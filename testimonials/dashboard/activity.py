@@ -19,8 +19,8 @@ from testimonials.testimonials.testimonials import find_authors
 from testimonials.transfer.tables.export import find_names
 
 PAGE_SIZE = 50
-# Words are searched in the sentences rather than by a query, so a request reads at most this many
-# events, and links to the rest.
+# Words are searched for in the sentences rather than by a query, so a request reads at most this
+# many events, and links to the rest.
 MAX_SEARCHED = 5000
 MAX_SEARCH = 200
 OTHERS = {

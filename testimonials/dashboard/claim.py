@@ -1,7 +1,7 @@
 """The page on which people claim an account, by a magic link or the company's sign-in.
 
 A GET changes nothing, since mail scanners open links. The POST redeems the link, and creates the
-project with its page and widget. Whoever never asked for the account deletes it.
+project with its page and widget. People who never asked for the account can delete it.
 """
 
 from collections.abc import Callable
@@ -84,7 +84,7 @@ def find_key_errors(account: Account, other: str, values: Values) -> Errors:
 
 
 def drop_what_is_unwanted(account: Account, values: Values) -> None:
-    """Delete the agent's projects and key if the form says so; tag what stays."""
+    """Delete the agent's projects and key if the form says so; tag what remains."""
     if values["drop"]:
         for project in delete_projects(account.id):
             record(PROJECT_DELETED, project, name=project.name)

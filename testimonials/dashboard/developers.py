@@ -182,7 +182,7 @@ def switch_off(access: Access) -> Done:
 
 @purchases.save(at="/end-old")
 def end_old(access: Access) -> Done:
-    """End the former owner's secret at once."""
+    """Revoke the former owner's secret immediately."""
     verified_purchases.end_old_secret(access.project)
     record(PURCHASES_CHANGED, access.project)
     return Done(_("The former owner’s secret no longer works."))

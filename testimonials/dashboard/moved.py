@@ -1,4 +1,4 @@
-"""Redirects from former URLs of pages, for links in emails and bookmarks."""
+"""Redirects from old URLs of pages, for links in emails and bookmarks."""
 
 from functools import partial
 from typing import Any
@@ -13,7 +13,7 @@ from testimonials.dashboard.framework import require_session
 from testimonials.projects.access import Role, find_access
 
 PROJECT = "/dashboard/projects/<project_id>"
-# The endpoint of the present page, perhaps with an anchor, by former URL rule.
+# The endpoint of the current page, perhaps with an anchor, by old URL rule.
 MOVED = {
     PROJECT: "dashboard.inbox.show_inbox",
     f"{PROJECT}/domain": "dashboard.settings.show_domain",
@@ -46,7 +46,7 @@ MOVED = {
 
 @require_session
 def follow(owner: SignedIn, **parts: str) -> ResponseReturnValue:
-    """Redirect to the page's present URL, with the rest of the path and query as its query."""
+    """Redirect to the page's current URL, with the rest of the path and the query as its query."""
     if "project_id" in parts:
         find_access(owner, parts["project_id"], Role.READER)
     endpoint, mark, anchor = MOVED[str(request.url_rule)].partition("#")

@@ -363,7 +363,7 @@ class Translations(Choices):
 
 @dataclass(frozen=True)
 class Line:
-    """A text of the owner's, of the page or a question; `place` is its index in a list."""
+    """One of the owner's texts, on the page or in a question; `place` is its index in a list."""
 
     part: Mapping[str, Any]
     name: str

@@ -115,7 +115,7 @@ class PageForm(FormSchema):
     thankYouMessage = Text(defaults.THANK_YOU_LENGTH)
     theme = Choice(*defaults.THEMES)
     showConfetti = Switch()
-    # Whether a face and a name stand beside the description; off removes the name.
+    # Whether a face and a name are shown next to the description; off removes the name.
     isPerson = Switch()
     signature = OneLine(page_design.SIGNATURE_LENGTH)
     video = Switch()

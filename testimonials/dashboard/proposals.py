@@ -31,7 +31,7 @@ from testimonials.testimonials.models import Testimonial
 # How many the inbox shows at once.
 SHOWN = 20
 PAGE_PICTURES = ("logo", "cover", "portrait")
-# These have displays of their own; all others are compared with the present values.
+# These are displayed in their own way; all others are compared with the current values.
 NOT_COMPARED = ("testimonial.add", "testimonial.decide", "form.delete", "request")
 DECISIONS = {
     "approve": gettext_noop("Approve"),
@@ -78,7 +78,7 @@ def _describe(project: Project, row: Proposal, named: Mapping[str, Testimonial])
 def _read_now(
     project: Project, row: Proposal, target: Testimonial | None
 ) -> tuple[dict[str, Any], str]:
-    """Return the present values, and why the proposal can no longer be accepted, if so."""
+    """Return the current values, and the reason if the proposal can no longer be accepted."""
     change = CHANGES[row.kind]
     if target is not None and target.status == "withdrawn":
         return row.before, _("Its author has withdrawn it, so it can only be deleted.")

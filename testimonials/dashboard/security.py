@@ -46,13 +46,13 @@ from testimonials.dashboard.framework import AccountPage, Done, Values, require_
 from testimonials.projects.access import is_asked_for_more
 from testimonials.projects.team import list_colleagues
 
-# Fewer recovery codes are warned about.
+# Below this number of recovery codes, a page warns about it.
 FEW_CODES = 3
 
 
 @dataclass(frozen=True)
 class Lack:
-    """A weakness of an account, and whether a passkey would fix it."""
+    """A weakness in an account's sign-in, and whether a passkey would fix it."""
 
     title: str
     text: str

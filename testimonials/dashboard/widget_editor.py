@@ -118,7 +118,7 @@ def find_named(project: Project) -> drafts.Widget:
 def answer_draft(
     project: Project, widget: drafts.Widget, notice: str = "", *, to: str = ""
 ) -> Done:
-    """Redirect to the editor or `to`, or return the present state to the editor's script."""
+    """Redirect to the editor or `to`, or return the current state to the editor's script."""
     here = to or url_for("dashboard.widget.show_editor", widget=name_in_address() or None)
     if not is_from_script():
         return Done(notice, to=here)

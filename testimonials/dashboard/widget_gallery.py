@@ -47,7 +47,7 @@ from testimonials.widget.words import write_words
 # The columns of a saved widget besides its name.
 SETTINGS = ("config", "design", "draft")
 SHAPES = ("badge", "people", "badge-corner", "popup", "strip", "single")
-# The most cards of a look; and the fewest, up to which samples are added.
+# A look shows at most this many cards; samples are added up to the minimum.
 MAX_CARDS, MIN_CARDS = 9, 6
 
 gallery = ProjectPage(widget_pages, "widget/look", "widget/gallery.html")

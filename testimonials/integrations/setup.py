@@ -44,7 +44,7 @@ from testimonials.widget.embed import build_snippet
 from testimonials.widget.settings import rate
 from testimonials.widget.sightings import list_sightings
 
-# Each requested change is applied, was already in place, is proposed, or is refused.
+# Each requested change is applied, already there, proposed, or refused.
 
 Values = dict[str, Any]
 
@@ -433,9 +433,9 @@ def set_up_project(caller: Caller, body: Values) -> Answer:
 
     The account's key creates the project, changes the widget and adds testimonials at once; the
     page, the design and changes of testimonials wait for the owner as proposals. A token does at
-    once what its scopes allow, and proposes the rest if it has the scope draft. A proposal that
-    waits, or that the owner declined, isn't made again. After an error nothing is changed. A body
-    may have 512 KiB. The limit is 60 calls an hour for each account.
+    once what its scopes allow, and proposes the rest if it has the scope draft. A proposal that is
+    still waiting, or that the owner declined, isn't made again. After an error nothing is changed.
+    The body may have up to 512 KiB. The limit is 60 calls an hour for each account.
     """
     steps = set_up(caller, body)
     return Answer(describe_counts(steps), SetupResultSchema().dump(describe_setup(steps)))
@@ -445,8 +445,8 @@ def set_up_project(caller: Caller, body: Values) -> Answer:
 def get_summary(project: Project) -> Values:
     """Read a project's summary.
 
-    How many testimonials and proposals wait, the rating, the states of requests by email, and the
-    websites that show the widget.
+    How many testimonials and proposals are waiting, the rating, the states of requests by email,
+    and the websites that show the widget.
     """
     average, count = rate(project)
     requests = count_states(project)

@@ -93,7 +93,7 @@ class MovedTable:
 def copy_tables(origin: Connection, to: Connection) -> list[MovedTable]:
     """Copy all rows, counts included, to a database that has the schema but no rows.
 
-    The caller commits. Raises `MoveRefused` if a table has another number of rows afterwards.
+    The caller commits. Raises `MoveRefused` if the number of rows in a table differs afterwards.
     """
     load_all()
     counters = _stop_counting(to)

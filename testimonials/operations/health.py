@@ -30,7 +30,7 @@ PATIENCE_SECONDS = 1.0
 # runs every minute).
 LONGEST_WAIT = timedelta(minutes=15)
 MEGABYTE = 1024 * 1024
-# Enough for what is written in a day, and for the database's log.
+# Enough for a day's data, and for the database's log.
 LEAST_FREE = 100 * MEGABYTE
 
 

@@ -385,6 +385,7 @@ def get_proposal(proposal: Proposal) -> Proposal:
 def withdraw_proposal(caller: Caller, project: Project, proposal_id: str) -> Proposal:
     """Withdraw a proposal.
 
-    It must be made with the same credential and still wait, else 409 PROPOSAL_DECIDED.
+    It must have been made with the same credential, and still be waiting, else 409
+    PROPOSAL_DECIDED.
     """
     return services.withdraw(caller, project, proposal_id)

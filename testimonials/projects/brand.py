@@ -178,7 +178,7 @@ def set_brand_logo(project: Project, image: Image | None) -> None:
 
 
 def use_brand(project: Project) -> None:
-    """Remove the own colors and logo of all surfaces of the locked project."""
+    """Remove the colors and logos that surfaces of the locked project have of their own."""
     project.page_config = project.page_config | {"buttonColor": None, "buttonTextColor": None}
     if project.brand_logo_id:
         project.logo_id = None
@@ -187,7 +187,7 @@ def use_brand(project: Project) -> None:
 
 
 def follow_brand(project: Project, before: Brand) -> None:
-    """Remove the own colors of surfaces where they equal those of the brand `before`."""
+    """Remove surfaces' own colors where they equal those of the brand `before`."""
     if (project.page_config["buttonColor"] or "").upper() == before.color:
         project.page_config = project.page_config | {"buttonColor": None, "buttonTextColor": None}
     brand_changed.send(project, before=before)

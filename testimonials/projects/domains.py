@@ -151,7 +151,7 @@ def _refuse(message: str) -> ValidationFailed:
 # project. The project whose token is in the TXT record holds the name; `Project.own_host` is set
 # while this service answers there.
 
-# How long a name is held without its TXT record, which may be missing by mistake.
+# How long a project keeps a name whose TXT record is missing, perhaps by mistake.
 KEPT_WITHOUT_RECORD = timedelta(days=3)
 # Each look-up may take 15 seconds, while other jobs wait.
 DUE_AT_ONCE = 5

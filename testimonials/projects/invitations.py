@@ -114,7 +114,7 @@ def delete_expired_invitations() -> int:
 
 
 def _check_members(place: team.Place, email: str, role: Role) -> tuple[str | None, int, str]:
-    """Return the reason against the invitation, the member count, and the text for a full team."""
+    """Return why the address can't be invited, the member count, and the text for a full team."""
     if isinstance(place, Project):
         members, full = team.list_members(place), gettext(TEAM_FULL, most=MAX_TEAM)
         # A member of all projects may get a higher role here.

@@ -267,7 +267,7 @@ class TeamInvitation(Base):
     # A hash of the random part of the latest link; earlier ones no longer work.
     nonce_hash: Mapped[str]
     invited_by: Mapped[str] = mapped_column(String(254))
-    # The sender. None in old rows whose sender had no account any more.
+    # The sender. None in old rows whose sender no longer had an account.
     invited_by_id: Mapped[str | None] = child_of(Account.id, index=True)
     expires_at: Mapped[datetime] = mapped_column(Timestamp, index=True)
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
@@ -281,7 +281,7 @@ class OwnershipOffer(Base):
     # None: all that the owner has when the offer is accepted.
     project_id: Mapped[str | None] = child_of(Project.id, index=True)
     receiver_id: Mapped[str] = child_of(Account.id, index=True)
-    # Whether the former owner becomes an admin, and members of the workspace keep their roles.
+    # Whether the former owner becomes an admin, and workspace members keep their roles.
     keeps_team: Mapped[bool] = mapped_column(Boolean)
     expires_at: Mapped[datetime] = mapped_column(Timestamp, index=True)
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)

@@ -240,7 +240,7 @@ class StepUrl(WebUrl):
 
 
 class StepSchema(StrictSchema):
-    """A step that the page offers everybody after sending, no matter what they wrote."""
+    """A step that the page offers everybody after sending, whatever they wrote."""
 
     id = ItemId()
     kind = Choice(*STEP_KINDS, required=True)

@@ -129,8 +129,8 @@ def list_testimonials(caller: Caller, project_id: str, query: Values) -> Respons
     """List testimonials.
 
     Approved and demo ones, newest first by ``createdAt``. Pending and rejected ones are never
-    returned. Newly approved ones shift the offsets of older items, so page by ``after``: while
-    there are more, the header ``Link`` has the URL of the next page.
+    returned. Newly approved ones shift the offsets of older items, so use ``after`` to page: while
+    there are more, the ``Link`` header has the URL of the next page.
     """
     version = find_version(caller, project_id)
     pages: VersionedCache = current_app.extensions[LIST_PAGES]
@@ -298,7 +298,7 @@ def list_submissions(project: Project, query: Values) -> Page:
     raises=(409,),
 )
 def decide_submissions(caller: Caller, project: Project, body: Values) -> Values | Answer:
-    """Decide about testimonials.
+    """Decide on testimonials.
 
     ``reject`` means "not shown": the rating still counts. Only ``set-aside`` takes it out of the
     numbers, for a ``reason``; approving, rejecting or releasing it takes that back. ``release``
@@ -352,7 +352,7 @@ def rename_tag(caller: Caller, project: Project, tag: str, body: Values) -> Valu
     """Rename a tag.
 
     It is renamed on all testimonials, and in the widgets that select by it. If there is already a
-    tag of the new name, the two become one.
+    tag with the new name, the two become one.
     """
     name, count = change_name(project, tag, body["name"], caller.label)
     return {"name": name, "count": count}

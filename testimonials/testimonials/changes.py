@@ -1,4 +1,4 @@
-"""Changes that may be proposed: adding and editing testimonials, and deciding about them."""
+"""Changes that may be proposed: adding and editing testimonials, and deciding on them."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

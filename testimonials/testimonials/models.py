@@ -41,9 +41,9 @@ def _of_recording(name: str, default: Any) -> Any:
 _PINNED = ("project_id", "is_visible", "is_pinned")
 # What the inbox filters by, so that finding few matches among many rows needs only the index.
 _FILTERED = ("deleted_at", "source", "kind", "form_name", "rating")
-# What somebody may still have to be notified of; what was released from spam is known already.
+# What people may not have been notified of yet; what was released from spam is known already.
 UNTOLD = "status = 'pending' AND source = 'public_page' AND held_for IS NULL AND deleted_at IS NULL"
-# Not sent in a counted visit, but imported, added by hand, or from a visitor who isn't counted.
+# Not sent during a counted visit: imported, added by hand, or sent by a visitor who isn't counted.
 UNVISITED = "visit IS NULL AND deleted_at IS NULL AND status NOT IN ('demo', 'spam')"
 VISITED = "visit IS NOT NULL"
 # These count once they have been decided, or have waited too long.

@@ -57,7 +57,7 @@ def _is_aside(row: Testimonial) -> bool:
 
 
 def _count_again(row: Testimonial) -> dict[str, Any]:
-    """Return what else a decision sets: it revokes setting aside."""
+    """Return the further columns of a decision, which revoke setting aside."""
     return {"set_aside": None} if row.set_aside is not None else {}
 
 

@@ -1,4 +1,4 @@
-"""Mail about new testimonials, with links for deciding about one without signing in."""
+"""Mail about new testimonials, with links for deciding on one without signing in."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta

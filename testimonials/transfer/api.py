@@ -84,8 +84,8 @@ def list_imports(project: Project) -> Sequence[TableImport]:
 def undo_import(caller: Caller, project: Project, import_id: str, body: Values) -> Undone:
     """Undo an import.
 
-    The testimonials that it added go to the trash, unless somebody has edited, answered or decided
-    them since; with ``alsoChanged``, these too.
+    The testimonials that it added go to the trash, except those that somebody has edited, replied
+    to or decided on since; with ``alsoChanged``, those too.
     """
     row = find_import(project.id, import_id, for_update=True)
     return take_back(project, row, caller.label, also_changed=body["alsoChanged"])
@@ -133,8 +133,8 @@ def get_case_file(project: Project, query: Values) -> Response:
     """Read the case file.
 
     Settings over time, who was asked, each decision with its reason, consents, edits, complaints,
-    and the numbers with everything that they consist of. With ``Accept: text/html`` it is a page to
-    read and to print.
+    and the numbers with everything they are made of. With ``Accept: text/html`` it is a page to
+    read or print.
     """
     project_id, testimonial_id = project.id, query.get("testimonial")
     is_page = request.accept_mimetypes.best_match(("application/json", "text/html")) == "text/html"

@@ -83,7 +83,7 @@ def write_case_json(project: Project, out: IO[bytes], testimonial_id: str | None
 
 
 def write_case_html(project: Project, out: IO[bytes], testimonial_id: str | None = None) -> None:
-    """Write the same as a self-contained page to read and to print."""
+    """Write the same as a self-contained page to read or print."""
     template = current_app.jinja_env.get_template("transfer/case_file.html")
     pieces = template.stream(case=dict(_describe(project, testimonial_id)), compare=_compare_all)
     pieces.enable_buffering(500)

@@ -167,8 +167,8 @@ def make_page(project_id: str, version: int, headers: Headers, content: bytes) -
 # The hottest paths, answered from memory before Flask is reached.
 #
 # Each page view on an owner's site requests the widget's script and data, which are almost always
-# the same. So the only question is whether the cached bytes are current, and for the script not
-# even that. The same goes for pages with `keep_page` and for the API's list. All other requests
+# the same. So it only has to be checked that the cached bytes are current, and for the script not
+# even that. The same applies to pages with `keep_page` and to the API's list. All other requests
 # (nothing cached, another version, an unknown project) go to the views.
 
 # The key of the counter of answers from memory among the application's extensions.

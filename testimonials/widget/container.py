@@ -1,7 +1,7 @@
 """What a container selects: a saved widget, a shape, one testimonial, a tag, a minimum length.
 
-The script sends these attributes of its container as query parameters of the same names, which the
-pages that the server renders accept too.
+The script sends these attributes of its container as query parameters of the same names;
+server-rendered pages accept them too.
 """
 
 import re

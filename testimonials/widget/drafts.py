@@ -1,4 +1,4 @@
-"""The editor's unpublished changes, ready-made looks, and the order by hand."""
+"""The editor's unpublished changes, ready-made looks, and manual order."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -211,7 +211,7 @@ def _keep_own(project: Project, name: str, values: dict[str, Any]) -> None:
         mark_edited(project)
 
 
-# The order by hand, which is part of a widget's draft.
+# The manual order, which is part of a widget's draft.
 
 
 class OrderFull(ServiceError):

@@ -132,7 +132,7 @@ def digest_sources() -> str:
 
 @cache
 def build_script(*pieces: str) -> bytes:
-    """Return the core with these pieces, and with `watch`, which a badge imports once drawn."""
+    """Return the core with these pieces, and with `watch`, which a badge imports after drawing."""
     # The version pins the pieces that the script imports.
     parts = [_build("core").replace("VERSION", _version())]
     parts += [

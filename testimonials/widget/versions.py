@@ -100,7 +100,8 @@ class PushedVersions:
         self._proven_at = -math.inf
         self._away_since: float | None = None
         self._failed_at = -math.inf
-        # A channel on which it hears itself; each message is the time at which it was sent.
+        # A channel on which the process listens to itself; each message is the time at which it was
+        # sent.
         self._own = ""
         self._is_ended = threading.Event()
 

@@ -354,7 +354,7 @@ def show_testimonial(slug: str, testimonial_id: str) -> str:
 
 @wall.errorhandler(NotFound)
 def redirect_renamed(error: NotFound) -> ResponseReturnValue:
-    """Redirect from a former address, but not for good, since it may be taken later."""
+    """Redirect from an old address, but not permanently, since it may be taken later."""
     arguments = request.view_args or {}
     if request.endpoint is None or not (renamed := find_renamed(arguments.get("slug", "\0"))):
         return answer_service_error(error)

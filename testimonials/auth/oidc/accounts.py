@@ -30,7 +30,7 @@ from testimonials.core.settings.table import current_settings
 
 
 class CompanyRefused(ServiceError):
-    """The provider confirmed somebody who may not sign in here, or not in this way."""
+    """The provider confirmed somebody who may not sign in here, or not this way."""
 
     status = 403
     code = "COMPANY_SIGN_IN_REFUSED"
@@ -74,7 +74,7 @@ def check_domain(person: CompanyPerson) -> None:
 # Sent with the id of an account whose owner signs in through the provider, with their name or
 # address (`who`) and `groups` there.
 signed_in = Signal()
-# Sent with somebody who has no account yet; receivers return True if they were invited.
+# Sent with somebody who has no account yet; receivers return True if that person was invited.
 awaited = Signal()
 
 

@@ -34,14 +34,14 @@ MAX_BYTES = 512 * 1024
 # After a failure, no requests are made for this long.
 PAUSE_SECONDS = 10
 AT_ONCE = 2
-# How long a request waits for others to end.
+# How long a request waits for the others to finish.
 TURN_SECONDS = 3
 
 Json = dict[str, Any]
 
 
 class ProviderAway(ServiceError):
-    """The provider doesn't answer, or not properly; `reason` is for the operator."""
+    """The provider gave no usable answer; `reason` is for the operator."""
 
     status = 503
     code = "COMPANY_SIGN_IN_AWAY"
@@ -225,7 +225,7 @@ MAX_GROUPS = 2000
 class CompanyPerson:
     """A person whom the provider has confirmed.
 
-    `email` is normalized; only if it `is_verified` is it surely theirs.
+    `email` is normalized. It is known to be theirs only if it `is_verified`.
     """
 
     issuer: str
@@ -234,7 +234,7 @@ class CompanyPerson:
     is_verified: bool
     name: str
     groups: frozenset[str]
-    # Whether they authenticated after we asked; None if the provider doesn't say.
+    # Whether they signed in there after we asked; None if the provider doesn't say.
     is_fresh: bool | None
 
 

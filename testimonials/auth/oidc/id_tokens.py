@@ -58,7 +58,7 @@ def read_id_token(token: str, find_keys: FindKeys, expected: Expected) -> Json:
         algorithm = header.get("alg")
         _require(algorithm in KINDS, f"its algorithm is {str(algorithm)[:20]}")
         keys = [key for key in find_keys(header.get("kid")) if _fits(key, str(algorithm))]
-        # A token that names no key is only accepted if there is just one.
+        # A token that names no key is accepted only if there is just one.
         _require(len(keys) == 1, "its key is not one of the provider's")
         key = PyJWK(keys[0], algorithm).key
         _require(is_strong(key), "its key is too short or too long")

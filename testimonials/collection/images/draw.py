@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 # Pillow doesn't smooth edges, so each shape is drawn as a larger mask and then reduced.
 
 FINER_SHAPES = 4
-# A star in a cell of 20, with a round stroke of the same color.
+# A star in a 20-unit cell, with a round stroke of the same color.
 _CELL, _STAR_GAP = 20, 2
 _STAR_STROKE = 1.7
 _STAR = tuple(

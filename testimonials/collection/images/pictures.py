@@ -102,7 +102,7 @@ def describe_picture(
         words = write_words({}, name=project.name)
         sample = words["sample"] if row.status == "demo" else ""
         marks = [words[mark] for mark in find_marks([row])[row.id]]
-        # A single testimonial is a selection.
+        # The line says that one testimonial is a selection.
         picked = describe_proof(project, int(row.status != "demo")).get("text", "")
     initials, person = draw_face(row.author_name)
     shown = {
@@ -226,7 +226,7 @@ def versioned_picture_url(project: Project) -> str:
 def fetch_share_picture(picture: Picture) -> bytes:
     """Return a page's stored picture, redrawn if it is out of date. Raises `ImageBusy`.
 
-    All words are left out if no font has some of their letters.
+    All words are left out if some of their letters are in no font.
     """
     row = db.session.get(SharePicture, picture.project_id)
     if row is not None and row.fingerprint == picture.fingerprint:

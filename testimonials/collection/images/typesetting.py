@@ -405,7 +405,7 @@ class Text:
 def draw_block(
     picture: "Pictures.Image", block: Block, at: tuple[int, int], color: str, mark: str = ""
 ) -> None:
-    """Draw lines from the top of their start edge: to the left if they are right-to-left."""
+    """Draw lines from the top of their start edge; right-to-left lines extend to the left."""
     from PIL import ImageDraw
 
     canvas, size = ImageDraw.Draw(picture), block.size

@@ -39,7 +39,7 @@ Make = Callable[..., Any]
 class Base(DeclarativeBase):
     """The declarative base, with fixed constraint names for migrations.
 
-    The table of `AccessToken` is access_token, unless the model says another.
+    The table of `AccessToken` is access_token, unless the model names another.
     """
 
     metadata = MetaData(
@@ -124,8 +124,8 @@ def _plan_insert(model: type[Base]) -> tuple[Prepared, list[tuple[str, Make | No
 def count_for_planner(connection: Connection, tables: Iterable[Table]) -> None:
     """Update PostgreSQL's statistics of tables that got many rows, without committing.
 
-    PostgreSQL does that a minute later, but until then takes a new table for empty, and may scan
-    its thousands of rows for each row of another. SQLite doesn't plan by counts.
+    PostgreSQL does so a minute later, but until then assumes that a new table is empty, and may
+    scan its thousands of rows for each row of another. SQLite doesn't plan by counts.
     """
     if connection.dialect.name == "postgresql":
         names = map(connection.dialect.identifier_preparer.format_table, tables)

@@ -1,6 +1,6 @@
 """A record of what was erased, so that no backup or archive brings it back.
 
-It holds only ids; a person's is a salted hash of the email address.
+It contains only ids; a person's id is a salted hash of the email address.
 """
 
 import hashlib

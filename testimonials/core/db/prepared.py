@@ -100,7 +100,7 @@ def in_one_trip(connection: Connection) -> Iterator[None]:
         with driver.pipeline():
             yield
     except connection.dialect.loaded_dbapi.Error as error:
-        # Of a statement whose result wasn't awaited.
+        # An error of a statement whose result wasn't awaited.
         inner: Any = connection
         inner._handle_dbapi_exception(error, None, None, None, None)
 

@@ -11,11 +11,11 @@ from testimonials.core.db.engine import Base
 from testimonials.core.db.identifiers import is_identifier
 from testimonials.core.extensions import db, let_others_write, lock_for_writing
 
-# Rows of a batch: about a tenth of a second.
+# Writing this many rows takes about a tenth of a second.
 BATCH_ROWS = 250
-# The key in `Session.info` for what `next_batch` calls to end a batch and lock for the next.
+# The key in `Session.info` of the functions that end a batch and lock for the next.
 _WRITING = "writing"
-# The key there for what to do after the commit.
+# The key in `Session.info` of what to do after the commit.
 _AFTERWARDS = "afterwards"
 
 T = TypeVar("T")
@@ -31,10 +31,10 @@ def write(
 ) -> Iterator[T]:
     """Begin the one writing transaction of a request, command or job; commit it at the end.
 
-    An exception rolls it back, except one of `keep`, such as that of a wrong code, which counts.
+    An exception rolls it back, except those in `keep`: a wrong code, for example, must be counted.
     Objects read before stay usable, but aren't written. `lock` is called first, and again after
-    each `next_batch`: it finds and locks the rows to change, and raises if the caller may not
-    change them (any more). The block gets its result. `end_batch` replaces the commit of each
+    each `next_batch`: it finds and locks the rows to change, and raises if the caller may not, or
+    no longer, change them. The block gets its result. `end_batch` replaces the commit of each
     batch.
     """
     session = db.session()

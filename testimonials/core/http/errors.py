@@ -28,8 +28,8 @@ from testimonials.core.http.urls import account_url, find_own_host, login_url, p
 from testimonials.core.late import find_late, load_all
 from testimonials.core.text import to_snake
 
-# Calls that programs try but the API doesn't have: a pattern of method and path, the page of the
-# project where people do this (or "" for the account's), and a hint with {} for that page's URL.
+# Calls that programs try but the API doesn't have: a pattern of method and path, the project's page
+# where people do this ("": the account's page), and a hint with {} for that page's URL.
 PLACES: list[tuple[str, str, str]] = json.loads(
     Path(__file__).with_name("places.json").read_text(encoding="utf-8")
 )
@@ -37,7 +37,7 @@ SIGN_IN = r"auth/(?:login|signin|sign-in|logout|claim|signup|sign-up|password|re
 
 
 def find_hint(method: str, path: str) -> str:
-    """Return a hint about where to do what an unknown call seems to want, or ""."""
+    """Return a hint about where to do what an unknown call seems to be for, or ""."""
     path = path.removeprefix("/v1/")
     for pattern, page, text in PLACES:
         if match := re.fullmatch(pattern, f"{method} {path}"):

@@ -202,7 +202,7 @@ def read_unsent_form() -> UnsentForm | None:
 
 
 # A notice is the line that a page shows after a change, with Undo if that is possible. It is in the
-# page's URL, signed, so that no link of others can show their text as ours.
+# page's URL, signed, so nobody can craft a link that shows their own text as ours.
 
 NOTICE_SECONDS = 60
 

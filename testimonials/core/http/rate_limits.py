@@ -38,7 +38,7 @@ class RateLimitCounter(Base):
 
 
 # No window is longer than a day. One that ends later was opened before the clock was set back, and
-# would shut somebody out for as long as the clock had been ahead.
+# would lock somebody out for as long as the clock had been ahead.
 MAX_SECONDS = 2 * 86_400
 
 # Counts a hit, in a new window if the old one has passed. It is one statement, so that no hits of
@@ -157,7 +157,7 @@ def _unhurried(connection: Connection) -> Iterator[None]:
 logger = logging.getLogger("testimonials.ratelimit")
 
 EXTENSION = "testimonials_ratelimit"
-# Redis answers within milliseconds; one that doesn't must not hold up all threads. A query in the
+# Redis answers within milliseconds; if it doesn't, it must not hold up all threads. A query in the
 # setting's URL, such as `?socket_timeout=5`, has precedence.
 REDIS_SECONDS = 2
 # For how long after a failure Redis isn't used for limits `for_load`.

@@ -2,10 +2,10 @@
 
 It also rates new passwords, since that takes much memory.
 
-The process forks a child for each picture, with a low priority and limits of CPU time, memory and
-time, so whatever a decoder leaks or breaks is gone with the child. `serve` starts one process for
-each worker, before the worker has threads and connections; elsewhere (in commands and `flask run`)
-it starts with the first picture. It ends with the process that started it.
+The process forks a child for each picture, with a low priority and limits on CPU time, memory and
+elapsed time, so whatever a decoder leaks or breaks is gone with the child. `serve` starts one
+process for each worker, before the worker has threads and connections; elsewhere (in commands and
+`flask run`) it starts with the first picture. It ends with the process that started it.
 """
 
 import atexit

@@ -90,7 +90,7 @@ class MailState(StrEnum):
     SENT = "sent"
     # Written to the log, since there is no mail server.
     PRINTED = "printed"
-    # No longer tried.
+    # No longer retried.
     FAILED = "failed"
 
 
@@ -212,7 +212,7 @@ def settle(mail: OutboxMail, state: MailState, problem: str | None) -> None:
 
 
 def delete_old_mails(before: datetime, needed: ColumnElement[bool]) -> int:
-    """Delete mail that was last tried `before` a time and isn't waiting; return how many.
+    """Delete emails last tried `before` a time that aren't waiting; return how many.
 
     Mail that wasn't sent is kept as long as it is `needed`.
     """

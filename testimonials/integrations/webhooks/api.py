@@ -146,9 +146,9 @@ def rotate_webhook_secret(
 ) -> WebhookEndpoint:
     """Replace the secret.
 
-    The new one is in this answer, and shown only once. The old one signs too for another 24 hours,
-    so that a receiver loses nothing whichever it verifies with. An endpoint that is ``paused``,
-    because whoever added it is no longer an admin, is resumed: it gets new events, signed with the
+    The new one is in this answer, and shown only once. For another 24 hours the old one also signs,
+    so a receiver misses nothing, whichever it verifies with. An endpoint that is ``paused`` because
+    the person who added it is no longer an admin is resumed: it gets new events, signed with the
     new secret only.
     """
     endpoints.rotate_secret(project, webhook, caller.made_by_id or caller.id)
@@ -166,7 +166,7 @@ def list_deliveries(webhook: WebhookEndpoint, query: Values) -> Page:
     """List deliveries.
 
     The log of an endpoint, newest first: waiting deliveries, and the last 100 that were accepted or
-    given up, with what was sent and each response.
+    abandoned, with what was sent and each response.
     """
     return log.list_deliveries(webhook, **query)
 

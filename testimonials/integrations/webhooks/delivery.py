@@ -130,7 +130,7 @@ def lease(count: int, busy: Busy) -> list[Leased]:
 
 
 def settle(outcomes: Sequence[tuple[Leased, Outcome]]) -> None:
-    """Write the outcomes of attempts; switch hopeless endpoints off, and mail their owners."""
+    """Record the outcomes of attempts; switch off hopeless endpoints, and email their owners."""
     by_id = {leased.delivery_id: outcome for leased, outcome in outcomes}
     query = ROWS.where(WebhookDelivery.id.in_(by_id), IS_DUE)
     # Accounts' records are locked in this order everywhere.
@@ -150,7 +150,7 @@ def settle(outcomes: Sequence[tuple[Leased, Outcome]]) -> None:
 
 
 def _select_due(busy: Busy) -> Select[WebhookDelivery, WebhookEndpoint, Project]:
-    """Select due deliveries, except of accounts with as many under way as they may have."""
+    """Select due deliveries, except those of accounts with the maximum number under way."""
     earlier = aliased(WebhookDelivery)
     is_behind = exists().where(
         earlier.endpoint_id == WebhookDelivery.endpoint_id,
@@ -175,7 +175,7 @@ def _select_due(busy: Busy) -> Select[WebhookDelivery, WebhookEndpoint, Project]
 
 
 def _note(row: WebhookDelivery, endpoint: WebhookEndpoint, outcome: Outcome) -> str:
-    """Write an attempt; return why its endpoint should be switched off, or ""."""
+    """Record an attempt; return why its endpoint should be switched off, or ""."""
     attempt = {"at": iso(outcome.at), "ms": outcome.ms, "status": outcome.status}
     attempt |= {"error": outcome.error, "answer": outcome.answer}
     row.attempts = [*row.attempts, attempt][-MAX_ATTEMPTS:]
@@ -199,7 +199,7 @@ def _note(row: WebhookDelivery, endpoint: WebhookEndpoint, outcome: Outcome) -> 
 
 
 def _retry(row: WebhookDelivery, endpoint: WebhookEndpoint, outcome: Outcome) -> None:
-    """Schedule the next attempt of a delivery, or give it up after three days."""
+    """Schedule the next attempt of a delivery, or give up on it after three days."""
     now, end = clock.now(), row.created_at + DEADLINE
     if now >= end:
         row.state = "failed"

@@ -167,7 +167,7 @@ def _events_of(template: str, events: Sequence[str]) -> list[str]:
 
 
 def stop_endpoint(project: Project, endpoint: WebhookEndpoint, because: str) -> None:
-    """Switch an endpoint off, and give up its waiting deliveries."""
+    """Switch an endpoint off, and abandon its waiting deliveries."""
     endpoint.is_active, endpoint.failing_since = False, None
     endpoint.switched_off_because = because[:200]
     _mark_changed(endpoint)
@@ -180,7 +180,7 @@ def stop_endpoint(project: Project, endpoint: WebhookEndpoint, because: str) -> 
 
 
 def rotate_secret(project: Project, endpoint: WebhookEndpoint, account_id: str) -> None:
-    """Replace the secret; the old one signs too for a day.
+    """Replace the secret; the old one also signs for another day.
 
     A paused endpoint is resumed for the account, and only the new secret signs.
     """
@@ -278,7 +278,7 @@ def _normalize(url: str) -> str:
 
 
 def name_host(endpoint: WebhookEndpoint) -> str:
-    """Return the part of the URL that may be shown; the rest may hold a secret."""
+    """Return the part of the URL that may be shown; the rest may contain a secret."""
     return urlsplit(endpoint.url).hostname or ""
 
 
@@ -299,7 +299,7 @@ def _record(type: EventType, project: Project, endpoint: WebhookEndpoint) -> Non
 def send_left_mail(
     project: Project, hosts: Sequence[str], secret_until: datetime | None = None
 ) -> None:
-    """Tell the owner what to decide since somebody has left the project.
+    """Tell the owner what to decide now that somebody has left the project.
 
     The old secret of links that prove a purchase works until `secret_until`, if it was replaced.
     """

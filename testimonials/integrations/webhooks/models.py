@@ -32,7 +32,7 @@ class WebhookEndpoint(Base):
     template: Mapped[str] = mapped_column(String(10), server_default=EVENT)
     # The types to send; empty for all.
     events: Mapped[list[str]] = mapped_column(JSON)
-    # In plain text, to sign with. The old one signs too for a day.
+    # In plain text, to sign with. The old one also signs for another day.
     secret: Mapped[str]
     old_secret: Mapped[str | None]
     old_secret_until: Mapped[datetime | None] = mapped_column(Timestamp)
@@ -56,7 +56,7 @@ class WebhookEndpoint(Base):
 
     @property
     def old_until(self) -> datetime | None:
-        """Until when the old secret signs too, if it still does."""
+        """Until when the old secret also signs, if it still does."""
         until = self.old_secret_until
         return until if until and until > clock.now() else None
 
@@ -80,7 +80,7 @@ class WebhookEndpoint(Base):
 
 
 class WebhookDelivery(Base):
-    """A message to an endpoint, kept for the log once it was accepted or given up."""
+    """A message to an endpoint, kept for the log once it was accepted or abandoned."""
 
     __table_args__ = (
         Index("ix_webhook_delivery_endpoint_id_id", "endpoint_id", "id"),

@@ -39,7 +39,7 @@ MAX_MANIFEST_BYTES = 32 * 1024 * 1024
 MAX_REST_BYTES = 1024 * 1024
 MAX_PAX_BYTES = 64 * 1024
 CHUNK = 1024 * 1024
-# It takes a third of the time of the default (6), and makes 5% more bytes.
+# It takes a third of the time of the default (6), and produces 5% more bytes.
 COMPRESSION = 4
 # Left free, since the service needs room to write.
 MARGIN_BYTES = 32 * 1024 * 1024

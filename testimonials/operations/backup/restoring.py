@@ -119,7 +119,7 @@ def _name_fault(error: Exception) -> str:
 def list_erased(
     source: Path, settings: Settings, database: Path | None, unpacked: Path
 ) -> erasure.ErasedList:
-    """Return what was erased according to any of the lists; raise `ListDamaged`.
+    """Return what was erased according to any list; raise `ListDamaged`.
 
     These are in the SQLite file that is replaced, in the one of the backup, beside both, and in
     BACKUP_TO.

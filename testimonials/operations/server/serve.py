@@ -1,4 +1,4 @@
-"""`testimonials serve`: its socket and its start."""
+"""`testimonials serve`: its socket, and starting the service."""
 
 import errno
 import logging
@@ -210,7 +210,7 @@ def _answer(app: Flask, seat: supervisor.Seat, listener: socket.socket, *, sampl
 
 
 def _finish_start(app: Flask) -> None:
-    """Do what requests needn't wait for."""
+    """Do the part of starting up that requests needn't wait for."""
     with app.app_context():
         try:
             keep_script()

@@ -193,7 +193,7 @@ FILES_OF_A_CONNECTION, FILES_OF_A_THREAD, OTHER_FILES = 2, 4, 64
 # share.
 MOST_HEADERS = 200
 LONGEST_CHUNK_LINE = 8 * 1024
-# The most bytes around chunks, to which an eighth of their content is added.
+# The most bytes around chunks, in addition to an eighth of the content.
 MOST_AROUND_CHUNKS, LEAST_CHUNK_SHARE = 2 * 1024, 8
 CHUNKED_BYTES_AT_ONCE = 1024
 # Waitress handles these itself.

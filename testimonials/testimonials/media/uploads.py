@@ -99,7 +99,7 @@ def find_offset(recording: Recording) -> int:
 
 
 def receive_piece(recording: Recording, offset: int, piece: bytes) -> int:
-    """Do what `append_piece` does; also raise `RecordingTooLarge` past the announced size."""
+    """Call `append_piece`; raise `RecordingTooLarge` past the announced size."""
     if offset + len(piece) > recording.size:
         raise recordings.RecordingTooLarge("There is more than was announced.")
     return recordings.append_piece(recording.id, offset, piece)

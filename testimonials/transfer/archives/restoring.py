@@ -61,7 +61,7 @@ class Restored:
     images: int
     # How many ids were replaced because they were taken.
     renewed: int
-    # Former addresses that are taken here.
+    # Old addresses that are taken here.
     lost_slugs: list[str] = field(default_factory=list)
     # How many requests were waiting to be sent.
     waiting: int = 0
@@ -258,7 +258,7 @@ def _first_color(project: Project) -> str | None:
 
 
 def _insert_old_slugs(rows: list[Row]) -> list[str]:
-    """Add the newest former addresses that are free; return those that aren't."""
+    """Add the newest old addresses that are free; return those that aren't."""
     rows = sorted(rows, key=itemgetter("renamed_at"), reverse=True)[:MOST_OLD_SLUGS]
     slugs = [row["slug"] for row in rows]
     taken = _find_taken(OldSlug.slug, slugs) | _find_taken(Project.slug, slugs)

@@ -86,7 +86,7 @@ class RowSchema(CardFields, FormSchema):
     highlights = Text(2 * TEXT_LENGTH, load_default="")
 
     def on_bind_field(self, field_name: str, field_obj: fields.Field[Any]) -> None:
-        """Say that a cell is empty where forms ask to fill in a field."""
+        """Word the message for an empty cell, where forms ask to fill in a field."""
         super().on_bind_field(field_name, field_obj)
         field_obj.error_messages["required"] = "The cell is empty."
 
