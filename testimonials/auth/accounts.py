@@ -2,7 +2,7 @@
 
 import hmac
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from email.utils import parseaddr
@@ -287,12 +287,6 @@ def get_account(reference: str) -> Account:
     matches = or_(Account.id == reference, Account.email == reference.lower())
     message = f"There is no account with the id or email address {reference}."
     return require_found(lock_where(matches, is_live()), message)
-
-
-def list_accounts() -> Sequence[Account]:
-    return db.session.scalars(
-        select(Account).where(is_live()).order_by(Account.created_at.desc(), Account.id.desc())
-    ).all()
 
 
 def _open_account(email: str) -> Account | None:

@@ -153,8 +153,6 @@ def _uses() -> dict[str, Use]:
 
 DEFAULT_DAYS = 90
 UNKNOWN = "There is no access token with this id."
-# The states of tokens that work.
-WORKING = ("active", "unused")
 
 
 class TokenRefused(CredentialsInvalid):

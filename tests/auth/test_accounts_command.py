@@ -1,7 +1,9 @@
 """`testimonials accounts`: what an operator does with accounts (decisions, "Accounts")."""
 
+from testimonials.core.extensions import db
 from tests.auth.links import ORIGIN, init, mailed_links, redeem
 from tests.support.commands import run, run_json
+from tests.support.plans import count_statements
 from tests.support.rows import add_recording, add_testimonial
 
 
@@ -9,7 +11,9 @@ def headers_of(record: dict[str, str]) -> dict[str, str]:
     return {"x-service-account-id": record["accountId"], "x-api-key": record["apiKey"]}
 
 
-def test_list_gives_the_accounts_newest_first_or_whose_recordings_take_most(app, agent, owner):
+def test_list_gives_the_accounts_newest_first_or_whose_recordings_take_most(
+    app, agent, owner, make_caller
+):
     newest, oldest = run_json(app, "accounts", "list")
     assert (newest["email"], newest["claimed"]) == (owner.email, True)
     assert (oldest["email"], oldest["claimed"]) == (agent.email, False)
@@ -21,6 +25,11 @@ def test_list_gives_the_accounts_newest_first_or_whose_recordings_take_most(app,
     largest, other = run_json(app, "accounts", "list", "--largest")
     assert (largest["email"], other["recordingBytes"]) == (agent.email, 0)
     assert largest["recordingBytes"] > 0
+    with app.app_context():
+        engine = db.engine
+    statements = count_statements(engine, lambda: run(app, "accounts", "list"))
+    make_caller("third@example.com")
+    assert count_statements(engine, lambda: run(app, "accounts", "list")) == statements > 0
 
 
 def test_create_gives_key_and_link_though_sign_up_is_closed(make_app):

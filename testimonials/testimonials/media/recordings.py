@@ -188,6 +188,8 @@ def list_files() -> dict[str, os.stat_result]:
 # The space that recordings take, and may take.
 
 MEGABYTE = 1024 * 1024
+# How many recordings there are, and how many bytes they take.
+TAKEN = select(func.count(Recording.id), func.coalesce(func.sum(Recording.size), 0))
 
 
 @dataclass(frozen=True)
@@ -205,13 +207,13 @@ class Share:
 
 def find_account_share(account_id: str) -> Share:
     """Return the share of an account's recordings; unfinished uploads count in full."""
-    query = _TAKEN.join(Project).where(Project.account_id == account_id)
+    query = TAKEN.join(Project).where(Project.account_id == account_id)
     count, size = db.session.execute(query).one()
     return Share(count, size, current_settings().account_recordings_megabytes * MEGABYTE)
 
 
 def find_whole_share() -> Share:
-    count, size = db.session.execute(_TAKEN).one()
+    count, size = db.session.execute(TAKEN).one()
     return Share(count, size, current_settings().all_recordings_megabytes * MEGABYTE)
 
 
@@ -220,6 +222,3 @@ def require_share(project: Project, size: int) -> None:
     for share in (find_account_share(project.account_id), find_whole_share()):
         if share.bytes + size > share.limit:
             raise NoRoom
-
-
-_TAKEN = select(func.count(Recording.id), func.coalesce(func.sum(Recording.size), 0))
