@@ -165,6 +165,8 @@ def suspend_account(reference: str, reason: str, *, hides_widgets: bool) -> Acco
     if not reason or len(reason) > MAX_REASON:
         problem = f"Give a reason of at most {MAX_REASON} characters: it is mailed to the owner."
         raise ValidationFailed.of({"reason": [problem]})
+    # More sentences follow it where it is shown.
+    reason += "." * reason[-1].isalnum()
     account = get_account(reference)
     if account.email in current_settings().operators:
         raise NotPossible(f"{account.email} is an operator. Take it out of OPERATORS first.")

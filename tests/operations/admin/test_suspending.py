@@ -17,7 +17,7 @@ OTHERS_WORDS = "It simply works."
 
 
 def suspend(app: Flask, caller: Caller, *flags: str) -> None:
-    run_well(app, "accounts", "suspend", caller.email, "--reason", "Invented praise.", *flags)
+    run_well(app, "accounts", "suspend", caller.email, "--reason", "Invented praise", *flags)
 
 
 @pytest.fixture
