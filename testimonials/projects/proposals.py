@@ -92,8 +92,9 @@ def decide_proposals(
     One that can't be accepted stays waiting. If people are asked by email, the account is locked
     before the project.
     """
-    chosen = set(filter(is_identifier, ids))
-    query = select(Proposal).where(Proposal.project_id == project.id, Proposal.id.in_(chosen))
+    chosen = set(ids)
+    is_chosen = Proposal.id.in_(filter(is_identifier, chosen))
+    query = select(Proposal).where(Proposal.project_id == project.id, is_chosen)
     rows = db.session.scalars(query.order_by(Proposal.id)).all()
     decided = Decided(problems=dict.fromkeys(chosen - {row.id for row in rows}, translate(OVER)))
     # The history is in English, whatever the decider's language.

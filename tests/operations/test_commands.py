@@ -88,6 +88,8 @@ def test_every_command_answers_json(app, agent, owner, make_caller, tmp_path):
     read("proposals list", "--project", "kiln")
     read("proposals accept", first, "--project", "kiln")
     read("proposals decline", second, "--project", "kiln")
+    unknown = run(app, "proposals", "accept", "unknown", "--project", "kiln")
+    assert (unknown.exit_code, "unknown: " in unknown.stderr) == (1, True)
     read("projects export", "kiln", archive)
     read("projects import", archive, "--account", owner.email, "--slug", "copy")
     read("testimonials import", "copy", table)
