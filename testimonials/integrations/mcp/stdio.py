@@ -88,11 +88,11 @@ def _send(url: str, token: str, headers: dict[str, str], body: bytes) -> dict[st
     """Return the service's answer, which may be empty; raise `MessageRefused`."""
     from urllib.request import Request, urlopen
 
-    request = Request(url, body, headers, method="POST")  # noqa: S310
-    request.add_header("Content-Type", "application/json")
-    # A redirect must not carry the token to another host.
-    request.add_unredirected_header("Authorization", f"Bearer {token}")
     try:
+        request = Request(url, body, headers, method="POST")  # noqa: S310
+        request.add_header("Content-Type", "application/json")
+        # A redirect must not carry the token to another host.
+        request.add_unredirected_header("Authorization", f"Bearer {token}")
         with urlopen(request, timeout=SECONDS) as response:  # noqa: S310
             return _parse(response.read())
     except HTTPError as error:

@@ -337,5 +337,6 @@ def test_each_line_that_asks_gets_an_error_and_the_next_is_read():
 def test_it_needs_a_url_and_a_token():
     assert "--url" in run().stderr
     assert "--token" in run(TESTIMONIALS_URL="https://reviews.example.com").stderr
-    refused = run('{"id": 1}', TESTIMONIALS_URL="file:///etc", TESTIMONIALS_TOKEN="x")
-    assert "can't be reached" in refused.stdout
+    for url in ("file:///etc", "reviews.example.com"):
+        refused = run('{"id": 1}', TESTIMONIALS_URL=url, TESTIMONIALS_TOKEN="x")
+        assert "can't be reached" in refused.stdout
