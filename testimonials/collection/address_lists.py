@@ -120,7 +120,8 @@ def read_pasted(text: str) -> AddressList:
     """
     text = text.removeprefix("\ufeff")
     _number, head = next(_read_rows(text), (1, []))
-    if _find_columns(head) is not None:
+    # Cells that are copied from a spreadsheet have tabs between them.
+    if _find_columns(head) is not None or ("@" in text and "\t" in text.partition("\n")[0].strip()):
         return _read_table(text)
     if len(text) > MAX_PEOPLE * 400:
         raise TableUnreadable(TOO_MANY)
@@ -165,9 +166,21 @@ def read_csv(content: bytes, columns: Mapping[str, int] | None = None) -> Addres
 def _read_line(line: str) -> list[tuple[str, str]]:
     # Stricter versions of the library return nothing for a line with an empty part.
     line = _EMPTY_PLACES.sub(", ", line.replace(";", ",")).strip(" \t,")
+    line = ",".join(map(_mark_address, line.split(",")))
     with suppress(*FAULTS):
         return getaddresses([line])
     return []
+
+
+def _mark_address(part: str) -> str:
+    """Return "Noor noor@example.com" with brackets, and two addresses with a comma."""
+    words = part.split()
+    if len(words) < 2 or "@" not in part or set(part) & set('<>"()'):
+        return part
+    names = [word for word in words if "@" not in word]
+    if len(words) - len(names) > 1:
+        return ",".join(words)
+    return f'"{" ".join(names)}" <{next(word for word in words if "@" in word)}>'
 
 
 def write_table(people: Iterable[Person]) -> str:

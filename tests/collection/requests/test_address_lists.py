@@ -47,6 +47,12 @@ PASTED = (
     ("\r\n\r\n a@example.com \r\n,,\r\n", [("a@example.com", "", "")]),
     ("Noor Haddad <NOOR@Example.com>", [("noor@example.com", "Noor Haddad", "")]),
     ('"Haddad, Noor" <n@example.com>', [("n@example.com", "Haddad, Noor", "")]),
+    (
+        "Zoë Q a@example.com, b@example.com B",
+        [("a@example.com", "Zoë Q", ""), ("b@example.com", "B", "")],
+    ),
+    ("a@example.com b@example.com", [("a@example.com", "", ""), ("b@example.com", "", "")]),
+    ("Noor Haddad\ta@example.com\n", [("a@example.com", "Noor Haddad", "")]),
     ("<a@example.com>", [("a@example.com", "", "")]),
     ("ليلى <l@example.com>", [("l@example.com", "ليلى", "")]),
     ("jörg@bücher.example", [("jörg@bücher.example", "", "")]),
