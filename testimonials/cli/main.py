@@ -2,6 +2,7 @@
 
 import errno
 import os
+import sys
 from typing import Any
 
 import click
@@ -46,6 +47,9 @@ def main(context: click.Context) -> None:
     """
     # Only this user may read the files that the program writes.
     os.umask(0o077)
+    # Of streams that are closed, Python makes None, which click and input() can't use.
+    sys.stdin = sys.stdin or open(os.devnull, encoding="utf-8")  # noqa: SIM115
+    sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     # Flask's command groups find the application this way.
     from flask.cli import ScriptInfo
 

@@ -225,6 +225,10 @@ def test_python_m_testimonials_is_the_command(tmp_path):
     refused = run_command(["accounts", "show", "nobody"], environment)
     assert (refused.returncode, refused.stdout) == (1, "")
     assert refused.stderr == "Error: There is no account with the id or email address nobody.\n"
+    closed = ["/bin/sh", "-c", 'exec "$@" <&- >&-', "sh", *COMMAND]
+    deletion = run_program([*closed, "accounts", "delete", "owner@example.com"], env=environment)
+    assert deletion.stderr.endswith("Aborted!\n"), deletion.stderr
+    assert "Traceback" not in deletion.stderr
 
 
 @pytest.mark.parametrize("is_folder_there", [True, False])
