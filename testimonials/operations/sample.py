@@ -52,7 +52,7 @@ def prepare_sample() -> Sample:
 
 
 def _create_project(account: Account) -> Project:
-    project = create_project(account.id, dict(SALON["project"]))
+    project = create_project(account.id, SALON["project"], finds_slug=True)
     for values in reversed(SALON["testimonials"]):
         add_approved_testimonial(project, dict(values))
     update_widget_config(project, {"palette": "emerald"})

@@ -8,7 +8,9 @@ from testimonials.core.http.errors import ServiceError
 from testimonials.operations.sample import prepare_sample
 
 
-def test_it_is_made_once_with_pages_that_answer(app):
+def test_it_is_made_once_with_pages_that_answer(app, owner):
+    """Also where another project has its slug."""
+    owner.create_project(businessName="Fern & Fable Salon")
     with app.app_context():
         first, second = prepare_sample(), prepare_sample()
     assert first.widget_page == second.widget_page
