@@ -222,7 +222,8 @@ def parse_smtp_url(value: object) -> str:
         is_valid = parts.scheme in ("smtp", "smtps") and parts.hostname and parts.port != 0
     except ValueError:
         is_valid = False
-    queries = ("", "starttls=0") if text.startswith("smtps") else ("", "starttls=0", "starttls=1")
+    is_tls = text.lower().startswith("smtps")
+    queries = ("", "starttls=0") if is_tls else ("", "starttls=0", "starttls=1")
     if text and (not is_valid or parts.query not in queries):
         raise ValueError("must look like smtp://user:password@host:587?starttls=1 or smtps://...")
     return text
@@ -230,7 +231,8 @@ def parse_smtp_url(value: object) -> str:
 
 # The only placeholder is the account, which can't be in the host.
 parse_more_url = matching(
-    r"https?://[^\s/?{}]+([/?]([^\s{}]|\{account\})*)?|mailto:[^\s{}]+@([^\s{}]|\{account\})+",
+    r"https?://[^\s/?{}]+([/?]([^\s{}]|\{account\})*)?"
+    r"|mailto:([^\s{}@]|\{account\})+@([^\s{}]|\{account\})+",
     "must be an https://, http:// or mailto: URL without spaces; the only placeholder is "
     "{account}, after the host",
 )

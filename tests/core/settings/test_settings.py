@@ -125,6 +125,7 @@ def test_overrides_win_over_the_environment_over_the_file_over_the_default(insta
         ("smtp_url", "smtp://h:99999", "must look like smtp://"),
         ("smtp_url", "smtp://h?tls=1", "starttls"),
         ("smtp_url", "smtps://h?starttls=1", "must look like smtp://"),
+        ("smtp_url", "SMTPS://h?starttls=1", "must look like smtp://"),
         ("ratelimit_storage_url", "memory://", "redis://"),
         ("mail_from", "nobody", "email address"),
         ("mail_from", "a@example.com\nBcc: b@example.com", "email address"),
@@ -171,6 +172,7 @@ def test_a_wrong_value_is_told_the_rule(instance, name, value, rule):
         ),
         ("more_projects_url", "https://a.example/?{account}", "https://a.example/?{account}"),
         ("more_projects_url", "mailto:me@example.com", "mailto:me@example.com"),
+        ("more_projects_url", *["mailto:me+{account}@example.com"] * 2),
     ],
 )  # fmt: skip
 def test_a_value_is_taken_plain(instance, name, value, kept):
