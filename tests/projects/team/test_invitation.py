@@ -115,6 +115,9 @@ def test_an_account_that_an_agent_began_is_claimed_and_its_key_is_decided_on(
     assert "Nobody has claimed the account" in page
     assert "Noor&#39;s own" in page
     assert "An agent has had a key to this account since" in page
+    # No other key takes its place.
+    assert "Revoke" in page
+    assert "Replace its key" not in page
     assert " checked" not in page
     # A form from before there was an agent doesn't decide for the person.
     answer = accept(client, link, password=PASSWORD)
