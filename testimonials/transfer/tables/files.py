@@ -46,10 +46,9 @@ class EncodingUnclear(TableUnreadable):
 
     def __init__(self, likely: str) -> None:
         super().__init__(
-            gettext_noop(
-                "The file seems to be in %(encoding)s, not UTF-8. Save it as “CSV UTF-8” in your "
-                "spreadsheet program, or name its encoding."
-            ),
+            # Pages ask for the encoding instead.
+            "The file seems to be in %(encoding)s, not UTF-8. Save it as “CSV UTF-8” in your "
+            "spreadsheet program, or name its encoding.",
             values={"encoding": likely},
         )
         self.likely = likely

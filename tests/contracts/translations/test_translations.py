@@ -102,6 +102,8 @@ def find_problems(code: str) -> Iterator[str]:
             yield f"other placeholders or tags than: {source}"
         if any(re.search(letters, str(texts)) for letters in foreign):
             yield f"in the letters of another language: {source}"
+        if code == "fr" and any(re.search(r" [;:?!»]|« ", text) for text in texts):
+            yield f"a line may break between a word and its sign: {source}"
     with po_path(code).with_suffix(".mo").open("rb") as file:
         compiled = vars(GNUTranslations(file))["_catalog"]
     # What is said of the file itself has the empty text for its key.
