@@ -276,7 +276,7 @@ def register_languages(app: Flask) -> None:
     app.jinja_env.add_extension("jinja2.ext.i18n")
     # The extension fills in the values itself, escaped.
     app.jinja_env.install_gettext_callables(  # type: ignore[attr-defined]
-        translate, _translate_plural, newstyle=True
+        translate, _translate_plural, newstyle=True, pgettext=_translate_in_context
     )
     app.jinja_env.globals.update(
         count_days=count_days,
@@ -296,6 +296,10 @@ def register_languages(app: Flask) -> None:
         time=format_time,
     )
     app.after_request(_add_headers)
+
+
+def _translate_in_context(context: str, message: str) -> str:
+    return translate(pgettext_noop(context, message))
 
 
 def _translate_plural(one: str, many: str, number: int) -> str:

@@ -33,6 +33,7 @@ KEYWORDS = {
     "gettext": None,
     "ngettext": (1, 2),
     "gettext_noop": None,
+    "pgettext": ((1, "c"), 2),
     "pgettext_noop": ((1, "c"), 2),
     "ngettext_noop": (1, 2),
     # Its purpose is part of a sentence on the page that asks for a proof.

@@ -11,7 +11,7 @@ from html.parser import HTMLParser
 from jinja2 import Environment, nodes
 
 MARK = "\x00"
-MARKED = {"_", "gettext", "ngettext"}
+MARKED = {"_", "gettext", "ngettext", "pgettext"}
 # What takes names and addresses, never words.
 TECHNICAL = {"url_for", "strftime", "icon", "ic", "described", "current_path"}
 TECHNICAL_ARGUMENTS = {
