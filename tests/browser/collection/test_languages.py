@@ -18,6 +18,13 @@ WATCH_PAINTING = """() => {
   }).observe({ type: 'largest-contentful-paint', buffered: true });
 }"""
 
+# Whether Clear stands beside how many stars there are, not on it.
+IS_CLEAR_BESIDE = """() => {
+  const [value, clear] = [...document.querySelectorAll('.stars-value, [data-clear="rating"]')]
+    .map((each) => each.getBoundingClientRect());
+  return value.right <= clear.left || clear.right <= value.left;
+}"""
+
 
 @pytest.fixture
 def project(site: Site) -> Project:
@@ -37,6 +44,7 @@ def test_every_language_fits_the_screen(project, open_page, code):
     page = open_page(f"{project.page_url}?lang={code}")
     page.locator("#rating-4").check(force=True)
     assert find_overflow(page) == []
+    assert page.evaluate(IS_CLEAR_BESIDE)
     # A button's text stands in one line and whole.
     send = page.locator("[data-send]")
     assert send.evaluate("button => button.scrollWidth <= button.clientWidth")
