@@ -19,7 +19,7 @@ summarizing = Signal()
 
 
 def send_claim_mail(account: Account, link: str, *, is_resend: bool, issued_to: str = "") -> None:
-    """Mail a magic link. If there are projects, name the program that a key was `issued_to`."""
+    """Email a magic link. If there are projects, name the program that a key was `issued_to`."""
     projects = [each for _, answer in summarizing.send(account.id) for each in answer]
     deadline = account.claim_expires_at
     send_mail(

@@ -185,7 +185,7 @@ def show_signup() -> ResponseReturnValue:
 
 @auth.post("/signup")
 def sign_up() -> ResponseReturnValue:
-    """Mail a magic link; the response is the same if the address has an account."""
+    """Email a magic link; the response is the same if the address has an account."""
     accounts.require_passwords()
     sent = schemas.SignupForm().read()
     if sent.errors:
@@ -205,7 +205,7 @@ def show_forgot() -> ResponseReturnValue:
 
 @auth.post("/forgot")
 def send_reset_link() -> ResponseReturnValue:
-    """Mail a link for a new password; the response is the same for an unknown address."""
+    """Email a link for a new password; the response is the same for an unknown address."""
     accounts.require_passwords()
     sent = schemas.ForgotForm().read()
     if sent.errors:

@@ -175,7 +175,7 @@ class ProofLinkInvalid(ServiceError):
 
 
 def _mail_proof(owner: SignedIn) -> None:
-    """Mail a link, unless too many were sent: the mailbox has valid ones. Raises `SessionEnded`."""
+    """Email a link, unless too many were sent. Raises `SessionEnded`."""
     is_within = limiter.allows(LINK_PER_MAILBOX, f"proof {owner.account_id}")
     with write(partial(lock_owner, owner)) as account:
         if is_within:
@@ -195,7 +195,7 @@ def _describe(owner: SignedIn) -> list[str | int]:
 
 
 class ProofForm(FormSchema):
-    """A password, a code, a passkey's answer with its challenge, or a request for a mailed link."""
+    """A password, a code, a passkey's answer with its challenge, or a request for a link."""
 
     proof = Secret()
     proof_code = Secret()

@@ -38,7 +38,7 @@ class Output(NamedTuple):
     notes: Sequence[str] = ()
     # Printed to standard error.
     problems: Sequence[str] = ()
-    # Makes the exit code 1.
+    # Sets the exit code to 1.
     is_failure: bool = False
 
 

@@ -82,7 +82,7 @@ def disown(own: OwnTestimonial) -> None:
     """Remove the address of somebody who denies having written the testimonial.
 
     It is held as spam, and the account sends no more mail to the address. The project is locked.
-    Raises `AuthorRefused` for a link that wasn't mailed.
+    Raises `AuthorRefused` for a link that wasn't emailed.
     """
     row, email = own.row, own.row.author_email
     if not own.is_mailed or email is None:

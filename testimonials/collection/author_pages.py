@@ -142,7 +142,7 @@ def give_consent(token: str) -> ResponseReturnValue:
 @authors.post("/yours/<token>/verify")
 @limit_changes
 def verify(token: str) -> ResponseReturnValue:
-    """Verify the author's address, to which the link was mailed."""
+    """Verify the author's address, to which the link was emailed."""
     with write(partial(_lock, token)):
         return _go(token, "verified")
 
@@ -262,7 +262,7 @@ def show_refusal(_: author_rights.AuthorRefused) -> ResponseReturnValue:
 
 
 def _lock(token: str) -> author_rights.OwnTestimonial:
-    """Return the locked testimonial; a mailed link also verifies the address."""
+    """Return the locked testimonial; an emailed link also verifies the address."""
     own = author_rights.find_own(token, for_update=True)
     author_rights.verify_email(own)
     return own

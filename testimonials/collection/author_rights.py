@@ -36,7 +36,7 @@ from testimonials.testimonials.notifications import (
     lock_for_job,
 )
 
-# The thank-you page shows the link. A mailed link also names the address, so using it proves that
+# The thank-you page shows the link. An emailed link also names the address, so using it proves that
 # the address is the author's.
 
 LINK_SECONDS = 5 * 365 * 24 * 60 * 60
@@ -73,7 +73,7 @@ class OwnTestimonial:
 
     row: Testimonial
     project: Project
-    # Whether the link was mailed to the testimonial's current address.
+    # Whether the link was emailed to the testimonial's current address.
     is_mailed: bool
 
     @property
@@ -113,7 +113,7 @@ class OwnTestimonial:
 
 
 def make_author_token(row: Testimonial, *, is_mailed: bool = False) -> str:
-    """Return the token of the author's link; a mailed one names the address."""
+    """Return the token of the author's link; an emailed one names the address."""
     return author_purpose.sign([row.id, _fingerprint(row) if is_mailed else ""])
 
 
@@ -164,7 +164,7 @@ def send_author_mail(
     *,
     is_changed: bool = False,
 ) -> bool:
-    """Mail authors their own link, in the language of their form; return whether it was sent.
+    """Email authors their own link, in the language of their form; return whether it was sent.
 
     It goes to the author's address, or to `email`, which isn't stored. The email quotes nothing, so
     nobody can use the form to write to strangers; it shows the card only with `thanks` (the owner's
@@ -240,14 +240,14 @@ def _describe_words(row: Testimonial) -> dict[str, Any]:
 
 @job(MAIL_LINK, "mail")
 def mail_link(testimonial_id: str) -> None:
-    """Mail the author of a new testimonial their link, unless it was deleted or withdrawn."""
+    """Email the author of a new testimonial their link, unless it was deleted or withdrawn."""
     with write(partial(lock_for_job, testimonial_id)) as locked:
         if locked is not None and not (locked[1].deleted_at or locked[1].status == "withdrawn"):
             send_author_mail(*locked)
 
 
 def verify_email(own: OwnTestimonial) -> None:
-    """Verify the author's address, if the link was mailed to it.
+    """Verify the author's address, if the link was emailed to it.
 
     The history doesn't show this, or the owner couldn't undo earlier changes.
     """
@@ -397,7 +397,7 @@ def can_thank(project: Project, row: Testimonial) -> bool:
 
 
 def thank_author(project: Project, row: Testimonial, words: str, actor: str) -> None:
-    """Mail the words to the author and record it; the project is locked. Raises `ActionRefused`."""
+    """Email the words to the author and record it in the locked project. Raises `ActionRefused`."""
     if not can_thank(project, row):
         raise ActionRefused(WHY_NOT)
     send_author_mail(project, row, thanks=words)

@@ -77,7 +77,7 @@ class PagePictureSchema(StrictSchema):
 
 
 def _declare_picture(name: str, title: str) -> None:
-    """Declare the change of `logo`, `cover` or `portrait`."""
+    """Declare the change to `logo`, `cover` or `portrait`."""
 
     @change(
         name,

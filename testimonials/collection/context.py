@@ -18,7 +18,7 @@ from testimonials.projects.models import Project
 from testimonials.projects.page_design import Question
 from testimonials.projects.projects import find_public_project, lock_project
 
-# The fields of a form or URL with the token of a mailed request or of a purchase.
+# The fields of a form or URL with the token of an emailed request or of a purchase.
 INVITATION, PURCHASE = LINKS = ("invitation", "purchase")
 
 
@@ -38,7 +38,7 @@ class Context:
     takes_photo: bool
     # The kinds of recordings that the page accepts.
     kinds: Sequence[str]
-    # From the links: the mailed request, and the purchase.
+    # From the links: the emailed request, and the purchase.
     asked: MailedRequest | None
     purchase: Purchase | None
     # The request that a submission would answer, and the order that the link proves.
@@ -90,7 +90,7 @@ def _follow(asked: MailedRequest | None, purchase: Purchase | None) -> dict[str,
 def resolve(slug: str, form_name: str = "") -> Context:
     """Return the context of this request. Raises `NotFound`.
 
-    A mailed link to a deleted form opens the project's own page.
+    An emailed link to a deleted form opens the project's own page.
     """
     project = find_public_project(slug=slug)
     form = find_named(project, form_name) if form_name else None

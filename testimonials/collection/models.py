@@ -74,7 +74,7 @@ REQUEST_STATES = (
 
 
 class MailedRequest(Base):
-    """A request for a testimonial, mailed to one person, and its progress."""
+    """A request for a testimonial, emailed to one person, and its progress."""
 
     __tablename__ = "invitation"
     __table_args__ = (

@@ -1,4 +1,4 @@
-"""The collection page, its thanks, policy and pictures, and what a mailed request links to.
+"""The collection page, its thanks, policy and pictures, and what an emailed request links to.
 
 A GET changes nothing, since mail scanners open links; mail programs send the one-click POST
 themselves (RFC 8058).
@@ -151,7 +151,7 @@ def show_thanks(slug: str) -> ResponseReturnValue:
 
 @collection.post("/<slug>/thanks")
 def mail_own_link(slug: str) -> ResponseReturnValue:
-    """Mail the author their link, to an address that isn't stored."""
+    """Email the author their link, to an address that isn't stored."""
     project = find_public_project(slug=slug)
     sent = MailMeForm().read(request.form).values
     token, email = sent.get("yours", ""), sent.get("email")
@@ -319,7 +319,7 @@ LINK_GONE = gettext_noop(
 
 
 class InvitationForm(FormSchema):
-    """The token of a mailed link."""
+    """The token of an emailed link."""
 
     invitation = Text(LONGEST_TOKEN)
 
@@ -329,13 +329,13 @@ class InvitationForm(FormSchema):
 
 @collection.post("/<slug>/opened")
 def note_opened(slug: str) -> ResponseReturnValue:
-    """Store that a mailed link was opened."""
+    """Store that an emailed link was opened."""
     return _note(slug, "opened_at")
 
 
 @collection.post("/<slug>/started")
 def note_started(slug: str) -> ResponseReturnValue:
-    """Store that somebody began to write after opening a mailed link."""
+    """Store that somebody began to write after opening an emailed link."""
     return _note(slug, "started_at")
 
 

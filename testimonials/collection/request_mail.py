@@ -253,7 +253,7 @@ answer_purpose = TokenPurpose("request-answer")
 
 @dataclass(frozen=True)
 class Asked:
-    """The person and account of a mailed link.
+    """The person and account of an emailed link.
 
     With the hash, the link can unsubscribe even after the request has been deleted.
     """
@@ -269,7 +269,7 @@ def make_answer_url(project: Project, request: MailedRequest, answer: str) -> st
 
 
 def find_request(token: str, project_id: str) -> MailedRequest | None:
-    """Return the request of a mailed link to the project's form, or None if it is invalid."""
+    """Return the request of an emailed link to the project's form, or None if it is invalid."""
     try:
         request_id, _ = link_purpose.read(token, LINK_SECONDS)
     except (TokenInvalid, TokenExpired):

@@ -323,7 +323,7 @@ def cancel_waiting(project: Project) -> int:
 def remove_asked(project: Project, request_id: str) -> None:
     """Delete a request of the locked project, and an email not sent yet. Raises `NotFound`.
 
-    A link that was already mailed then opens the plain form.
+    A link that was already emailed then opens the plain form.
     """
     request = _lock_asked(project, request_id)
     if request is None:

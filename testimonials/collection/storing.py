@@ -140,7 +140,7 @@ def _attach(project: Project, sent: submission.SentRecording, row: Testimonial) 
 
 
 def _answer(asked: MailedRequest, row: Testimonial, *, asks_email: bool) -> None:
-    """Link the first submission through a mailed link to its request.
+    """Link the first submission through an emailed link to its request.
 
     This verifies the author's address, unless they entered another.
     """

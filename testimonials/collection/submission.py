@@ -129,7 +129,7 @@ _ALONG = SentAlongForm()
 
 
 class MailMeForm(FormSchema):
-    """The address to which the author's own link is to be mailed."""
+    """The address to which the author's own link is to be emailed."""
 
     yours = Text(LONGEST_TOKEN, load_default="")
     email = Email(required=True)

@@ -150,7 +150,7 @@ def show_email(owner: SignedIn) -> Values:
     prepare=lambda owner, email: limiter.count(LINK_PER_EMAIL, hash_secret(email)),
 )
 def ask_for_email_change(owner: SignedIn, email: str, **rest: Any) -> Done:
-    """Mail a link to the new address, which changes the account when opened."""
+    """Email a link to the new address, which changes the account when opened."""
     if email == owner.email:
         raise ValidationFailed.of({"email": [_("This is already your address.")]})
     send_email_change_mail(email, owner.email, make_change_link(lock_owner(owner), email))

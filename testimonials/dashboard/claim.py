@@ -437,7 +437,7 @@ def show_link_request() -> ResponseReturnValue:
 
 @auth.post("/claim")
 def send_new_link() -> ResponseReturnValue:
-    """Mail a new link if there is an account to claim; the response is the same if not."""
+    """Email a new link if there is an account to claim; the response is the same if not."""
     sent = NewLinkForm().read()
     if sent.errors:
         return _link_problem("invalid", sent.typed["email"], sent.errors), 422

@@ -99,7 +99,7 @@ def _count_mail(who: SignedIn | Access, email: str, **_values: object) -> None:
 
 @project_people.save(InviteForm, prepare=_count_mail)
 def invite_here(access: Access, email: str, role: str, prepared: None) -> Done:
-    """Invite somebody, or mail their invitation again, with a new link."""
+    """Invite somebody, or email their invitation again, with a new link."""
     project, user = access.project, access.user
     new = invite(project, user, access.role, email, role)
     send_invitation_mail(project, new.invitation, new.link, user.email)

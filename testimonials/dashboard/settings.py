@@ -324,7 +324,7 @@ def decline_offer(access: Access) -> Done:
 
 
 def _record_taken(access: Access, former: Account) -> None:
-    """Mail the former owner, and record it for both accounts."""
+    """Email the former owner, and record it for both accounts."""
     project, user = access.project, access.user
     is_in = any(member.account_id == former.id for member in list_members(project))
     notifications.send_handed_over_mail(project, former.email, user.name, is_in=is_in)

@@ -60,7 +60,7 @@ class TestimonialForm(FormSchema):
     text = fields.Words(required=False, load_default="")
     author_name = fields.AuthorName(missing=gettext_noop("Enter the author’s name."))
     author_role = fields.AuthorLine(load_default="")
-    # It may be a disposable address, since nothing is mailed to it.
+    # It may be a disposable address, since nothing is emailed to it.
     author_email = Email(
         is_lasting=False,
         error_messages={"malformed": gettext_noop("Enter an email address like name@example.com.")},

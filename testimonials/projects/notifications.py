@@ -121,7 +121,7 @@ def set_decides_by_mail(project: Project, account_id: str, *, is_on: bool) -> No
 def set_mode(project: Project, account_id: str, mode: str) -> None:
     """Set the account's choice for the locked project. Raises `ValidationFailed`.
 
-    Testimonials that arrived while it was `never` aren't mailed later.
+    Testimonials that arrived while it was `never` aren't emailed later.
     """
     if mode not in MODES:
         raise ValidationFailed.of({"mode": [gettext_noop("Choose one of the options.")]})

@@ -393,7 +393,7 @@ def send_proposal_mail() -> int:
 
 
 def notify_of_proposals(project: Project, account_id: str) -> bool:
-    """Mail one person about what waits in the locked project.
+    """Email one person about what waits in the locked project.
 
     Returns False if it is no longer due, since another process may have sent it.
     """

@@ -163,7 +163,7 @@ def suspend_account(reference: str, reason: str, *, hides_widgets: bool) -> Acco
     """
     reason = " ".join(reason.split())
     if not reason or len(reason) > MAX_REASON:
-        problem = f"Give a reason of at most {MAX_REASON} characters: it is mailed to the owner."
+        problem = f"Give a reason of at most {MAX_REASON} characters: it is emailed to the owner."
         raise ValidationFailed.of({"reason": [problem]})
     # More sentences follow it where it is shown.
     reason += "." * reason[-1].isalnum()
@@ -182,7 +182,7 @@ def suspend_account(reference: str, reason: str, *, hides_widgets: bool) -> Acco
 
 
 def restore_account(reference: str) -> Account:
-    """End an account's suspension, and mail its owner; return it, locked.
+    """End an account's suspension, and email its owner; return it, locked.
 
     Raises `NotFound` and `NotPossible`.
     """

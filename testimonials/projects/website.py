@@ -42,7 +42,7 @@ from testimonials.projects.projects import complete_website, lock_project, mark_
 READINGS = Limit("website-reading", 5, "of one account")
 READ, READ_OWN = "website.read", "website.read-own"
 
-# For all requests to a website together.
+# Limits for all requests to a website together.
 SECONDS, MOST_BYTES = 5.0, 1024 * 1024
 MOST_REDIRECTS, MOST_SHEETS, MOST_LOGOS, MOST_COLORS = 3, 4, 2, 4
 # How many pictures are tried as logos; some may be SVG, which we can't read.

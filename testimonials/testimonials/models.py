@@ -143,7 +143,7 @@ class Testimonial(Base):
     held_for: Mapped[str | None]
     # The same for equal texts; only of what visitors sent.
     text_fingerprint: Mapped[str | None] = mapped_column(String(32))
-    # When the author opened a link that was mailed to their address.
+    # When the author opened a link that was emailed to their address.
     email_verified_at: Mapped[datetime | None] = mapped_column(Timestamp)
     # When the author withdrew their consent (status `withdrawn`).
     consent_withdrawn_at: Mapped[datetime | None] = mapped_column(Timestamp)

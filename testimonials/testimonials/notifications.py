@@ -104,7 +104,7 @@ def _find_access(account_id: str, project_id: str, *, for_update: bool) -> Acces
     if account is None or not account.is_claimed:
         raise DecisionLinkInvalid
     user = SignedIn("", account.id, account.email, None, account.display_name)
-    # Turning these links off also disables those mailed before.
+    # Turning these links off also disables those emailed before.
     if not find_choice(account_id, project_id).decides_by_mail:
         raise DecisionLinkInvalid
     try:
@@ -277,7 +277,7 @@ def send_gathered_mail() -> int:
 
 
 def notify_waiting(project: Project, account_id: str) -> bool:
-    """Mail one person about everything new in the locked project.
+    """Email one person about everything new in the locked project.
 
     Returns False if it is no longer due, since another process may have sent it.
     """

@@ -1,4 +1,4 @@
-"""What callers of the API may see of testimonials, and listing and deciding for them."""
+"""Testimonials for callers of the API: which they may see, listing them, and deciding."""
 
 from collections.abc import Sequence
 from typing import Any

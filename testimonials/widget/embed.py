@@ -385,7 +385,7 @@ def find_made_with(project: Project) -> str:
 
 
 def send_steps_mail(project: Project, widget: str, made_with: str, to: str, by: str) -> None:
-    """Mail the steps for adding a widget to whoever maintains the project's website."""
+    """Email the steps for adding a widget to whoever maintains the project's website."""
     steps = STEPS.get(made_with, STEPS[OTHER])
     first, choose, last, note = steps["texts"]
     snippet = build_snippet(project, Selection(widget=widget))

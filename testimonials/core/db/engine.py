@@ -64,7 +64,7 @@ def present() -> datetime:
 
 
 def child_of(parent: Any, **options: Any) -> MappedColumn[Any]:
-    """Return a foreign key to a row with which the row is deleted."""
+    """Return a foreign key to a parent row; deleting that also deletes the row."""
     return mapped_column(ForeignKey(parent, ondelete="CASCADE"), **options)
 
 

@@ -25,7 +25,7 @@ HOST = r"\[[0-9a-f:.]+\]|[^\s\"'/<>?@\\^`{|}\[\]:#]+"
 
 
 class Plan(NamedTuple):
-    """How many projects an account may have, for which Stripe prices (by id).
+    """A plan: how many projects an account may have, and the ids of its Stripe prices.
 
     With `is_unbranded`, visitors and customers don't see the name of the service.
     """

@@ -349,7 +349,7 @@ def send_stopped_mail(project: Project, host: str, reason: str) -> None:
 
 
 def gets_events() -> ColumnElement[bool]:
-    """Return the condition that the project is in use, and the keeper an unsuspended admin."""
+    """Return the condition that the project is in use and the keeper is an unsuspended admin."""
     is_suspended = exists().where(
         Account.id == WebhookEndpoint.keeper_id, Account.suspended_at.is_not(None)
     )
@@ -371,7 +371,7 @@ def has_left() -> ColumnElement[bool]:
 
 
 def pause_all_left() -> None:
-    """Pause the endpoints of everybody who has left, and mail the owners; commits."""
+    """Pause the endpoints of everybody who has left, and email the owners; commits."""
     query = select(WebhookEndpoint.id).join(Project, Project.id == WebhookEndpoint.project_id)
     # Checked first without a lock, so that an idle service doesn't block writers.
     is_any = db.session.scalar(query.where(has_left()).limit(1)) is not None

@@ -1,7 +1,7 @@
 """Count every genuine rating that was received, and keep why one was set aside.
 
-Only approved ones counted before. Where that changes a project's numbers, the former ones stay
-until its people have seen the change, for 60 days at most.
+Only approved ones counted before. Where that changes a project's numbers, the old ones stay until
+its team has seen the change, for at most 60 days.
 """
 
 import json

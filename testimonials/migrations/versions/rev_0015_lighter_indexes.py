@@ -1,7 +1,7 @@
 """Leave rows without a value out of indexes, and drop the longer prefix indexes of words.
 
-A testimonial added over the API is then in half as many indexes. Prefixes of three letters and more
-are found as quickly without indexes of their own.
+A testimonial added through the API is then in half as many indexes. Prefixes of three or more
+letters are found as quickly without indexes of their own.
 """
 
 import sqlalchemy as sa

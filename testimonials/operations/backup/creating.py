@@ -198,7 +198,7 @@ def is_backup_due(row: Job) -> bool:
 
 @every(BACKUP_JOB, "backups", longest=timedelta(hours=2), is_due=is_backup_due)
 def make_scheduled_backup() -> Path:
-    """Make a backup, remove old ones, and mail about a failure; raise `BackupFailed`."""
+    """Make a backup, remove old ones, and email about a failure; raise `BackupFailed`."""
     try:
         target = _make(SCHEDULED)
         # The new one is kept even if others seem to be newer because the clock was ahead.
@@ -281,7 +281,7 @@ UNTIL = "You will get this email once a day until it works."
 
 
 def mail_failure(job: str, subject: str, *lines: str) -> None:
-    """Mail the operator that a job of backups failed, at most once a day."""
+    """Email the operator that a job of backups failed, at most once a day."""
     recipient, purpose = current_settings().operator_email, f"{job}-failed"
     told = select(OutboxMail.id).where(
         OutboxMail.purpose == purpose, OutboxMail.created_at > clock.now() - timedelta(days=1)

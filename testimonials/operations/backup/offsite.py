@@ -1,4 +1,4 @@
-"""Off-site copies of backups: to a folder, or by the operator's own command."""
+"""Off-site copies of backups: to a folder, or with the operator's own command."""
 
 import contextlib
 import logging
@@ -156,7 +156,7 @@ def read_stored(place: str) -> list[KeptBackup]:
 
 @every(creating.COPY_JOB, "backups", longest=LONGEST_COPY, is_due=is_copy_due)
 def copy_newest() -> None:
-    """Copy the newest backup, remove old copies, mail about failures; raise `CopyFailed`."""
+    """Copy the newest backup, remove old copies, email about failures; raise `CopyFailed`."""
     if (newest := creating.find_newest()) is None:
         raise CopyFailed(f"there is no scheduled backup in {current_settings().backup_path}")
     settings, failures = current_settings(), []

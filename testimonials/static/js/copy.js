@@ -1,4 +1,4 @@
-// Copy buttons stay hidden without a script, because they could do nothing.
+// Copy buttons stay hidden without a script, since they couldn't do anything.
 import { announce } from './post.js';
 
 const read = (source) => ('value' in source ? source.value : source.textContent);
@@ -13,7 +13,7 @@ function select(source) {
 }
 
 function offer(button) {
-  // Looked up anew with each click: tabs change what a button copies.
+  // Looked up with each click, since tabs change what a button copies.
   const find = () => document.getElementById(button.dataset.copy);
   if (!find()) return;
   const label = button.querySelector('[data-copy-label]') ?? button;
@@ -34,7 +34,7 @@ function offer(button) {
       await navigator.clipboard.writeText(read(source));
       say(words.sayCopied, words.sayCopiedFully ?? words.sayCopied);
     } catch {
-      // Pages without HTTPS have no clipboard; the selection makes it one key stroke.
+      // Pages without HTTPS have no clipboard access; with the text selected, it takes one keystroke.
       select(source);
       say(words.sayPress, words.sayPressFully ?? words.sayPress);
     }

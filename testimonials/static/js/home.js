@@ -1,5 +1,5 @@
-// The widget on the front page. Its own script runs unchanged after this file: it asks for its data,
-// and here it gets the samples with the look that is being tried.
+// The widget on the front page. Its own script runs unchanged after this file: it requests its
+// data, and gets the samples with the look being tried.
 
 const stage = document.querySelector('[data-stage]');
 const place = stage.querySelector('[data-place]');
@@ -19,7 +19,7 @@ window.fetch = (input, options) => {
   return Promise.resolve(Response.json({ ...feed, config, colours: colours[palette.value], draw: `${look} face cards looks ${look}` }));
 };
 
-// A look can't be changed in a widget that stands, so another one takes its place once it does.
+// The look of a running widget can't be changed, so a new one replaces it once it is drawn.
 const first = place.firstElementChild;
 let next = null;
 let shown = first;

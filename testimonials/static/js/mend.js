@@ -1,5 +1,5 @@
-// An error goes when its field holds something that the browser finds no fault with. What only the
-// server knows, it says again.
+// An error disappears once the browser finds the field valid. What only the server can check, it
+// reports again.
 
 export const describedBy = (element) => (element.getAttribute('aria-describedby') ?? '').split(' ').filter(Boolean);
 export function describe(element, ids) {

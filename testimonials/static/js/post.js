@@ -1,12 +1,13 @@
-// Sending, and saying what came of it. Every script sends, complains and announces through here.
+// Sending requests, and reporting the result. Every script sends, reports errors and announces
+// through this file.
 
 const wordsOf = (reason) => document.body.dataset[`say${reason[0].toUpperCase()}${reason.slice(1)}`] ?? '';
 
 // Put values into the {places} of a text, such as "{count} of {limit}".
 export const fill = (text, values) => text.replace(/\{(\w+)\}/g, (_, name) => values[name]);
 
-// Why nothing came of a request. `reason` is one of those for which the page has words (`script_words`
-// in _macros.html), or "refused" with the server's and, for a form, what is wrong by field.
+// Why a request failed. `reason` is one of those for which the page has texts (`script_words` in
+// _macros.html), or "refused", with the server's message and, for a form, the errors by field.
 export class Failure extends Error {
   constructor(reason, words = wordsOf(reason), errors = null) {
     super(words);
@@ -29,7 +30,7 @@ export async function send(url, body, { wait = 15000, accept = 'application/json
   }
 }
 
-// Resolve to the JSON of an answer that says yes; throw a Failure for every other.
+// Resolve to the JSON of a successful answer; throw a Failure for any other.
 export async function post(url, body, options) {
   const answer = await send(url, body, options);
   const data = await answer.json().catch(() => ({}));
@@ -38,7 +39,7 @@ export async function post(url, body, options) {
   throw data.message ? new Failure('refused', data.message, data.errors) : new Failure('fault');
 }
 
-// Show what is wrong in a place that waits hidden for it, and mark the field. No text takes both back.
+// Show an error in its hidden element, and mark the field; an empty text undoes both.
 export function showProblem(place, text, field = null) {
   (place.querySelector('[data-problem-text]') ?? place).textContent = text;
   place.hidden = !text;
@@ -51,7 +52,7 @@ region.className = 'visually-hidden';
 region.setAttribute('role', 'status');
 document.body.append(region);
 
-// Tell those who hear the page something that others see.
+// Announce to screen readers what others can see.
 export function announce(text) {
   region.textContent = text;
 }

@@ -1,5 +1,5 @@
-// Tells the service that a form was opened or begun: no cookie is made, and nothing is told by who
-// asks not to be tracked.
+// Tells the service that a form was opened or begun: without cookies, and not for visitors who ask
+// not to be tracked.
 const place = document.querySelector('[data-seen]');
 const { seen, form } = place.dataset;
 const isAllowed = !navigator.globalPrivacyControl && navigator.doNotTrack !== '1' && !navigator.webdriver;

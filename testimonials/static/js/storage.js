@@ -1,4 +1,4 @@
-// What this browser remembers. Storage may be full or forbidden: then it remembers nothing.
+// The browser's storage, which may be full or forbidden: then nothing is stored.
 
 export function recall(key) {
   try { return localStorage.getItem(key); } catch { return null; }

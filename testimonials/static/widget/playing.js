@@ -1,8 +1,9 @@
-// Plays a recording in the place of its poster. Pages rendered by the server import this too.
+// Plays a recording in place of its poster. Pages rendered by the server import this too.
 let playing;
 
-// Makes a player of the link in `box` to the recording's page. `hold(is)` is told when it plays.
-// Until then nothing is loaded but the poster; what can't be played here leaves the link.
+// Turns the link in `box` to the recording's page into a player. `hold(is)` is called when it
+// starts and stops. Until then only the poster is loaded; the link stays if it can't be played
+// here.
 export const makePlayable = (box, hold, signal) => {
   const link = box.querySelector('a');
   const { src, captions, failed } = box.dataset;
@@ -30,7 +31,7 @@ export const makePlayable = (box, hold, signal) => {
     media.controls = true;
     media.tabIndex = 0;
     media.setAttribute('aria-label', name);
-    // A phone plays what would be too small here on its whole screen.
+    // If it would be too small here, a phone plays it full screen.
     media.playsInline = box.clientWidth >= 200;
     media.onplay = () => {
       if (playing !== media) playing?.pause();
@@ -51,7 +52,7 @@ export const makePlayable = (box, hold, signal) => {
     box.append(media);
     watch.observe(media);
     media.focus();
-    // Where that isn't allowed, its own button is there; other failures are told by `onerror`.
+    // Where that isn't allowed, its own button is there; `onerror` reports other failures.
     media.play().catch(() => {});
   };
   const stop = new AbortController();
@@ -63,7 +64,7 @@ export const makePlayable = (box, hold, signal) => {
     link.click();
   }, stop);
   link.addEventListener('click', (event) => {
-    // Who wants another tab gets the page.
+    // A click for a new tab opens the page.
     if (event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
     start();

@@ -1,5 +1,4 @@
-// Plays recordings where they stand on pages rendered by the server; without it, their links open
-// pages of their own.
+// Plays recordings in place on server-rendered pages; without it, their links open separate pages.
 import { makePlayable } from './playing.js';
 
 for (const link of document.querySelectorAll('.play')) makePlayable(link.parentNode, () => {});

@@ -1,4 +1,4 @@
-// Tells what was seen and read on the wall, as the widget does on other pages.
+// Reports what was seen and read on the wall, as the widget does on other pages.
 import { watchSeen } from './pieces/seen.js';
 
 const main = document.querySelector('[data-seen]');

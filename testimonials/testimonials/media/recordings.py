@@ -149,7 +149,7 @@ def keep_file(recording_id: str, source: IO[bytes]) -> None:
 
 @contextlib.contextmanager
 def hold(recording_id: str) -> Iterator[Path]:
-    """Lock a file, so that others don't hold or append to it. Raises `RecordingGone`, `NoRoom`."""
+    """Lock a file, so nobody else can hold or append to it. Raises `RecordingGone`, `NoRoom`."""
     path = path_of(recording_id)
     try:
         with path.open("rb") as file:

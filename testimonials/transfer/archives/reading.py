@@ -216,7 +216,7 @@ def _refuse_constant(name: str) -> Any:
 
 
 def _require_unique(name: str, part: Part, rows: Sequence[Row]) -> None:
-    """Refuse rows that have the same value of a unique key."""
+    """Refuse rows that have the same value for a unique key."""
     keys = [each.columns for each in part.table.indexes if each.unique]
     kinds = (PrimaryKeyConstraint, UniqueConstraint)
     keys += [each.columns for each in part.table.constraints if isinstance(each, kinds)]

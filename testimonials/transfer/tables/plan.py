@@ -125,7 +125,7 @@ class Outcome:
     repairs: frozenset[str] = frozenset()
 
     def describe(self, mapping: ColumnMapping) -> dict[str, Any]:
-        """Return the outcome in texts that are safe to print."""
+        """Return the outcome, with texts that are safe to print."""
         name, text = (mapping.pick(self.cells, field) for field in ("authorName", "text"))
         described = {
             "line": self.line,

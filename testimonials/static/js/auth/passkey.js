@@ -1,7 +1,7 @@
-// Passkeys: forms with [data-passkey] appear where the browser can use one, and send what it answers.
+// Passkeys: forms with [data-passkey] appear if the browser supports passkeys, and send its answer.
 import { post, showProblem } from '../post.js';
 
-// Challenges are good for ten minutes.
+// Challenges are valid for ten minutes.
 const RENEW_AFTER = 9 * 60 * 1000;
 
 const toBytes = (text) => Uint8Array.from(atob(text.replace(/-/g, '+').replace(/_/g, '/')), (letter) => letter.charCodeAt(0));
@@ -34,10 +34,10 @@ async function ask(form, extra) {
   form.submit();
 }
 
-// One question at a time: a click takes the place of what waits in the address field.
+// Only one request at a time: a click replaces the one pending in the address field.
 let waiting = null;
 
-// A form that can be sent without one, too, has a button of its own for it.
+// A form that can also be sent without a passkey has its own button for it.
 function offer(form) {
   const own = form.querySelector('[data-passkey-button]');
   const problem = form.querySelector('[data-passkey-problem]');
@@ -59,14 +59,14 @@ function offer(form) {
   });
 }
 
-// The browser lists passkeys under the address field, and answers once one is chosen.
+// The browser lists passkeys below the address field, and answers once one is chosen.
 async function autofill(form) {
   if (!await PublicKeyCredential.isConditionalMediationAvailable?.()) return;
   waiting = new AbortController();
   const { signal } = waiting;
   const timer = setTimeout(() => { waiting.abort(); autofill(form); }, RENEW_AFTER);
   signal.addEventListener('abort', () => clearTimeout(timer));
-  // Whoever doesn't choose one signs in another way, so there is nothing to say.
+  // People who don't choose one sign in another way, so there is nothing to report.
   ask(form, { mediation: 'conditional', signal }).catch(() => {});
 }
 

@@ -1,4 +1,4 @@
-// Password fields work without this file; it adds Show, and counts the letters of a new one.
+// Password fields work without this file; it adds Show, and counts the characters of a new one.
 import { announce } from '../post.js';
 
 for (const button of document.querySelectorAll('[data-reveal]')) {
@@ -12,7 +12,7 @@ for (const button of document.querySelectorAll('[data-reveal]')) {
   };
   button.hidden = false;
   button.addEventListener('click', () => show(field.type === 'password'));
-  // Left readable, it could be stored by the browser as plain form history.
+  // If it stays visible, the browser could store it in its form history.
   field.form.addEventListener('submit', () => show(false));
 }
 
@@ -29,7 +29,7 @@ for (const field of document.querySelectorAll('[data-password]')) {
     hint.classList.toggle('ok', isEnough);
     if (isEnough) hint.replaceChildren(tick.content.cloneNode(true), sayEnough);
     else hint.textContent = length ? sayLeft.replace('{count}', length).replace('{least}', field.minLength) : rest;
-    // Only the change is spoken; a count after each key would drown everything else.
+    // Only the change is announced: a count after each key would drown out everything else.
     if (isEnough !== wasEnough) announce(isEnough ? sayEnough : '');
     wasEnough = isEnough;
   };

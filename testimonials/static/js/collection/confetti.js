@@ -1,5 +1,4 @@
-// A short greeting of 1.4 s that never comes back on reload and never
-// plays for people who asked for less motion.
+// 1.4 s of confetti, never again after a reload, and never for people who prefer reduced motion.
 const still = matchMedia('(prefers-reduced-motion: reduce)').matches;
 const reloaded = performance.getEntriesByType('navigation')[0]?.type !== 'navigate';
 if (!still && !reloaded && 'animate' in Element.prototype) {

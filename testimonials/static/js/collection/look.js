@@ -1,9 +1,9 @@
-// The card as it will be, written anew with each letter.
+// The finished card, updated with each keystroke.
 
 const FACES = 3;
 const segmenter = new Intl.Segmenter();
 
-// As widget/render.py chooses the size: wide letters count twice.
+// The size is chosen as in widget/render.py: wide letters count twice.
 const weigh = (words) => [...words].length + (words.match(/[\u2e80-\ud7ff]/g) ?? []).length;
 const sizeOf = (words) => {
   const size = weigh(words);
@@ -18,7 +18,7 @@ function initialsOf(name) {
 
 export function setUpLook(form) {
   const look = form.querySelector('[data-look]');
-  // Where stars come first, the card's styles were only for who has no script until now.
+  // If the stars come first, the card's styles have so far only applied without a script.
   look.querySelector('link').media = 'all';
   const find = (selector) => look.querySelector(selector);
   const say = look.dataset;
@@ -45,7 +45,7 @@ export function setUpLook(form) {
     if (!find('.meta')?.children.length) find('.meta')?.remove();
   };
 
-  // The answers that everybody may see, as widget/selection.py writes them.
+  // The public answers, as widget/selection.py writes them.
   const writeAnswers = () => {
     find('.answers')?.remove();
     const list = document.createElement('dl');
@@ -83,7 +83,7 @@ export function setUpLook(form) {
     }
   };
   form.addEventListener('input', show);
-  // photo.js tells which picture it has, or none.
+  // photo.js reports which picture it has, if any.
   form.addEventListener('photo', (event) => {
     const face = form.querySelector('[data-details-face]');
     const picture = event.detail;

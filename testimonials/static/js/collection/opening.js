@@ -1,5 +1,5 @@
-// Stars first: the style sheet opens the rest once a star is chosen; this file keeps it open, says
-// so to those who hear the page, and adds Clear and the choice between writing and recording.
+// Stars first: the style sheet opens the rest once a star is chosen; this file keeps it open,
+// announces that to screen readers, and adds Clear and the choice between writing and recording.
 import { announce } from '../post.js';
 
 export function setUpOpening(form, { isOpen, onClear }) {
@@ -18,7 +18,7 @@ export function setUpOpening(form, { isOpen, onClear }) {
     form.elements.text.focus();
   });
 
-  // Of the stars, and of each question of which one answer is chosen.
+  // For the stars, and for each question with a single choice.
   const clears = [...form.querySelectorAll('[data-clear]')];
   const chosen = (button) => find(`[name="${button.dataset.clear}"]:checked`);
   const showClear = () => { for (const button of clears) button.hidden = !chosen(button); };

@@ -1,5 +1,5 @@
-// The collection page is a plain form; this file adds the counter, Clear, a
-// draft that survives a closed tab, and a way on when the network fails.
+// The collection page is a plain form; this file adds the counter, Clear, a draft that survives a
+// closed tab, and a retry when the network fails.
 import { Failure, announce, send, showProblem } from '../post.js';
 import { forget, recall, remember } from '../storage.js';
 import { setUpOpening } from './opening.js';
@@ -7,12 +7,12 @@ import { setUpRecord } from './record.js';
 
 const DRAFT_DAYS = 14;
 const WAIT_MS = 20000;
-// A photo takes time on a slow line: this many bytes a second are waited for.
+// A photo takes time on a slow connection: the timeout assumes this many bytes a second.
 const SLOWEST = 16000;
 const KEPT = ['text', 'name', 'email', 'role', 'company'];
 const draftKey = (slug) => `testimonials-draft:${slug}`;
 
-// What nobody needs in order to begin comes once the page stands, so that it doesn't hold that up.
+// What isn't needed to begin is loaded once the page is shown, so it doesn't delay that.
 const loaded = new Promise((resolve) => {
   if (document.readyState === 'complete') resolve();
   else addEventListener('load', resolve, { once: true });
@@ -33,7 +33,7 @@ function readDraft(key) {
 function setUp(form) {
   const key = draftKey(form.dataset.draft);
   const find = (selector) => form.querySelector(selector);
-  // The page brings its texts along in the visitor's language.
+  // The page contains the texts in the visitor's language.
   const say = form.dataset;
   const number = new Intl.NumberFormat(document.documentElement.lang, { numberingSystem: 'latn', useGrouping: 'min2' });
   const fill = (text, values) => text.replace(/\{(\w+)\}/g, (all, name) => (name in values ? number.format(values[name]) : all));
@@ -75,13 +75,13 @@ function setUp(form) {
   });
   addEventListener('pagehide', () => { if (timer) save(); });
 
-  // What the server sent back after a refusal is newer than any draft.
+  // What the server sends back after rejecting the form is newer than any draft.
   const draft = 'refused' in form.dataset ? null : readDraft(key);
   if (draft) {
     let restored = false;
     for (const name of KEPT) {
       const field = form.elements[name];
-      // What a link filled in gives way to what was written; what was just written does not.
+      // The draft replaces what a link filled in, but not what was just typed.
       const isUntouched = field && field.value === field.defaultValue;
       if (isUntouched && draft[name] && draft[name] !== field.value) { field.value = draft[name]; restored = true; }
     }
@@ -126,14 +126,14 @@ function setUp(form) {
   load(photoField, () => import('./photo.js'), (module) => { photo = module.setUpPhoto(photoField); });
   load(find('[data-error-summary]'), () => import('../mend.js'));
 
-  // Null where the page takes no recordings.
+  // Null if the page takes no recordings.
   const record = setUpRecord(form);
   const button = find('[data-send]');
   const failure = find('[data-failure]');
   let label = button.textContent;
   form.addEventListener('kind', ({ detail: kind }) => { button.textContent = label = button.dataset[kind] ?? label; });
   let busy = false;
-  // The button that was pressed last; Retry presses it again.
+  // The button pressed last; Retry presses it again.
   let pressed = null;
 
   const rest = () => {
@@ -143,7 +143,7 @@ function setUp(form) {
     announce('');
   };
   const fail = (text) => {
-    // The notice is an alert above the button, which says what it does now.
+    // The notice is an alert above the button, whose label says what it does now.
     label = say.sayAgain;
     rest();
     showProblem(failure, text);
@@ -155,7 +155,7 @@ function setUp(form) {
     return form.enctype === 'multipart/form-data' ? data : new URLSearchParams(data);
   };
 
-  // Take the page that the server answered with: the thanks, or this form with what is wrong.
+  // Show the page that the server answered with: the thank-you page, or this form with errors.
   async function take(answer) {
     const text = await answer.text();
     if (answer.ok && answer.redirected) {
@@ -181,7 +181,7 @@ function setUp(form) {
   }
 
   async function submit() {
-    // The second of a double click, or Enter plus click, finds the form busy.
+    // A double click, or Enter and a click, must not send the form twice.
     if (busy) return;
     busy = true;
     failure.hidden = true;
@@ -208,7 +208,7 @@ function setUp(form) {
     if (!busy) pressed = event.submitter;
     submit();
   });
-  // A page that comes back from the browser's memory must not stay busy.
+  // A page restored from the back/forward cache must not stay busy.
   addEventListener('pageshow', (event) => { if (event.persisted) rest(); });
 }
 

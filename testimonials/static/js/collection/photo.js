@@ -1,16 +1,15 @@
-// The photo's field: preview, drop, paste and Remove. The photo is cropped and made small here, so
-// that little is sent and nothing a camera wrote into it leaves the device; the server does the
-// same again with whatever arrives.
+// The photo's field: preview, drop, paste and Remove. The photo is cropped and scaled down here, so
+// that little is sent and no camera metadata leaves the device; the server does the same again.
 
 import { announce, showProblem } from '../post.js';
 
-// Twice the size at which the server keeps it.
+// Twice the size at which the server stores it.
 const SIDE = 512;
-// A browser would take gigabytes to decode more; the server says no by the file's head alone.
+// A browser would need gigabytes to decode more; the server refuses it by its header alone.
 const MAX_PIXELS = 60e6;
 const TAKEN = ['image/jpeg', 'image/png', 'image/webp'];
 
-// Where a dropped or pasted picture goes; a refused form brings a new field.
+// Where a dropped or pasted picture goes; a rejected form comes back with a new field.
 let current = null;
 
 export function setUpPhoto(field) {
@@ -27,7 +26,7 @@ export function setUpPhoto(field) {
 
   const complain = (text) => {
     showProblem(problem, text, input);
-    // What the server said was of another photo.
+    // The server's error was about another photo.
     document.getElementById('photo-error')?.remove();
     document.querySelector('[data-photo-without]')?.remove();
   };
@@ -85,7 +84,7 @@ export function setUpPhoto(field) {
 
   current = { field, start, box: find('[data-photo-box]') };
   field.classList.add('is-ready');
-  // A browser that came back to the page may have kept the file.
+  // After going back to the page, the browser may still have the file.
   if (input.files.length) start(input.files[0]);
   return { ready: () => preparing };
 }
@@ -105,7 +104,7 @@ async function shrink(file) {
   context.imageSmoothingQuality = 'high';
   context.drawImage(bitmap, (bitmap.width - edge) / 2, (bitmap.height - edge) / 2, edge, edge, 0, 0, size, size);
   bitmap.close();
-  // Only these may be transparent; a browser that writes no WebP gives PNG.
+  // Only these may be transparent; a browser that can't write WebP gives PNG.
   const kind = file.type === 'image/jpeg' ? 'image/jpeg' : 'image/webp';
   const blob = await new Promise((resolve) => { picture.toBlob(resolve, kind, 0.9); });
   return blob && { picture, file: new File([blob], `photo.${blob.type.split('/')[1]}`, { type: blob.type }) };
@@ -114,7 +113,7 @@ async function shrink(file) {
 const isThere = () => Boolean(current?.field.isConnected);
 const hasFiles = (event) => [...(event.dataTransfer?.types ?? [])].includes('Files');
 
-// A file that misses the box must not replace the page and what is written on it.
+// A file dropped outside the box must not replace the page and what was typed.
 addEventListener('dragover', (event) => {
   if (!isThere() || !hasFiles(event)) return;
   event.preventDefault();
@@ -131,7 +130,7 @@ addEventListener('drop', (event) => {
   if (file) current.start(file);
 });
 addEventListener('paste', (event) => {
-  // What was copied from a document may be a text and a picture of it at once; the text is meant.
+  // What is copied from a document may be both text and a picture of it; the text is meant.
   const copied = event.clipboardData;
   if (!isThere() || !copied || copied.getData('text/plain')) return;
   const file = [...copied.files].find((each) => each.type.startsWith('image/'));

@@ -1,5 +1,5 @@
-// Prompts that guide: a tap marks one and moves the caret to the end of the words; a tick follows
-// after some letters. Nothing is inserted.
+// Guiding prompts: a tap marks one and moves the caret to the end of the text; after some letters
+// it is ticked. Nothing is inserted.
 
 const ENOUGH = 20;
 

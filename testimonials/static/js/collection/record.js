@@ -4,14 +4,14 @@
 import { showProblem } from '../post.js';
 import { recall } from '../storage.js';
 
-// The form has other words for what is recorded ("video" or "voice") than for what is "written".
+// The form has different texts for recordings ("video" or "voice") and for what is "written".
 export function tellKind(form, kind) {
   form.dataset.kind = kind;
   for (const each of form.querySelectorAll('[data-for]')) each.hidden = !each.dataset.for.split(' ').includes(kind);
   form.dispatchEvent(new CustomEvent('kind', { detail: kind }));
 }
 
-// Null where the project takes no recordings.
+// Null if the project takes no recordings.
 export function setUpRecord(form) {
   const panel = form.querySelector('[data-record]');
   if (!panel) return null;
@@ -35,7 +35,7 @@ export function setUpRecord(form) {
   tellKind(form, 'written');
   panel.classList.add('is-ready');
   find('explain').hidden = false;
-  // A phone would open its camera instead of its files.
+  // A phone would open its camera rather than its files.
   file.removeAttribute('capture');
   file.accept = panel.dataset.kinds.replace('voice', 'audio').split(' ').map((kind) => `${kind}/*`).join(',');
   file.addEventListener('change', () => {

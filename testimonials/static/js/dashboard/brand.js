@@ -38,7 +38,7 @@ async function showColors() {
   if (styles && number === latest) sheet.replaceSync(styles);
 }
 
-// Until a color is chosen, it is the trade's, which replaces that of the former trade.
+// Until a color is chosen, it is the trade's, which replaces that of the previous trade.
 function showTrade() {
   const cards = document.querySelector(`template[data-trade="${elements.trade.value}"]`).content;
   document.querySelector('.stage-cards').replaceChildren(cards.cloneNode(true));

@@ -1,4 +1,4 @@
-// Redirect anchors of the former long page to the pages that replaced it.
+// Redirect anchors of the old long page to the pages that replaced it.
 const moved = {
   'api-key': 'settings/developers', checklist: 'inbox', delete: 'settings/delete', domain: 'settings/domain',
   notifications: 'settings/mail', rated: 'settings/stars', team: 'people', address: 'settings/address',

@@ -8,7 +8,7 @@ document.addEventListener('click', (event) => {
   event.target.closest?.('[data-toast-close]')?.closest('[data-toast]').remove();
 });
 
-// Show a message for ten seconds, in place of the last one, and return it; with a form to undo if
+// Show a message for ten seconds, replacing the last one, and return it; with a form to undo if
 // `hasUndo`.
 export function showToast(text, hasUndo = false) {
   const toast = template.content.firstElementChild.cloneNode(true);

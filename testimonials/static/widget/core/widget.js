@@ -35,12 +35,12 @@
 //     add(card)   puts a card in its place; by default it goes to the end of `list`
 //     arrange()   is called when cards were added, opened or closed, and when the width has changed
 (() => {
-// What is the window's own: an element with this id is only found by the name.
+// Only the window's own property: an element with this id would also be found by the name.
 if (Object.hasOwn(window, '__testimonials')) return;
 // By the names of their files, and what watch.js needs.
 const widgets = new Map();
 const pieces = window.__testimonials = { VERSIONcore: [`core.css`], widgets };
-// Of a script alone: an `img` that a guest of the page has named currentScript would say where to load code from.
+// Only from a script: otherwise an `img` that somebody named currentScript could say where to load code from.
 const BASE = new URL('.', document.currentScript.closest('script').src);
 
 // Five stars in cells of 20, and gaps of 2.
@@ -49,7 +49,7 @@ const STARS = 'M-12 1.8' + 'm22 0l2.6 5.2 5.7.8-4.2 4 1 5.7-5.1-2.7-5.1 2.7 1-5.
 // Strings become text nodes, so nothing in the feed can be markup.
 const el = (tag, attributes = 0, ...children) => {
   const node = document.createElementNS('http://www.w3.org/' + (/svg|path/.test(tag) ? '2000/svg' : '1999/xhtml'), tag);
-  // Its own alone: another script of the page may have put an `onload` into all objects.
+  // Only its own: another script on the page may have added an `onload` to all objects.
   for (const each of Object.entries(attributes)) node.setAttribute(...each);
   if (attributes.class) node.part = attributes.class;
   node.append(...children.filter(Boolean));
@@ -63,10 +63,10 @@ const load = async (url) => {
   return response.json();
 };
 
-// One that can't be had, as of a version to come, only leaves out what it draws.
+// If a piece can't be loaded, such as one of a later version, only what it draws is missing.
 const get = (name) => pieces['VERSION' + name] ||= import(BASE + 'v1-VERSION' + name + '.js').then((file) => file.default, () => ['']);
 
-// What a container chooses is asked of the server, all but its theme.
+// Everything that a container chooses is requested from the server, except its theme.
 const find = pieces.find = (host) => {
   const url = new URL(encodeURIComponent(host.dataset.testimonialsProject) + '/feed', BASE);
   for (const name of ['widget', 'shape', 'id', 'tag', 'min']) {
@@ -97,7 +97,7 @@ const start = async (host) => {
     const { light, dark } = feed.colours;
     const [kind, ...names] = feed.draw.split(' ');
     const shadow = host.shadowRoot || host.attachShadow({ mode: 'open' });
-    // What stands in the host stays until all of this is in its place.
+    // The host's content stays until all of this is in place.
     showLink();
     shadow.adoptedStyleSheets = [];
     const root = el('div', { lang: feed.lang });
@@ -125,7 +125,7 @@ const start = async (host) => {
     });
     paint('card text muted line  empty    accent star          shade');
     put('font', feed.font || getComputedStyle(host).fontFamily);
-    // As the words' language has it: browsers need a twentieth of a second to know their own.
+    // Formatted for the words' language: the browser's own formatting takes a twentieth of a second to load.
     const [decimal, thousands] = feed.signs;
     const number = (value) => `${value}`.replace('.', decimal).replace(/\B(?=(\d{3})+$)/g, thousands);
     const say = (key, values) => feed.words[key].replace(/{(\w+)}/g, (_, name) => values[name]);
@@ -156,6 +156,6 @@ const scan = pieces.scan = () => {
   }
 };
 scan();
-// It may stand behind this code.
+// It may be appended to this code.
 Promise.resolve('watch').then(get);
 })();

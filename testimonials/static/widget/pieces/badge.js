@@ -1,4 +1,4 @@
-// The average of all ratings in a pill, or as another piece says what is inside.
+// The average of all ratings in a pill, or with contents from another piece.
 export default [`badge.css`, (widget) => {
   const { feed: { badge, header: { average, count }, proof }, host, root, el, number, say, stars } = widget;
   const link = (name, href, ...inside) => el('a', { class: name, href, target: '_blank', rel: 'noopener' }, ...inside);

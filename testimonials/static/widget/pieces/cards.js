@@ -1,8 +1,7 @@
-// The cards, which all but badges have.
-// Wide letters count twice.
+// The cards, which every shape but badges has. Wide letters count twice.
 const weigh = (words) => [...words].length + (words.match(/[\u2e80-\ud7ff]/g) || []).length;
 
-// Returns what writes dates; nothing where the reader would see the same one at half of the cards.
+// Returns the function that writes dates; none if half of the cards would have the same one.
 const makeDates = ({ feed, writeDate }) => {
   const { config, design } = feed;
   const none = () => '';
@@ -38,7 +37,7 @@ export default [`cards.css`, (widget) => {
   const nav = el('div', { class: 'nav' });
   const stage = el('div', { class: 'stage' }, nav, view);
   const foot = el('div', { class: 'foot' });
-  const status = el('div', { role: 'status' }); // Its width is watched.
+  const status = el('div', { role: 'status' }); // Its width is observed.
   const progress = el('span');
 
   const button = (attributes, handler, ...children) => {
@@ -77,7 +76,7 @@ export default [`cards.css`, (widget) => {
     });
     label(false);
     const top = el('div', { class: 'top' }, config.showStars !== false && rating >= 1 && stars(rating));
-    // A whole card goes by its words' first strong letter.
+    // The direction of a whole card follows the first strong letter of its text.
     const record = !item.isSample && proof?.record.replace('{id}', item.id);
     const figure = el('figure', { class: 'card', dir: 'auto' }, top, words, more, author(item, name, record));
     const node = el('li', { tabindex: -1 }, figure);
@@ -102,12 +101,12 @@ export default [`cards.css`, (widget) => {
     return width;
   };
   const clamp = (cards) => {
-    // Less than a line, and more than the letters of a tall font hang out of the last one.
+    // Less than a line, but more than the letters of a tall font extend below the last one.
     const long = cards.map(({ figure, words }) => figure.matches('.open') || words.scrollHeight > words.clientHeight + 12);
     cards.forEach(({ more }, i) => { more.hidden = !long[i]; });
   };
   const arrange = () => {
-    // An observer may call once more after the end.
+    // An observer may fire once more after it was disconnected.
     if (signal.aborted || filling || !measure()) return;
     if (kind !== 'masonry') clamp(cards);
     widget.layout?.arrange?.();
@@ -117,7 +116,7 @@ export default [`cards.css`, (widget) => {
     if (layouts) widget.layout = await layouts.find(Boolean);
     const { layout } = widget;
     filling = true;
-    // The service writes them in its own languages. What browsers know takes them long to find.
+    // The service provides them in its own languages, since browsers are slow to load theirs.
     if (!dates && config.showDates !== false && !(feed.dates && locale.startsWith(feed.lang))) await widget.use('dates');
     dates ||= makeDates(widget);
     await rest();
@@ -128,7 +127,7 @@ export default [`cards.css`, (widget) => {
       cards.push(card);
       layout?.add ? layout.add(card) : list.append(card.node);
       if (cards.length % 2 === 0) {
-        // Measured now, it is not all measured in one task later.
+        // Measured now, so that not everything is measured in one task later.
         root.offsetHeight;
         await rest();
       }
@@ -139,7 +138,7 @@ export default [`cards.css`, (widget) => {
     filling = false;
     arrange();
     root.inert = false;
-    // Whoever waits for it may ask for the next page at once.
+    // Code that waits for it may request the next page at once.
     host.dataset.testimonialsCount = cards.length;
   };
 

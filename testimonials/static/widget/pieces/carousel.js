@@ -1,4 +1,4 @@
-// Beside the container, up to what would cut it off.
+// The room next to the container, up to an element that would cut it off.
 const findRoom = (host) => {
   const box = host.getBoundingClientRect();
   let left = 0;
@@ -22,7 +22,7 @@ export default [`carousel.css`, (widget) => {
   set(view, { role: 'group', 'aria-roledescription': say('carousel'), 'aria-label': say('testimonials'), tabindex: 0 });
   if (widget.kind !== 'carousel') widget.look += ' carousel';
   let page = 0;
-  // Negative where writing runs to the left, as scrolling is.
+  // Negative in right-to-left pages, like scroll positions.
   const pitch = () => (list.lastChild.offsetLeft - list.firstChild.offsetLeft) / (cards.length - 1) || 1;
   const columns = () => (strip ? Math.max(1, Math.floor((widget.width + 14) / 334)) : widget.width < 640 || widget.kind === 'spotlight' ? 1 : widget.columns);
   const pages = () => Math.ceil(Math.max(widget.total, cards.length) / columns());
@@ -38,7 +38,7 @@ export default [`carousel.css`, (widget) => {
     set(next, { 'aria-disabled': page === pages() - 1 });
     [...dots.children].forEach((dot, i) => dot.setAttribute('aria-current', i === page));
     if (pages() > 7) dots.textContent = `${page + 1} / ${pages()}`;
-    // Comes before it is wanted.
+    // Loaded before it is needed.
     if (cards.length < (page + 1) * columns() + 2) more();
   };
   const fade = () => {
@@ -73,7 +73,7 @@ export default [`carousel.css`, (widget) => {
   view.onscrollend = showNearest;
   view.onscroll = () => {
     clearTimeout(timer);
-    // A pause is no end on slow devices, but all that older browsers tell.
+    // On slow devices a pause isn't the end, but older browsers report nothing else.
     if (!('onscrollend' in HTMLElement.prototype)) timer = setTimeout(showNearest, 100);
   };
   signal.addEventListener('abort', () => clearTimeout(timer));
@@ -90,7 +90,7 @@ export default [`carousel.css`, (widget) => {
       nav.hidden = n < 2;
       if (n > 7) dots.replaceChildren();
       else if (dots.children.length !== n) dots.replaceChildren(...Array.from({ length: n }, (_, i) => button({ 'aria-label': say('page', { n: i + 1, total: n }) }, () => go(i))));
-      // More cards move nothing, and scrolling may be under way.
+      // Further cards don't move anything, and scrolling may be under way.
       if (version === widget.version) show(page);
       else showNearest();
       version = widget.version;

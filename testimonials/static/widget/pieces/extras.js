@@ -1,4 +1,4 @@
-// What some testimonials have beside their words: a handle, highlights, a reply, answers to the
+// What some testimonials have besides their words: a handle, highlights, a reply, answers to the
 // owner's questions, and marks.
 const X = 'M3 3l14 18h4L7 3zM20.5 3l-7 8M10.5 13.5 4 21';
 const MARKS = { verified: 'M12 3a9 9 0 1 0 .01 0zM8 12.5l2.8 2.8 5.2-6', rewarded: 'M4 11h16v9H4zM3 7h18v4H3zM12 7v13M12 7c-5 0-6-5-3-5s3 5 3 5 0-5 3-5 2 5-3 5', insider: 'M12 4a4 4 0 1 0 .01 0zM4 21c1-9 15-9 16 0', translated: 'M3 6h10M8 3v3c0 5-2 8-5 9M5 9c1 3 4 5 6 6M12 21l4.5-11L21 21M14 17h5' };
@@ -27,12 +27,12 @@ export default [`extras.css`, ({ el, extensions, feed, kind, locale, say }) => {
     const values = answers.map(([question, answer]) => [el('dt', {}, question), el('dd', {}, el('bdi', {}, answer))]);
     const list = el('dl', { class: 'answers' }, ...values.map((pair) => el('div', {}, ...pair)));
     words.after(list);
-    // Read more is also for what is cut of them, or all of it.
+    // "Read more" also reveals these, if they are cut off or hidden.
     const cut = () => Math.max(...[words, ...values.map(([, value]) => value)].map((each) => each.scrollHeight - each.clientHeight));
     card.words = { clientHeight: 0, get scrollHeight() { return list.clientHeight || kind === 'strip' ? cut() : Infinity; } };
   };
 
-  // Who follows what was done to the words sees what is known of those that were sent.
+  // A link from the mark about changed words to what is known about the original ones.
   const drawMarks = (marks, record) => el('p', { class: 'marks' }, ...marks.map((mark) => {
     const means = say(mark + 'Means', { name });
     const link = record && /^[est]/.test(mark) && { href: record, target: '_blank', rel: 'noopener' };

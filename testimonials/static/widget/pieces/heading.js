@@ -1,4 +1,4 @@
-// The font of headings, and whether they stand in the middle, as on the page around.
+// The font of headings, and whether they are centered, as on the surrounding page.
 export default [`heading.css`, (widget) => {
   const { feed, host, put } = widget;
   const heading = document.querySelector('h2') || document.querySelector('h1') || host.parentElement || document.body;

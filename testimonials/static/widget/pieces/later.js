@@ -1,10 +1,10 @@
-// What nobody needs before they have seen the widget: it comes once all is drawn, or is wanted.
+// What isn't needed until the widget has been seen: loaded once it is drawn, or when needed.
 const fitting = new CSSStyleSheet();
-// Takes back what a snippet reserved, which may be the height of another layout.
+// Removes the height that the snippet reserved, perhaps for another layout.
 fitting.replaceSync(':host{min-height:0!important}');
 
-// The snippet may have reserved the height of another configuration. What is too much goes when
-// nobody sees it go, or when it answers somebody's action: then it is no layout shift.
+// The snippet may have reserved the height of another configuration. The surplus is removed when
+// that can't be seen, or in response to an action: then it doesn't count as a layout shift.
 const fit = ({ host, root, signal }) => {
   const { shadowRoot } = host;
   const height = root?.offsetHeight || 0;
@@ -31,7 +31,7 @@ const fit = ({ host, root, signal }) => {
 export default [`later.css`, (widget) => {
   const { feed: { config }, host, kind, signal, url, cards, say, progress } = widget;
 
-  // A page of masonry fills its columns, and leaves none that couldn't.
+  // A page of masonry has enough cards to fill its columns, and leaves enough for the next page.
   const isEnough = (count) => kind !== 'masonry' || (count >= 2 * widget.columns && widget.total - cards.length - count >= 2 * widget.columns);
   let loading;
   const loadPage = async () => {
@@ -45,7 +45,7 @@ export default [`later.css`, (widget) => {
       after = page.next;
     }
     widget.cursor = after;
-    // What is not on the first page may be on this one.
+    // What isn't on the first page may be on this one.
     if (items.some((item) => item.reply || item.twitter || item.highlights || item.extras)) await widget.use('extras');
     if (items.some((item) => item.extras?.recording)) await widget.use('player');
     await widget.fill(items);
@@ -82,7 +82,7 @@ export default [`later.css`, (widget) => {
         look();
       }, { signal });
       new ResizeObserver(() => requestAnimationFrame(arrange)).observe(widget.status);
-      // Other letters have another size.
+      // Another font changes the size of the text.
       document.fonts.addEventListener('loadingdone', () => {
         widget.version += 1;
         arrange();

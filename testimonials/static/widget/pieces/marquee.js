@@ -1,6 +1,6 @@
 // Rows or columns of cards that move by themselves, until they are paused.
 export default [`marquee.css`, (widget) => {
-  // Who wants less motion moves the cards themselves.
+  // People who prefer reduced motion move the cards themselves.
   if (matchMedia('(prefers-reduced-motion:reduce)').matches) {
     widget.look = widget.look.replace(widget.kind, widget.kind = 'carousel');
     return widget.use('carousel').then(([layout]) => layout);
@@ -8,7 +8,7 @@ export default [`marquee.css`, (widget) => {
   const { cards, el, list, view, root, signal } = widget;
   const vertical = widget.kind === 'vertical';
   const [side, start, axis] = vertical ? ['offsetHeight', 'offsetTop', 'Y('] : ['offsetWidth', 'offsetLeft', 'X('];
-  // The pace is in milliseconds for a pixel.
+  // The pace, in milliseconds per pixel.
   const lanes = [{ node: list, pace: 25 }, { node: list.cloneNode(), pace: 31.25 }];
   view.append(lanes[1].node);
   widget.look += ' moving';
@@ -41,20 +41,20 @@ export default [`marquee.css`, (widget) => {
     lanes.forEach((lane) => { lane.run = lane.run?.cancel(); });
   });
   watchHolding(widget, update);
-  // Focus must not scroll what the transform moves.
+  // Focus must not scroll what the transform already moves.
   view.onscroll = () => view.scrollTo(0, 0);
   const show = (card) => {
     const lane = lanes.find(({ node }) => node.contains(card));
     if (!lane?.run) return;
-    // At its very end the other lane begins again.
+    // At its end, the other copy of the lane begins again.
     const offset = Math.abs(card[start] - lane.node.firstChild[start]) || 1;
     lane.run.currentTime = lane.pace * (lane === lanes[0] ? offset : lane.size - offset);
   };
   view.addEventListener('focusin', ({ target }) => target.matches(':focus-visible') && show(target.closest('li')));
-  // Clicks on the inert copies go to the originals, of which a recording plays in sight.
+  // Clicks on the inert copies go to the originals; a recording is moved into view to play.
   view.onclick = ({ clientX: x, clientY: y }) => copies.forEach(([copy, node]) => copy.querySelectorAll('a,button').forEach((each, i) => {
     const { left, right, top, bottom } = each.getBoundingClientRect();
-    // A hidden one has no size.
+    // A hidden lane has no size.
     if (x > left && x < right && y > top && y < bottom) {
       show(node);
       node.querySelectorAll('a,button')[i].click();
@@ -77,10 +77,10 @@ export default [`marquee.css`, (widget) => {
 
   return {
     add({ item, node }) {
-      // In its lane at once, so that cards needn't be laid out twice.
+      // Added to its lane at once, so cards needn't be laid out twice.
       part ||= length / countLanes();
       lanes[+(cards.length > part)].node.append(node);
-      // As wide as three lines of its words want it; Chinese letters take the place of two.
+      // Wide enough for its text to take three lines; Chinese letters count as two.
       const letters = item.text.replace(/[\u2e80-\uff00]/g, '$&$&').length;
       node.style.setProperty('--width', 48 + letters * (letters > 140 ? 3.04 : letters > 64 ? 3.45 : 4.25) + 'px');
     },

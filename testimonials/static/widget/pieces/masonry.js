@@ -3,11 +3,11 @@
 export default [`masonry.css`, (widget) => {
   const { el } = widget;
   const blocks = [];
-  // Of the block that was just planned, and is not laid out yet.
+  // For the block that was just planned, and isn't laid out yet.
   let heights;
   const measure = (cards) => cards.map(({ figure }) => figure.offsetHeight + widget.gap);
 
-  // Chooses a column for each card, and what all must grow by; returns the number of columns.
+  // Chooses a column for each card and by how much all must grow; returns the number of columns.
   const plan = (block, columns) => {
     const { list, cards } = block;
     for (const { node, figure } of cards) {
@@ -52,12 +52,12 @@ export default [`masonry.css`, (widget) => {
       for (let k = 0; k < columns; k++) {
         const top = ends[k];
         put(i, k);
-        // A card had better not start above an earlier one.
+        // Preferably, no card starts above an earlier one.
         search(i + 1, cost + (top < last - 4 ? Math.min(60, (last - top) * .12) : 0), Math.max(last, top));
         put(i, k, -1);
       }
     };
-    // The last cards try every column: as many as are quickly tried.
+    // The last few cards are tried in every column, as many as that is fast for.
     const fixed = Math.max(featured, cards.length - [12, 8, 6][columns - 2]);
     for (let i = featured; i < fixed; i++) put(i, ends.indexOf(Math.min(...ends)));
     search(fixed, 0, 0);
@@ -66,7 +66,7 @@ export default [`masonry.css`, (widget) => {
     const spare = [0, 0, 0, 0];
     cards.forEach(({ node, figure }, i) => {
       const column = found.columns[i];
-      // What is left of a pixel goes to the next card of the column.
+      // Fractions of a pixel are passed on to the next card in the column.
       const more = i < featured ? found.lead : found.each[column] + spare[column];
       spare[column] = more % 1;
       heights[i] += Math.floor(more + .01);
@@ -76,7 +76,7 @@ export default [`masonry.css`, (widget) => {
     return columns;
   };
 
-  // A card that was opened pushes down those below it, and no card changes its column.
+  // An expanded card pushes down those below it, and no card changes its column.
   const place = ({ list, cards, columns }) => {
     if (!columns) return;
     heights ||= measure(cards);
@@ -92,7 +92,7 @@ export default [`masonry.css`, (widget) => {
   return {
     page(count) {
       const list = blocks[0] ? el('ul', { role: 'list' }) : widget.list;
-      // As plan() will, so that cards needn't be laid out twice.
+      // As plan() will do, so cards needn't be laid out twice.
       if (widget.columns > 1 && count >= 2 * widget.columns) list.className = 'packed';
       widget.view.append(list);
       blocks.push({ list, cards: [] });

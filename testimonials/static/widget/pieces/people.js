@@ -1,4 +1,4 @@
-// The average of all ratings with people's faces: on a card, or beside how many wrote.
+// The average of all ratings with people's faces: on a card, or next to how many wrote.
 export default [`people.css`, (widget) => {
   const { kind, feed: { header: { average, count, people, faces: shown } }, el, faces, number, say, stars } = widget;
   const mean = number(average.toFixed(1));

@@ -11,7 +11,7 @@ const drawRecording = ({ el, webUrl, say, view, signal }, { src, captions, poste
     webUrl(poster) && el('img', { src: webUrl(poster), alt: '', loading: 'lazy', referrerpolicy: 'no-referrer' }),
     el('svg', { class: 'sign', viewBox: '0 0 40 40', 'aria-hidden': true }, el('path', { d: PLAY })), kind === 'voice' && el('span', { class: 'wave' }), time && el('span', { class: 'time' }, time)));
   makePlayable(box, (is) => {
-    // What moves by itself looks at this, and is told by what it listens to.
+    // Moving shapes read this, and are notified by an event.
     view.classList.toggle('held', is);
     view.dispatchEvent(new Event('focusout'));
   }, signal);

@@ -14,7 +14,7 @@ export default [`popup.css`, (widget) => {
     root.classList.toggle('away', at < 0 || away);
     if (timer && timer.playState !== 'finished') timer[away || isHeld(view) ? 'pause' : 'play']();
   };
-  // An animation can be held.
+  // Unlike a timeout, an animation can be paused.
   const wait = (time, then) => {
     timer = root.animate(null, time);
     timer.onfinish = then;
@@ -45,7 +45,7 @@ export default [`popup.css`, (widget) => {
   document.addEventListener('transitionend', update, { signal });
   view.addEventListener('focusin', ({ relatedTarget }) => { if (!view.contains(relatedTarget)) before = relatedTarget; });
   signal.addEventListener('abort', () => {
-    // Drawn anew, as after a change in the editor, it begins again unless it was closed.
+    // When it is redrawn, for example after a change in the editor, it starts over unless it was closed.
     if (!root.hidden) popup = undefined;
     stop();
   });

@@ -1,5 +1,5 @@
 // Tells the service once, when the page is left, which testimonials were seen and read, and clicks on
-// the button. No cookie, nothing about the visitor; nothing at all for who asks not to be tracked.
+// the button. No cookie, nothing about the visitor, and nothing at all if they ask not to be tracked.
 // later.js hands over the widget; the wall its cards (../wall.js).
 export const watchSeen = ({ cards = [], root, signal, surface = 'widget', url }) => {
   if (navigator.globalPrivacyControl || navigator.doNotTrack === '1' || navigator.webdriver) return;
@@ -22,7 +22,7 @@ export const watchSeen = ({ cards = [], root, signal, surface = 'widget', url })
     if (ids.has(figure)) return;
     ids.set(figure, item.id);
     observer.observe(figure);
-    // Opened or played before this code came.
+    // Opened or played before this code was loaded.
     if (figure.querySelector('[aria-expanded=true],video,audio')) read.add(item.id);
   });
   const growth = new MutationObserver(watch);

@@ -1,7 +1,9 @@
-// Follows the page: containers that come, change and go. One that was only moved is connected again.
+// Follows the page: containers that are added, changed or removed. One that was only moved is
+// connected again.
 const page = window.__testimonials;
 const { find, scan, widgets } = page;
-// The page may have another script too, which watches already, and an older one by itself.
+// The page may also have another version of the script, which already watches; an older one watches
+// by itself.
 if (scan && !page.look) {
   page.look = () => {
     for (const [host, { key, stop }] of widgets) {

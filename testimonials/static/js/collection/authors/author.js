@@ -1,4 +1,4 @@
-// The author's pages work without this file; it writes days as people do, and copies the link.
+// The author's pages work without this file; it formats dates, and copies the link.
 import '../../copy.js';
 
 const day = new Intl.DateTimeFormat(document.documentElement.lang, {

@@ -1,6 +1,6 @@
 // Camera and microphone: opening them, and whether there is light and sound.
 
-// The first that the browser writes. Every browser plays MP4 with H.264.
+// The first that the browser can write. Every browser can play MP4 with H.264.
 const TYPES = {
   video: [
     'video/mp4;codecs=avc1.42E01F,mp4a.40.2', 'video/webm;codecs=vp8,opus', 'video/webm', 'video/mp4',
@@ -12,7 +12,7 @@ const HEARD = 0.02;
 
 export const typeOf = (kind) => TYPES[kind].find((type) => MediaRecorder.isTypeSupported(type)) ?? '';
 
-// Throw an error whose name is "NotAllowedError" if the person or the browser says no.
+// Throw an error named "NotAllowedError" if the person or the browser refuses.
 export async function openDevices(kind, facing) {
   if (!navigator.mediaDevices?.getUserMedia || !window.MediaRecorder) throw new Error('Not here');
   return navigator.mediaDevices.getUserMedia({
@@ -32,8 +32,8 @@ export async function hasOtherCamera() {
   return devices.filter((device) => device.kind === 'videoinput').length > 1;
 }
 
-// Tell ten times a second how loud it is (0 to 1), and whether anybody spoke so far; and once a
-// second whether the picture is dark. Return what ends it.
+// Report ten times a second how loud it is (0 to 1) and whether anybody has spoken so far, and once
+// a second whether the picture is dark. Return a function that stops it.
 export function watchLevels(stream, picture, { tellSound, tellLight }) {
   const context = new AudioContext();
   const analyser = context.createAnalyser();

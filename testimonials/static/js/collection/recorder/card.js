@@ -1,4 +1,4 @@
-// The recording in the form: a card in place of the explanation, and the form's words for it.
+// The recording in the form: a card that replaces the explanation, and the form's texts for it.
 
 import { clock, fill, inMegabytes, megabytes } from './parts.js';
 
@@ -22,7 +22,7 @@ export function showCard(card, recording) {
   note.hidden = !note.textContent;
 }
 
-// The page's policy lets pictures in from data, not from blobs.
+// The page's policy allows pictures from data: URLs, not from blobs.
 function readAsUrl(blob) {
   return new Promise((resolve) => {
     const reader = new FileReader();

@@ -1,5 +1,5 @@
-// The recording that was not sent yet: this browser keeps it for a day, so that a reload or a closed
-// laptop loses nothing. Where a browser keeps no files, it lives as long as the page.
+// The recording that hasn't been sent yet: this browser keeps it for a day, so a reload or a closed
+// laptop loses nothing. If a browser can't store files, it lives as long as the page.
 
 import { forget, remember } from '../../storage.js';
 

@@ -1,4 +1,4 @@
-// The recorder's page parts and its ways of writing numbers.
+// The recorder's page elements, and formatting its numbers.
 
 import { Failure, send } from '../../post.js';
 
@@ -11,7 +11,7 @@ export const inUnit = (number, unit, unitDisplay = 'long') => new Intl.NumberFor
   style: 'unit', unit, unitDisplay, numberingSystem: 'latn', maximumFractionDigits: 0,
 }).format(number);
 
-// No file is 0 MB large.
+// Never "0 MB".
 export const megabytes = (bytes) => (bytes ? Math.max(1, Math.round(bytes / 1e6)) : 0);
 export const inMegabytes = (bytes) => inUnit(megabytes(bytes), 'megabyte', 'short');
 
@@ -26,7 +26,7 @@ export function show(root, view, kind, kinds) {
   for (const each of root.querySelectorAll('[data-in], [data-mode], [data-needs]')) {
     const { in: views, mode, needs } = each.dataset;
     const isShown = (!views || views.split(' ').includes(view)) && (!mode || mode === kind) && (!needs || kinds.includes(needs));
-    // Drawings have the attribute, but no property.
+    // SVG elements have the attribute, but not the property.
     each.toggleAttribute('hidden', !isShown);
   }
   for (const each of root.querySelectorAll('[data-do="video"], [data-do="voice"]')) {
@@ -48,7 +48,7 @@ function loadSheet(url) {
   });
 }
 
-// Fetch the recorder, the card and what is shown while sending. Throw a Failure if they don't come.
+// Fetch the recorder, the card and what is shown while sending. Throw a Failure if that fails.
 export async function loadParts({ recorderUrl, sheet }) {
   const fetched = send(recorderUrl, null, { method: 'GET', accept: 'text/html' });
   const [answer] = await Promise.all([fetched, loadSheet(sheet)]);

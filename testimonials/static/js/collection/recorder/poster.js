@@ -12,7 +12,7 @@ const happens = (element, name) => new Promise((resolve, reject) => {
 
 const toBlob = (canvas, kind) => new Promise((resolve) => { canvas.toBlob(resolve, kind, 0.82); });
 
-// Chromium writes no duration into what it records, and learns it only by looking for the end.
+// Chromium writes no duration into what it records, and finds it only by seeking to the end.
 export async function findEnd(player) {
   if (Number.isFinite(player.duration)) return;
   const sought = happens(player, 'seeked');
@@ -20,7 +20,7 @@ export async function findEnd(player) {
   await sought;
 }
 
-// `seconds` is null where the browser can't tell, `poster` where it can't show the file.
+// `seconds` is null if the browser can't tell, `poster` if it can't show the file.
 export async function lookInto(blob, kind) {
   const player = document.createElement(kind === 'video' ? 'video' : 'audio');
   const url = URL.createObjectURL(blob);
@@ -53,6 +53,6 @@ async function draw(player) {
   canvas.height = Math.round(player.videoHeight * scale);
   canvas.getContext('2d').drawImage(player, 0, 0, canvas.width, canvas.height);
   const picture = await toBlob(canvas, 'image/webp');
-  // A browser that writes no WebP gives a large PNG.
+  // A browser that can't write WebP gives a large PNG.
   return picture?.type === 'image/webp' ? picture : toBlob(canvas, 'image/jpeg');
 }

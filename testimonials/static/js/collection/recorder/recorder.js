@@ -10,12 +10,12 @@ import { lookInto } from './poster.js';
 import { Sending } from './sending.js';
 import { Stage } from './stage.js';
 
-// A recorder may run on for a moment, and what cuts a file cuts it where it can.
+// A recorder may run on for a moment, and an editor can only cut a file at certain points.
 const LEEWAY = 2;
 let parts = null;
 let current = null;
 
-// Set the recorder of a form up. A form that the server sent back gets what the one before had.
+// Set up a form's recorder. A form that the server sent back gets the recording of the one before.
 export async function setUpRecorder(form) {
   parts ??= await loadParts(form.querySelector('[data-record]').dataset);
   const recorder = new Recorder(form);
@@ -58,7 +58,7 @@ class Recorder {
     else if (name === 'remove') this.remove();
   }
 
-  // What the recorder ended with.
+  // The recorder's result.
   async take(recording, way) {
     if (recording && recording !== this.recording) {
       await this.accept(recording);
@@ -114,7 +114,7 @@ class Recorder {
     this.rest();
   }
 
-  // What is sent: a recording only while that is the way chosen.
+  // What is sent: the recording only if that is the chosen way.
   get sent() {
     return this.form.classList.contains('is-recording') ? this.recording : null;
   }
@@ -124,7 +124,7 @@ class Recorder {
     const { form } = this;
     form.classList.toggle('has-recording', Boolean(this.recording));
     this.field.disabled = kind === 'written';
-    // Nobody agrees to a sentence that was another when they ticked it.
+    // Nobody has agreed to a sentence that changed after they ticked it.
     if (form.dataset.kind !== kind) form.elements.consent.checked = false;
     tellKind(form, kind);
   }
@@ -134,8 +134,8 @@ class Recorder {
     if (text) this.explain.hidden = false;
   }
 
-  // Send the recording before the form. A form that lacks something goes first, for the server says
-  // what, and nobody waits for that.
+  // Send the recording before the form. An incomplete form goes first: the server says what is
+  // missing, without waiting for the upload.
   async ready() {
     const recording = this.sent;
     if (!recording) return;
@@ -152,7 +152,7 @@ class Recorder {
     }
   }
 
-  // The form was not taken: show it again.
+  // The form was rejected: show it again.
   end() {
     this.sending.end();
   }

@@ -1,4 +1,4 @@
-// What is shown while a recording is sent, in place of the form.
+// What is shown instead of the form while a recording is sent.
 
 import { announce } from '../../post.js';
 import { Upload } from './upload.js';
@@ -14,8 +14,7 @@ export class Sending {
     this.button('copy').addEventListener('click', () => keepCopy(this.recording));
   }
 
-  // Resolve when the server has all of it; throw a Failure if it won't take it, or if the person
-  // stops.
+  // Resolve when the server has all of it; throw a Failure if the server refuses it, or if the person stops.
   async run(recording, url, keep) {
     this.recording = recording;
     this.started = null;

@@ -7,12 +7,11 @@ import { Take } from './take.js';
 import { clock, fill, inUnit, show } from './parts.js';
 
 const COUNT_FROM = 3;
-// When it says aloud how much time is left.
+// When it announces how much time is left.
 const SPOKEN = [30, 10];
 
 export class Stage {
-  // `ended` gets what was recorded (null if nothing), and where the person wants to go instead:
-  // "file" or "write".
+  // `ended` gets the recording (null if there is none), and what the person wants instead: "file" or "write".
   constructor(dialog, { limit, prompts, kinds, ended }) {
     Object.assign(this, { dialog, limit, prompts, kinds, ended, kind: 'video', facing: 'user', say: dialog.dataset });
     this.find = (name) => dialog.querySelector(`[data-${name}]`);
@@ -206,7 +205,7 @@ export class Stage {
     this.ended(recording, way);
   }
 
-  // Give camera and microphone back.
+  // Release the camera and microphone.
   shut() {
     clearTimeout(this.timer);
     this.take?.stop();

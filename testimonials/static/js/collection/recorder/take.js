@@ -1,5 +1,5 @@
-// One recording being made. It ends by itself at the limit, and when the camera or the microphone
-// is taken away, as by a call; what was recorded until then is kept.
+// One recording being made. It ends by itself at the limit, and when the camera or microphone is
+// taken over, for example by a call; what was recorded until then is kept.
 
 import { typeOf } from './camera.js';
 
@@ -7,7 +7,7 @@ const BITS = { video: 2500000, voice: 96000 };
 const PIECE_MS = 1000;
 
 export class Take {
-  // `tick` is told the seconds so far, `done` gets the recording, or null if there is nothing.
+  // `tick` gets the seconds so far, `done` the recording, or null if there is none.
   constructor(stream, kind, limit, { tick, done }) {
     this.kind = kind;
     this.limit = limit;

@@ -1,16 +1,16 @@
-// Sends a recording in pieces. After anything that went wrong the server is asked how much it has,
-// and sending goes on from there: after a lost line, a reload, or a laptop that was closed.
+// Sends a recording in pieces. After any problem (a lost connection, a reload, a closed laptop) the
+// server is asked how much it has, and sending continues from there.
 
 import { Failure, send } from '../../post.js';
 
 const PIECE_WAIT = 60000;
 const LONGEST_PAUSE = 30000;
-// What passes by itself.
+// Temporary errors.
 const PASSING = ['offline', 'lost', 'late', 'busy'];
 
 export class Upload {
-  // `moved` is told the bytes that have arrived, `paused` that it waits (and why), `keep` that
-  // the recording should be kept as it is now.
+  // `moved` gets the number of bytes that have arrived, `paused` the reason for waiting; `keep` is
+  // called when the recording should be stored as it is now.
   constructor(recording, url, { moved, paused, keep }) {
     Object.assign(this, { recording, url, moved, paused, keep });
     this.stopper = new AbortController();
@@ -65,7 +65,7 @@ export class Upload {
       this.move(offset);
     }
     if (recording.poster && !recording.hasPoster) {
-      // Nobody loses a recording for want of its picture.
+      // A failed poster must not cost anybody their recording.
       const type = { 'Content-Type': recording.poster.type };
       await this.call('PUT', `/${recording.id}/poster`, recording.poster, type).catch((error) => {
         if (PASSING.includes(error.reason)) throw error;
@@ -90,7 +90,7 @@ export class Upload {
     return offset;
   }
 
-  // How much the server has; null if it knows nothing of the recording anymore.
+  // How much the server has; null if it no longer knows the recording.
   async ask() {
     try {
       const answer = await this.call('HEAD', `/${this.recording.id}`);

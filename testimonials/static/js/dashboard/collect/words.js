@@ -16,7 +16,7 @@ function start() {
     first_name: mail.dataset.sayFirst, name: mail.dataset.sayName, company: mail.dataset.sayCompany, business: mail.dataset.sayBusiness,
   };
 
-  // The text with chips in place of placeholders in braces.
+  // The text, with chips instead of placeholders in braces.
   function draw(into, text) {
     into.replaceChildren();
     let end = 0;

@@ -100,7 +100,7 @@ let lastDecision = -1000;
 // Rows move up under the pointer, so the second half of a double click would decide the next.
 export const hasJustDecided = () => performance.now() - lastDecision < 350;
 
-// Ask for a reason in the row, by a copy of the page's form for it.
+// Ask for a reason in the row, with a copy of the page's form.
 export function askWhy(row, action) {
   if (!row.querySelector(`[data-why="${action}"]`)) return;
   closeWhy(row);

@@ -49,7 +49,7 @@ function refuse(failure) {
   for (const name of Object.keys(failure.errors ?? {})) document.getElementById(`editor-${name}`)?.setAttribute('aria-invalid', 'true');
   showToast(fill(words.sayFailed, { reason: failure.message }));
 }
-// The whole form is sent, with the former values.
+// The whole form is sent, with the previous values.
 const saving = startSaving(form.getAttribute('action'), () => readForm(), { onStored: take, onFailed: refuse });
 
 function noteChange(name, delay = 0) {
