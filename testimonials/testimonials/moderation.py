@@ -188,7 +188,7 @@ def edit_testimonial(
     """
     _require_editable(row)
     if row.source == "public_page" and values.get("rating", row.rating) != row.rating:
-        raise ActionRefused(gettext_noop("Only its author can change the stars of a testimonial."))
+        raise ActionRefused("Only its author can change the stars of a testimonial.")
     new = values | _spell_tags(project, values) | _follow_transcript(row, values)
     changes = {name: value for name, value in new.items() if getattr(row, name) != value}
     if not changes:
