@@ -34,7 +34,7 @@ from testimonials.widget.cache import init_feed
 def label(_context: Context, name: str) -> str:
     """Return the label of a field of the API, as `name_field` does.
 
-    Without the context, Jinja would call it once, in the language of whoever comes first, when it
+    Without the context, Jinja would call it once, in the language of the first reader, when it
     compiles a template in which the name is a constant.
     """
     return str(find_late("dashboard.formatting:name_field")(name))

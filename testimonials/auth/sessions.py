@@ -85,8 +85,8 @@ def start_session(
 ) -> str:
     """Sign a browser in; return the token for its cookie, of which only a hash is stored.
 
-    `replaces` is the browser's former token, whose session ends. `is_proved` is false if the person
-    was perhaps still signed in at a provider, and so has proved nothing just now.
+    `replaces` is the browser's previous token, whose session ends. `is_proved` is false if the
+    person was perhaps still signed in at a provider, and so has proved nothing just now.
     """
     if replaces:
         db.session.execute(delete(Session).where(Session.token_hash == hash_secret(replaces)))

@@ -93,7 +93,7 @@ def find_app(account_id: str) -> AuthenticatorApp | None:
 def connect_app(account: Account, secret: str, code: str) -> list[str]:
     """Connect an app that shows `code` to the locked account; return its recovery codes.
 
-    A former app and its recovery codes stop working. Raises `CodeRefused`.
+    The previous app and its recovery codes stop working. Raises `CodeRefused`.
     """
     step = find_step(secret, normalize_code(code))
     if step is None:
@@ -129,7 +129,7 @@ def count_recovery_codes(account_id: str) -> int:
 
 
 def take_code(account: Account, typed: str) -> bool:
-    """Use a code of the app or a recovery code; return whether it was a recovery code.
+    """Use one of the app's codes or a recovery code; return whether it was a recovery code.
 
     The account must be locked, so that a code can't be used twice. Raises `CodeRefused` after
     recording an event.

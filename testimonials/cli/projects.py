@@ -307,7 +307,10 @@ def list_team_command(owner: Account) -> Output:
 @PERSON
 @click.argument("role", type=click.Choice([*ROLES]))
 def set_role_command(owner: Account, person: Account, role: str) -> Record:
-    """Give somebody with a claimed account a role in all of an owner's projects, without mail."""
+    """Give somebody a role in all of an owner's projects, without notifying them.
+
+    Their account must be claimed.
+    """
     _require_colleague(owner, person)
     if set_role(lock_account(owner.id), person.id, role):
         record(events.MEMBER_CHANGED, owner.id, email=person.email, role=role, member=person.id)

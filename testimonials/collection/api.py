@@ -178,7 +178,7 @@ def update_form(form: str, body: Values) -> Values:
     """Change a form.
 
     Only the fields that are sent change; a list or ``translations`` is replaced as a whole, by the
-    rules of ``page-design``. After a change of ``name``, links with the former one no longer work.
+    rules of ``page-design``. After a change of ``name``, links with the old one no longer work.
     """
     renamed = {"new_name": body["name"]} if "name" in body else {}
     return body | {"name": form} | renamed

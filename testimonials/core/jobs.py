@@ -168,7 +168,7 @@ def enqueue(
 
 
 def enqueue_anew(kind: str, ids: Sequence[str], run_at: datetime | None = None) -> None:
-    """Run jobs with these ids now or at `run_at`; waiting ones start counting attempts anew."""
+    """Run jobs with these ids now or at `run_at`; waiting ones count attempts from zero again."""
     if ids:
         values = {"run_at": run_at or clock.now(), "attempts": 0}
         insert = insert_into(db.session(), Job)

@@ -279,7 +279,7 @@ def _empty(owner: SignedIn) -> None:
         lock_owner(owner)
 
 
-# Linking the company account, and proving one's identity with it.
+# Linking the company account, and confirming somebody's identity with it.
 
 
 @account.post("/dashboard/account/company/link")

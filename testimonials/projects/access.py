@@ -140,8 +140,8 @@ def find_access(
 def lock_before_roles(*conditions: ColumnElement[bool], key_share: bool = False) -> None:
     """Lock projects before a separate statement reads roles in them.
 
-    On PostgreSQL a statement that waited for a lock still sees the state from before, such as the
-    role of a member who was removed meanwhile. SQLite has one writer.
+    On PostgreSQL a statement that waited for a lock still sees the earlier state, such as the role
+    of a member who was removed meanwhile. SQLite has one writer.
     """
     if not current_settings().is_sqlite:
         query = select(Project.id).where(*conditions).order_by(Project.id)

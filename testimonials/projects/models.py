@@ -218,7 +218,7 @@ Project.is_suspended = (
 
 
 class OldSlug(Base):
-    """A former slug, which redirects and is reserved for its project for 90 days."""
+    """An old slug, which redirects and is reserved for its project for 90 days."""
 
     slug: Mapped[str] = mapped_column(String(60), primary_key=True)
     project_id: Mapped[str] = child_of(Project.id, index=True)

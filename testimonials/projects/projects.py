@@ -154,7 +154,7 @@ def names_service(project: Project) -> bool:
 
 LISTED_PROJECTS = 50
 SLUG_KEPT = timedelta(days=90)
-# How many of a project's former slugs are kept.
+# How many of a project's old slugs are kept.
 MOST_OLD_SLUGS = 20
 
 
@@ -379,7 +379,7 @@ def find_free_slug(name: str) -> str | None:
     slug = make_slug(name)
     if not slug:
         return None
-    # Each takes one or two queries, so after some numbers come random letters.
+    # Each takes one or two queries, so random letters follow after some numbers.
     for end in ("", *(f"-{number}" for number in range(2, 21)), f"-{_random_letters()}"):
         candidate = slug[: SLUG_LENGTH - len(end)].rstrip("-") + end
         taken = select(Project.id).where(Project.slug == candidate)

@@ -321,7 +321,7 @@ def decide_submissions(caller: Caller, project: Project, body: Values) -> Values
     raises=(409,),
 )
 def undo_changes(caller: Caller, project: Project, body: Values) -> Values:
-    """Undo a change of testimonials.
+    """Undo a change to testimonials.
 
     ``undo`` comes from the answer to the change. It works for a day, and skips testimonials that
     have been changed since.

@@ -1,4 +1,4 @@
-"""Undoing changes to testimonials: a given batch, or one's own steps, newest first."""
+"""Undoing changes to testimonials: a given batch, or a person's own steps, newest first."""
 
 from collections import defaultdict
 from collections.abc import Sequence

@@ -180,7 +180,7 @@ def replace_tag(project: Project, *, old: str, new: str) -> None:
 
 @brand_changed.connect
 def leave_to_brand(project: Project, *, before: Brand | None) -> None:
-    """Let the locked project's widgets follow the brand if they have its former color or font."""
+    """Let the locked project's widgets follow the brand if they have its previous color or font."""
     widgets: list[Project | SavedWidget] = [project, *list_saved(project)]
     for widget in widgets:
         settings = read_settings(widget)

@@ -1,4 +1,4 @@
-"""Run imports as jobs, in place of leases of their own."""
+"""Run imports as jobs, instead of with leases of their own."""
 
 from alembic import op
 

@@ -163,8 +163,8 @@ def has_terminal() -> bool:
 #
 # It has the listening socket, but no threads or connections that a fork would copy.
 
-# The seconds after which a worker that was told to end is killed: more than its own limit, and less
-# than Docker's ten.
+# The seconds after which a worker that was asked to stop is killed: more than its own limit, and
+# less than Docker's ten.
 PATIENCE = 9.0
 # The seconds after which a worker that died while starting is started again.
 DELAY = 5.0

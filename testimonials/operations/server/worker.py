@@ -229,7 +229,7 @@ class _JsonErrorTask(ErrorTask):  # type: ignore[misc]
 class _Task(WSGITask):  # type: ignore[misc]
     """Caches the heads of responses.
 
-    Waitress would close the connection after each 304, and format each head anew, which takes half
+    Waitress would close the connection after each 304, and format each head again, which takes half
     of the time of the hottest path.
     """
 
@@ -431,7 +431,7 @@ class Server:
     def _turn(self, seconds: float) -> None:
         """Wait for events on all connections, and handle them.
 
-        Waitress would register each connection anew each time, which takes milliseconds if a
+        Waitress would register all connections again each time, which takes milliseconds if a
         hundred are idle.
         """
         self._touched.append(self._listening)

@@ -147,8 +147,8 @@ ACTIVITY_COLUMNS = (
 def find_names(account_id: str | None, project_id: str = "") -> tuple[Names, Names]:
     """Return the names of people and tokens that a reader may see, and those of projects.
 
-    An operator (None) sees all of them, an owner those of the present team, or of the team of one
-    project. Former members may have another address by now, so theirs is the one in the record;
+    An operator (None) sees all of them, an owner those of the current team, or of the team of one
+    project. Former members may have a different address by now, so the one in the record is shown;
     people who have deleted their account have no name.
     """
     people = select(Account.id, Account.email, Account.display_name).order_by(shown_name())
