@@ -735,9 +735,14 @@ def test_contrast_of_all_sixty(page, pages, case, theme):
 
 
 def test_forced_colours_keep_borders_and_stars(page, pages):
-    page.emulate_media(forced_colors="active")
-    open_widgets(page, pages, feed(2, cardStyle="quote"))
+    page.emulate_media(forced_colors="active", color_scheme="dark")
+    open_widgets(
+        page, pages, feed(2, cardStyle="quote"), feed(items=[item(0, highlights=[[0, 3]])])
+    )
     settle_later(page)
+    # The text of a mark has the color that goes with this ground.
+    marked = "getComputedStyle(root.querySelector('.mark')).backgroundColor"
+    assert look(page, marked, 1) == "rgb(255, 255, 0)"
     assert styles(page, ".card", "borderTopColor") != ["rgba(0, 0, 0, 0)"]
     assert styles(page, ".stars svg", "fill") == styles(page, "blockquote", "color")
 
