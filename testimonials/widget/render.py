@@ -77,6 +77,7 @@ def describe_header(header: Mapping[str, Any], words: Mapping[str, str]) -> dict
         "stars": describe_stars(header["average"], words),
         "ratings": words["ratings"].replace("{n}", count),
         "people": words["people"].replace("{n}", people),
+        "is_rated": header["count"] > 0,
         "faces": [describe_face(each["name"], each["avatar"]) for each in header["faces"]],
     }
 
@@ -226,7 +227,8 @@ def render_still(
     words = write_words(settings.design["labels"], header := feed.get("header"), name=project.name)
     shown = header and header["count"] and describe_header(header, words)
     if "badge" in feed:
-        badge = shown and shown | {"url": feed["badge"]["url"]}
+        url = feed["badge"]["url"]
+        badge = feed["total"] and describe_header(feed["header"], words) | {"url": url}
         kind = STILL_KINDS.get(shape, shape)
         values = {"badge": badge or None, "proof": feed["proof"]}
         return Still(kind, _classes(kind, settings), settings, words, **values)

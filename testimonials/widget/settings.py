@@ -391,7 +391,9 @@ def _describe_badge(project: Project, shape: str) -> dict[str, Any]:
         "label": write_ratings(count, format_number(count)),
         "url": wall_url(project.slug, project.own_host),
     }
-    shown = {"shape": shape, "badge": badge, "header": header, "total": count}
+    # People may have written without stars.
+    total = count or (header["people"] if shape == "people" else 0)
+    shown = {"shape": shape, "badge": badge, "header": header, "total": total}
     return shown | {"items": [], "next": None, "proof": describe_proof(project)}
 
 

@@ -177,6 +177,16 @@ def test_shapes_are_rendered(app, client, owner, project):
     assert client.get(f"{base}/fragment?shape=popup").text.strip() == ""
 
 
+def test_people_are_counted_without_ratings(client, owner, project):
+    owner.create_testimonial(project, text="No stars")
+    totals = {}
+    for shape in ("people", "badge"):
+        totals[shape] = client.get(f"/widget/{project}/feed?shape={shape}").get_json()["total"]
+        shown = client.get(f"/widget/{project}/fragment?shape={shape}").text
+        assert ("<b>1 person wrote</b></span>" in shown) is (shape == "people")
+    assert totals == {"people": 1, "badge": 0}
+
+
 def test_a_design_is_rendered(app, client, project):
     time = clock.now().replace(year=2026, month=3, day=9)
     for number in range(3):

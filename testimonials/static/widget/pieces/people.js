@@ -5,6 +5,6 @@ export default [`people.css`, (widget) => {
   const n = number(count);
   const sum = (...lines) => el('span', { class: 'summary' }, ...lines);
   widget.inside = kind === 'people'
-    ? [faces(shown), sum(el('b', 0, say('people', { n: number(people) })), el('span', 0, stars(average, 14), mean + ' ' + say('fromRatings', { n })))]
+    ? [faces(shown), sum(el('b', 0, say('people', { n: number(people) })), count && el('span', 0, stars(average, 14), mean + ' ' + say('fromRatings', { n })))]
     : [el('b', { class: 'average' }, mean), sum(stars(average, 20), say('ratings', { n })), faces(shown)];
 }];
