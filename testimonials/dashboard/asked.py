@@ -102,7 +102,7 @@ def correct_request(access: Access, asked_id: str, email: str) -> Done:
     requests.correct_address(access.project, asked_id, email)
     record(REQUESTS_SENT, access.project, count=1)
     return Done(
-        ngettext("%(num)s email goes out in 30 seconds", "%(num)s emails go out in 30 seconds", 1),
+        ngettext("%(num)s mail goes out in 30 seconds", "%(num)s mails go out in 30 seconds", 1),
         to=url_for(".show_asked"),
     )
 

@@ -338,11 +338,11 @@ def sent_text(count: int, wait_days: int) -> str:
         )
     if not wait_days:
         return ngettext(
-            "%(num)s email goes out in 30 seconds", "%(num)s emails go out in 30 seconds", count
+            "%(num)s mail goes out in 30 seconds", "%(num)s mails go out in 30 seconds", count
         )
     return ngettext(
-        "%(num)s email goes out on %(day)s",
-        "%(num)s emails go out on %(day)s",
+        "%(num)s mail goes out on %(day)s",
+        "%(num)s mails go out on %(day)s",
         count,
         day=format_day(clock.now() + timedelta(days=wait_days), "long", has_year=False),
     )

@@ -286,7 +286,7 @@ LABELS = {name: column.label for name, column in COLUMNS.items() if column.label
     "headline": gettext_noop("Headline"),
     "high": gettext_noop("What 10 means"),
     "imageId": gettext_noop("Picture"),
-    "initialCount": gettext_noop("Number shown at first"),
+    "initialCount": gettext_noop("Number at first"),
     "isOpen": gettext_noop("Takes testimonials"),
     "isPublic": gettext_noop("Show the answer on the card"),
     "isRequired": gettext_noop("Must be answered"),

@@ -26,7 +26,7 @@ def note_requests(page: Page, asked: list[str]) -> Page:
 def claim(page: Page, project: Project) -> None:
     page.goto(project.claim_link())
     page.get_by_label("Password", exact=True).fill("three blue wardrobes")
-    page.get_by_role("radio", name="It may continue").check()
+    page.get_by_role("radio", name="It may go on").check()
     follow(page.get_by_role("button", name="Claim my account"))
     expect(page.get_by_text("Your page is open.").first).to_be_visible()
 

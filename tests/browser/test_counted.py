@@ -154,7 +154,7 @@ def test_collect_is_calm_and_asks_ten_customers_by_two_taps_and_pasting(open_pag
     page.get_by_label("Email addresses").fill(people)
     page.get_by_label("Email addresses").blur()
     taps.follow(page.get_by_role("button", name="Send to 10 people"))
-    expect(page.get_by_text("10 emails go out in 30 seconds")).to_be_visible()
+    expect(page.get_by_text("10 mails go out in 30 seconds")).to_be_visible()
     assert taps.count == 2
     page.goto(f"{project.dashboard}/collect")
     assert height(page) <= 1060

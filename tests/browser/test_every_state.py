@@ -85,7 +85,7 @@ def claiming(site: Site, open_page: OpenPage) -> Iterator[Page]:
     newest = site.claim_link(project.email, other_than=newest)
     page.goto(newest)
     page.get_by_label("Password", exact=True).fill(PASSWORD)
-    page.get_by_role("radio", name="It may continue").check()
+    page.get_by_role("radio", name="It may go on").check()
     follow(page.get_by_role("button", name="Claim my account"))
     yield page
     page.goto(newest)

@@ -47,7 +47,7 @@ def test_by_keyboard_alone(site, open_page):
     expect(show).to_have_attribute("aria-pressed", "true")
     expect(page.get_by_label("Password", exact=True)).to_have_attribute("type", "text")
     page.keyboard.press("Tab")
-    expect(page.get_by_role("radio", name="It may continue")).to_be_focused()
+    expect(page.get_by_role("radio", name="It may go on")).to_be_focused()
     page.keyboard.press("ArrowDown")
     expect(page.get_by_role("radio", name="Replace its key")).to_be_checked()
     page.keyboard.press("Tab")

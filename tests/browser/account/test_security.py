@@ -40,7 +40,7 @@ def test_an_account_is_claimed_by_a_passkey(site, open_page, project):
     page = open_page(f"{site.url}/login")
     session = plug_in(page)
     page.goto(project.claim_link())
-    page.get_by_role("radio", name="It may continue").check()
+    page.get_by_role("radio", name="It may go on").check()
     page.get_by_role("button", name="Use a passkey instead").click()
     page.wait_for_url("**/collect?*")
     page.goto(f"{site.url}{SECURITY}")

@@ -16,7 +16,7 @@ def test_from_the_front_page_to_a_page_of_ones_own_in_three_taps(site, open_page
     email, taps = "mira@oatandember.example", Taps()
     page = open_page(site.url)
     page.get_by_label("Your email").fill(email)
-    taps.follow(page.get_by_role("button", name="Email me a link"))
+    taps.follow(page.get_by_role("button", name="Mail me a link"))
     # The second tap is in the mail.
     taps.count += 1
     page.goto(site.claim_link(email))
@@ -41,7 +41,7 @@ def test_what_is_read_meanwhile_fills_in_what_was_not_touched(site, open_page):
         email = "mira@cafe.example"
         page = open_page(site.url)
         page.get_by_label("Your email").fill(email)
-        follow(page.get_by_role("button", name="Email me a link"))
+        follow(page.get_by_role("button", name="Mail me a link"))
         link = site.claim_link(email)
         # A domain that leads to the test's own server.
         with site.app.app_context(), write():

@@ -35,7 +35,7 @@ def test_pasting_and_sending_are_two_taps_and_can_be_taken_back(site, open_page,
     expect(page.get_by_role("status").filter(has_text="2 added, 1 needs a look")).to_be_attached()
     expect(page.locator("[data-words]")).to_contain_text("Hi Hannah,")
     follow(page.get_by_role("button", name="Send to 2 people"))
-    expect(page.get_by_text("2 emails go out in 30 seconds")).to_be_visible()
+    expect(page.get_by_text("2 mails go out in 30 seconds")).to_be_visible()
     expect(page.get_by_text(re.compile(r"Goes out in \d")).first).to_be_visible()
     follow(page.get_by_role("button", name="Undo"))
     expect(page.get_by_text("Nothing was sent")).to_be_visible()
@@ -74,7 +74,7 @@ def test_chips_by_keyboard(open_page, project):
     # What was typed last needs no Enter of its own.
     page.keyboard.type("last@example.com")
     follow(page.get_by_role("button", name="Send", exact=True))
-    expect(page.get_by_text("1 email goes out in 30 seconds")).to_be_visible()
+    expect(page.get_by_text("1 mail goes out in 30 seconds")).to_be_visible()
 
 
 def test_the_mail_is_changed_where_it_stands(open_page, project):
@@ -96,7 +96,7 @@ def test_the_mail_is_changed_where_it_stands(open_page, project):
     expect(page.get_by_text("Now, no reminder")).to_be_visible()
     page.get_by_label("Email addresses").fill("bread@example.com")
     follow(page.get_by_role("button", name="Send", exact=True))
-    expect(page.get_by_text("1 email goes out in 30 seconds")).to_be_visible()
+    expect(page.get_by_text("1 mail goes out in 30 seconds")).to_be_visible()
 
 
 def test_a_file_opens_a_dialog_for_its_columns(open_page, project):

@@ -79,7 +79,7 @@ def test_each_change_shows_is_kept_and_is_taken_back(project, page):
     expect(root).to_have_css("--tm-radius", "16px")
     page.get_by_role("heading", level=1).focus()
     page.keyboard.press("Control+z")
-    expect(page.get_by_label("Number shown at first")).to_have_value("9")
+    expect(page.get_by_label("Number at first")).to_have_value("9")
     # Until now nobody has seen any of it.
     assert published(project)["config"]["cardStyle"] == "default"
     page.get_by_role("button", name="Publish").click()
@@ -143,7 +143,7 @@ def test_the_widget_is_tried_with_other_words_on_a_picture_and_as_on_a_phone(pag
 
 
 def test_what_was_changed_last_is_saved_though_the_page_is_left(project, page):
-    page.get_by_label("Number shown at first").fill("12")
+    page.get_by_label("Number at first").fill("12")
     page.goto(f"{project.site.url}/dashboard/account")
     wait_until_drafted(project, initialCount=12)
 

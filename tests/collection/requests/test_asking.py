@@ -93,7 +93,7 @@ def test_a_sending_is_taken_back_and_its_people_are_in_the_form_again(
 ):
     ask(browser, project, "early@example.com")
     answer = send(browser, project, f"{NOOR}\nli@example.org")
-    assert "2 emails go out in 30 seconds" in browser.get(answer.headers["Location"]).text
+    assert "2 mails go out in 30 seconds" in browser.get(answer.headers["Location"]).text
     page = take_back(browser, answer)
     assert page.status_code == 200
     assert "Nothing was sent" in page.text
