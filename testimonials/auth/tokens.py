@@ -100,7 +100,7 @@ EXTENSION = "testimonials_token_uses"
 
 
 class Use(NamedTuple):
-    """The last call with a token."""
+    """The last use of a token."""
 
     at: datetime
     operation: str

@@ -453,7 +453,7 @@ def lock_account_first(_owner: SignedIn, parts: Mapping[str, str]) -> None:
 def _is_repeated(account_id: str, once: str) -> bool:
     """Return whether a form was sent before, and store in this transaction that it was.
 
-    Reloading a page that shows a secret must not make another one.
+    Reloading a page that shows a secret must not create another one.
     """
     return bool(once) and take_key(db.session(), f"form:{account_id}", once, "") is not None
 

@@ -192,7 +192,7 @@ def _add_unchanged(done: str, count: int) -> str:
     )
 
 
-# The proposals of agents.
+# Agents' proposals.
 
 
 class DecisionForm(ReturnForm):

@@ -58,7 +58,7 @@ NO_SCHEMA = Finding(
 
 
 def check_backups() -> Iterator[Finding]:
-    """Check that some host makes backups, copies them off-site, and restores them on trial."""
+    """Check that a host makes backups, copies them off-site, and tests restoring them."""
     settings = current_settings()
     hours, days = 2 * settings.backup_hours, 2 * settings.backup_verify_days
     if not settings.backup_hours:

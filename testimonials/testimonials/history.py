@@ -110,7 +110,7 @@ OWN_WORDS = (SENT, CORRECT, CONFIRM)
 
 
 def find_word_actions(rows: Iterable[Testimonial]) -> dict[str, list[str]]:
-    """Return what was done about the current words of testimonials, by id, newest first."""
+    """Return what was done to the current words of testimonials, by id, newest first."""
     by_id = {row.id: row for row in rows}
     words = {id: describe_words(row) for id, row in by_id.items()}
     then = {id: dict(each) for id, each in words.items()}

@@ -186,7 +186,7 @@ def count_gone(project_id: str) -> dict[str, int]:
 
 
 def count_gone_before(project_id: str) -> dict[str, int]:
-    """Return the same for an imported project before its import, from its first entry."""
+    """Return the same numbers for the time before a project was imported, from its first entry."""
     query = select(Event.entry).where(Event.project_id == project_id, Event.entry.is_not(None))
     first = db.session.scalar(query.order_by(Event.number).limit(1))
     counts: dict[str, int] = json.loads(str(first)).get("aside", {}) if first else {}

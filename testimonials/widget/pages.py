@@ -39,8 +39,8 @@ from testimonials.widget.wall import describe_ratings, find_shown_testimonial
 # oEmbed (oembed.com): what a website shows when the URL of one of our pages is pasted into it.
 
 WIDTH = 640
-# WordPress keeps only these attributes. It listens to a frame only if a quotation precedes it,
-# which it shows until the frame has sent its height.
+# WordPress keeps only these attributes. It listens to a frame only if a quotation precedes it, and
+# shows that until the frame has sent its height.
 HTML = Markup(
     '<blockquote><a href="{}">{}</a></blockquote>'
     '<iframe src="{}" title="{}" width="{}" height="{}" frameborder="0"></iframe>'

@@ -210,7 +210,7 @@ class Paint:
     quote: str
     tile: str
     on_tile: str
-    # Initials of an author without a photo.
+    # The initials of an author without a photo: background and text.
     back: str
     fore: str
     # Whether a logo needs a light background.

@@ -284,7 +284,7 @@ def _run_alembic(connection: Connection) -> None:
 
 
 def check_database(engine: Engine, describe: Callable[[str], str] = str) -> list[str]:
-    """Return the problems of a database, each as a sentence; [] if it is intact and up to date.
+    """Return the problems with a database, each as a sentence; [] if it is intact and up to date.
 
     Reads a whole SQLite file, even while the service runs; `describe` words damage to it. Raises
     `SchemaError` if there is no database.

@@ -118,7 +118,7 @@ def checkpoint_log(path: Path) -> bool:
 
 
 def find_damage(path: Path) -> list[str]:
-    """Return at most 20 problems of the file and its foreign keys, each as a sentence.
+    """Return at most 20 problems with the file and its foreign keys, each as a sentence.
 
     Raises `sqlite3.OperationalError` if it can't be read for another reason, such as a full disk.
     """

@@ -241,7 +241,7 @@ def serve_below(app: Flask, base: str) -> None:
 
 
 def remove_base_path(path: str, base: str) -> str:
-    """Return the path without the base path, if it begins with that."""
+    """Return the path without the base path, if it begins with it."""
     return path[len(base) :] or "/" if f"{path}/".startswith(f"{base}/") else path
 
 

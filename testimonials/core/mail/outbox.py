@@ -104,7 +104,7 @@ class OutboxMail(Base):
     subject: Mapped[str]
     text: Mapped[str] = mapped_column(Text)
     html: Mapped[str] = mapped_column(Text)
-    # The sender's display name, if it isn't that of the settings.
+    # The sender's display name, if it isn't the one in the settings.
     sender_name: Mapped[str | None] = mapped_column(String(120))
     reply_to: Mapped[str | None]
     # The URL for unsubscribing with one click.

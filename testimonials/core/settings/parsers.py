@@ -1,7 +1,7 @@
 """The parsers of settings.
 
 Each takes a value from the environment or the file and returns it typed, or raises `ValueError`
-saying what the setting must be. "" is a value too, of a setting that may be empty.
+saying what the setting must be. "" is a value too, if the setting may be empty.
 """
 
 import math

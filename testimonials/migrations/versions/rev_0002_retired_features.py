@@ -22,7 +22,8 @@ ROWS = (
     "AND length(actor_name) = 24 AND actor_name NOT LIKE '% %'",
     # Agents requested these tokens and never fetched them, so nobody has them.
     "DELETE FROM access_token WHERE token_hash IS NULL",
-    # Mail that had left before a `kill -9`. As sent mail it is removed once it is old.
+    # Emails that may have been sent just before a `kill -9`. Marked as sent, they are removed once
+    # they are old.
     "UPDATE outbox_mail SET state = 'sent' WHERE state = 'unconfirmed'",
 )
 

@@ -133,7 +133,7 @@ def is_copy_wanted() -> bool:
 
 
 def is_copy_due(row: Job) -> bool:
-    """Return whether the newest backup is to be copied; after a failure, it is an hour later.
+    """Return whether copying the newest backup is due; after a failure, it is due an hour later.
 
     It is copied by the host that made it, since others may have a BACKUP_PATH of their own.
     """

@@ -357,7 +357,7 @@ def _insert(path: Path, info: Element, added: bytes) -> None:
     """Rewrite the file with `added` at the start of the Info element."""
     if info.length is None:
         return
-    # The length takes eight bytes now.
+    # The length now takes eight bytes.
     head = INFO.to_bytes(4) + b"\x01" + (info.length + len(added)).to_bytes(7)
     new = path.with_name(f"{path.name}.new")
     try:
