@@ -8,6 +8,7 @@ import contextlib
 import hmac
 import os
 import secrets
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
@@ -89,6 +90,7 @@ class Metrics:
         from prometheus_client.process_collector import ProcessCollector
 
         self._app = app
+        self._lock = threading.Lock()
         self._name = f"{os.getpid()}-{secrets.token_hex(3)}"
         self._folder = current_settings(app).instance_path / "metrics"
         self._requests: Histogram = Histogram(
@@ -109,7 +111,10 @@ class Metrics:
             self._refused.inc()
 
     def collect(self) -> Iterator["Metric"]:
-        yield from merge([*self._collect_process(), *self._read_others()])
+        own = [*self._collect_process()]
+        # Whoever answers next shows no less, which Prometheus would take for a restart.
+        self.write_page()
+        yield from merge([*own, *self._read_others()])
         yield from self._collect_host()
         try:
             rows = [*self._collect_mail(), *self._collect_jobs()]
@@ -123,7 +128,7 @@ class Metrics:
         """Write this process's page atomically, or not at all on a full disk."""
         target = self._folder / f"{self._name}{ENDING}"
         draft = target.with_suffix(".new")
-        with contextlib.suppress(OSError):
+        with self._lock, contextlib.suppress(OSError):
             self._folder.mkdir(mode=0o700, exist_ok=True)
             draft.write_bytes(_write(list(self._collect_process())))
             draft.replace(target)
