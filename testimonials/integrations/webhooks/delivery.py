@@ -61,8 +61,9 @@ BUILD_AFTER = timedelta(seconds=30)
 TRIES_IN_ORDER = 3
 # Concurrent deliveries to a failing endpoint, so that others don't wait for it.
 MAX_TO_FAILING = 2
-# Concurrent deliveries of one account, so that its slow receivers leave places for others.
-MAX_OF_ACCOUNT = 15
+# Concurrent deliveries of one account, so that its slow receivers leave places for others: while
+# others wait, and at most.
+SHARE_OF_ACCOUNT, MAX_OF_ACCOUNT = 5, 15
 MAX_ATTEMPTS = 20
 Row = dict[str, object]
 ROWS = (
@@ -89,10 +90,10 @@ class Busy:
         self.endpoints = Counter(leased.endpoint_id for leased in under_way)
         self.accounts = Counter(leased.account_id for leased in under_way)
 
-    def take(self, endpoint: WebhookEndpoint, account_id: str) -> bool:
+    def take(self, endpoint: WebhookEndpoint, account_id: str, most: int) -> bool:
         """Count one more delivery, unless there is no room for it."""
         is_full = endpoint.failing_since and self.endpoints[endpoint.id] >= MAX_TO_FAILING
-        if is_full or self.accounts[account_id] >= MAX_OF_ACCOUNT:
+        if is_full or self.accounts[account_id] >= most:
             return False
         self.endpoints[endpoint.id] += 1
         self.accounts[account_id] += 1
@@ -110,18 +111,21 @@ def has_due(busy: Busy) -> bool:
 def lease(count: int, busy: Busy) -> list[Leased]:
     """Lease at most `count` due deliveries, and add them to `busy`."""
     taken: list[Due] = []
-    while (room := count - len(taken)) > 0:
-        query = _select_due(busy).limit(room)
-        query = query.order_by(WebhookDelivery.next_try_at, WebhookDelivery.id)
-        locked = query.with_for_update(of=WebhookDelivery, skip_locked=True)
-        rows = db.session.execute(locked).all()
-        new = [(row, to, of) for row, to, of in rows if busy.take(to, of.account_id)]
-        for row, _, _ in new:
-            row.leased_until = clock.now() + LEASE
-            row.tries += 1
-        db.session.flush()
-        taken += new
-        if not new or len(rows) < room:
+    for most in (SHARE_OF_ACCOUNT, MAX_OF_ACCOUNT):
+        while (room := count - len(taken)) > 0:
+            query = _select_due(busy, most).limit(room)
+            query = query.order_by(WebhookDelivery.next_try_at, WebhookDelivery.id)
+            locked = query.with_for_update(of=WebhookDelivery, skip_locked=True)
+            rows = db.session.execute(locked).all()
+            new = [(row, to, of) for row, to, of in rows if busy.take(to, of.account_id, most)]
+            for row, _, _ in new:
+                row.leased_until = clock.now() + LEASE
+                row.tries += 1
+            db.session.flush()
+            taken += new
+            if not new or len(rows) < room:
+                break
+        if max(busy.accounts.values(), default=0) < most:
             break
     return [
         Leased(row.id, endpoint.id, project.account_id, message)
@@ -149,8 +153,10 @@ def settle(outcomes: Sequence[tuple[Leased, Outcome]]) -> None:
             send_stopped_mail(project, name_host(endpoint), reason)
 
 
-def _select_due(busy: Busy) -> Select[WebhookDelivery, WebhookEndpoint, Project]:
-    """Select due deliveries, except those of accounts with the maximum number under way."""
+def _select_due(
+    busy: Busy, most: int = MAX_OF_ACCOUNT
+) -> Select[WebhookDelivery, WebhookEndpoint, Project]:
+    """Select due deliveries, except those of accounts with `most` under way."""
     earlier = aliased(WebhookDelivery)
     is_behind = exists().where(
         earlier.endpoint_id == WebhookDelivery.endpoint_id,
@@ -161,7 +167,7 @@ def _select_due(busy: Busy) -> Select[WebhookDelivery, WebhookEndpoint, Project]
     )
     full = [endpoint for endpoint, count in busy.endpoints.items() if count >= MAX_TO_FAILING]
     is_full = WebhookEndpoint.id.in_(full) & WebhookEndpoint.failing_since.is_not(None)
-    held = [account for account, count in busy.accounts.items() if count >= MAX_OF_ACCOUNT]
+    held = [account for account, count in busy.accounts.items() if count >= most]
     return ROWS.where(
         IS_DUE,
         WebhookDelivery.next_try_at <= clock.now(),

@@ -9,15 +9,23 @@ import pytest
 from sqlalchemy import create_engine, text
 
 from testimonials.core.clock import now, to_milliseconds
+from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db, lock_for_writing
 from testimonials.core.jobs import run_due
-from testimonials.integrations.webhooks.delivery import MAX_OF_ACCOUNT, read_events
+from testimonials.integrations.webhooks.delivery import (
+    MAX_OF_ACCOUNT,
+    Busy,
+    Leased,
+    lease,
+    read_events,
+)
 from testimonials.integrations.webhooks.payloads import new_secret
 from testimonials.projects.projects import lock_project
 from testimonials.testimonials import models
 from testimonials.testimonials.moderation import apply_action
 from tests.auth.browsers import open_browser
 from tests.auth.links import mails
+from tests.conftest import Caller
 from tests.integrations.webhooks.receiver import Handler, Receiver, add_hook, receiving
 from tests.projects.test_website import serve_website
 from tests.support.rows import add_testimonial
@@ -207,6 +215,31 @@ def test_the_slow_endpoints_of_one_account_hold_up_no_other_account(
         release.set()
         sender.join()
         assert len(receiver.bodies) == 30
+
+
+def test_a_place_that_gets_free_goes_to_the_account_with_few(
+    app, owner, outsider, make_caller, receiver
+):
+    def wait_for_sending(caller: Caller, count: int) -> None:
+        project = caller.create_project()["_id"]
+        add_hook(app, caller, receiver.url, project=project)
+        for _ in range(count):
+            caller.create_testimonial(project)
+
+    def take(count: int, under_way: list[Leased]) -> list[Leased]:
+        with app.app_context():
+            read_events()
+            with write():
+                return lease(count, Busy(under_way))
+
+    wait_for_sending(owner, 20)
+    wait_for_sending(outsider, 20)
+    under_way = take(20, [])
+    assert sorted(Counter(each.account_id for each in under_way).values()) == [5, 15]
+    third = make_caller("third@example.com", is_claimed=True)
+    wait_for_sending(third, 1)
+    under_way.remove(max(under_way, key=lambda each: each.account_id == owner.account_id))
+    assert [each.account_id for each in take(1, under_way)] == [third.account_id]
 
 
 def test_two_that_send_at_once_send_each_once(app, hook, receiver):
