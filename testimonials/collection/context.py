@@ -103,7 +103,7 @@ def resolve(slug: str, form_name: str = "") -> Context:
     links = {name: token for name in LINKS if (token := values.get(name, ""))}
     asked = find_request(links[INVITATION], project.id) if INVITATION in links else None
     if is_missing and asked is None:
-        raise NotFound(gettext_noop("There is no page at this address."))
+        raise NotFound(gettext_noop("It may have moved, or the address may be mistyped."))
     purchase = read_purchase(project, links[PURCHASE]) if PURCHASE in links else None
     context = make_context(project, form, asked, purchase, links)
     return replace(context, is_too_large=is_too_large)

@@ -57,7 +57,7 @@ def find_shown_form(project: Project, name: str) -> CollectionForm | None:
     """Return the form at a URL, or None for the page itself. Raises `NotFound`."""
     form = find_named(project, name) if name else None
     if name and form is None:
-        raise NotFound(gettext_noop("There is no page at this address."))
+        raise NotFound(gettext_noop("It may have moved, or the address may be mistyped."))
     return form
 
 

@@ -231,7 +231,7 @@ def get_proposed_picture(access: Access, proposal_id: str) -> Response:
     """Return a proposed picture, which only those who may decide on it see."""
     row = db.session.get(Proposal, proposal_id) if is_identifier(proposal_id) else None
     if row is None or row.project_id != access.project.id:
-        raise NotFound(gettext_noop("There is no page at this address."))
+        raise NotFound(gettext_noop("It may have moved, or the address may be mistyped."))
     if row.kind not in kinds_of(access):
         raise RoleTooLow
     image = db.session.get(Image, name_picture(row))

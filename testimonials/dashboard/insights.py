@@ -87,7 +87,7 @@ def download_insights(access: Access) -> Response:
     """Send the views of each day, or another table (``?of=``)."""
     days, of = read_days(), request.args.get("of", "views")
     if of not in TABLES:
-        raise NotFound(gettext_noop("There is no page at this address."))
+        raise NotFound(gettext_noop("It may have moved, or the address may be mistyped."))
     name, out = f"{access.project.slug}-{of}-{days}-days.csv", io.BytesIO()
     headings, read = TABLES[of]
     write_csv(headings, read(access.project, days), out)

@@ -245,7 +245,7 @@ def require_operator(view: View) -> View:
     @functools.wraps(view)
     def wrapper(owner: SignedIn, **arguments: object) -> ResponseReturnValue:
         if owner.email not in current_settings().operators:
-            raise NotFound("There is no page at this address.")
+            raise NotFound("It may have moved, or the address may be mistyped.")
         use_language(ENGLISH.code)
         return view(owner=owner, **arguments)
 

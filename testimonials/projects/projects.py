@@ -234,7 +234,7 @@ def find_public_project(*, slug: str) -> Project:
     query = select(Project).join(Account).where(Project.slug == slug.lower(), is_shown())
     project = db.session.scalars(query).one_or_none() if "\0" not in slug else None
     if project is None:
-        raise NotFound(gettext_noop("There is no page at this address."))
+        raise NotFound(gettext_noop("It may have moved, or the address may be mistyped."))
     prefer_language(project.whole_page_design["language"])
     return project
 

@@ -32,7 +32,7 @@ from testimonials.testimonials.record_heads import (
     write_log,
 )
 
-MISSING = gettext_noop("There is no page at this address.")
+MISSING = gettext_noop("It may have moved, or the address may be mistyped.")
 # A log may have hundreds of thousands of lines.
 LOGS_PER_ADDRESS = Limit("record-logs-ip", 60, "from one IP address", for_load=True)
 

@@ -113,7 +113,7 @@ def find_shown_testimonial(project: Project, testimonial_id: str) -> dict[str, A
         content = Content(testimonial_id=testimonial_id)
         query = select(Testimonial).where(*find_conditions(project, content))
         row = db.session.scalars(query).one_or_none()
-    row = require_found(row, gettext_noop("There is no page at this address."))
+    row = require_found(row, gettext_noop("It may have moved, or the address may be mistyped."))
     return describe_shown(project, [row])[0]
 
 
