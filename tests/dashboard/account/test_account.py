@@ -17,6 +17,7 @@ from testimonials.projects.models import Project
 from testimonials.projects.projects import name_owner
 from tests.auth.browsers import COOKIE, is_signed_in, mailed_path, open_browser, purposes, sign_in
 from tests.auth.links import ask_for_link, init, mails
+from tests.auth.tokens import give_token
 from tests.conftest import PASSWORD
 from tests.core.events import read_events
 from tests.support.rows import add_member, add_testimonial, everything
@@ -148,6 +149,7 @@ def test_guessing_the_password_here_is_limited(
 
 @pytest.mark.parametrize("is_reset", [True, False])
 def test_a_new_password_can_bring_a_new_key(app, browser, owner, is_reset):
+    agent = give_token(app, owner)
     path, form = f"{HERE}/security/password", {"current": PASSWORD, "password": NEW}
     if is_reset:
         ask_for_link(browser, "/forgot", owner.email)
@@ -156,7 +158,7 @@ def test_a_new_password_can_bring_a_new_key(app, browser, owner, is_reset):
     answer = browser.post(path, data=form | {"replace_key": "1"})
     assert (answer.status_code, answer.headers["Cache-Control"]) == (200, "no-store")
     (new,) = set(re.findall(r"tst_live_\w+", answer.text))
-    assert owner.get("/v1/me").status_code == 401
+    assert [each.get("/v1/me").status_code for each in (owner, agent)] == [401, 401]
     owner.api_key = new
     assert owner.get("/v1/me").status_code == 200
     assert is_signed_in(browser)

@@ -84,6 +84,8 @@ def test_what_is_inside_looks_like_what_is_nowhere(app, receiver):
     port = receiver.url.partition("//")[2].partition("/")[0].rpartition(":")[2]
     urls = [receiver.url, "http://127.0.0.1:1/", "http://localhost/", "http://10.0.0.1/"]
     urls += [f"http://[::1]:{port}/", "https://nobody.invalid/", "http://[x/", "ftp://8.8.8.8/"]
+    # Outside of what is given out, and within what leads to an IPv4 address inside.
+    urls += ["http://[4000::1]/", "http://[::10.0.0.1]/", "http://[2002:a00:1::]/"]
     for url in urls:
         message = Message(url, "msg_1", b"{}", [SECRET])
         outcome = send(message, lambda address, _port: is_public(address))
