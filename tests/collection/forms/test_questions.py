@@ -184,6 +184,7 @@ def test_a_form_has_an_address_words_questions_and_a_tag_of_its_own(
     assert listed.json["data"] == {"items": [], "next": None}
     configurer.patch(f"{path}/nach-dem-kurs", {"isOpen": False, "name": "Class"})
     assert client.get(page).status_code == 404
+    assert read_testimonials(app, project)[0].form_name == "class"
     assert client.post(f"/{SLUG}/f/class", data={"text": "Kept"}).status_code == 409
     assert configurer.client.delete(f"{path}/class", headers=configurer.headers).status_code == 200
     assert client.get(f"/{SLUG}/f/class").status_code == 404

@@ -74,6 +74,8 @@ def test_an_endpoint_is_added_changed_and_removed(app, browser, owner, project, 
     form = browser.get(f"{path}/change").text
     assert re.findall(r'value="([\w.]+)" checked', form) == SOME
     every = re.findall(r'name="events" value="([\w.]+)"', form)
+    inside = {"url": "https://10.0.0.1/", "events": every}
+    assert browser.post(f"{path}/change", data=inside).status_code == 422
     assert (
         browser.post(f"{path}/change", data={"url": URL + "?x", "events": every}).status_code == 303
     )

@@ -110,6 +110,10 @@ def test_a_removed_endpoint_comes_back_unless_its_keeper_has_left(
     written.append(hook.caller.create_testimonial(hook.project)["_id"])
     if has_left:
         leave(app, hook, owner, admin, "removed")
+    # Not beside another one with the same address.
+    twin = add_hook(app, owner, receiver.url, project=hook.project)
+    assert browser.post(f"{path}/removed/undo", data={"undo": undo}).status_code == 409
+    twin.call("DELETE")
     assert browser.post(f"{path}/removed/undo", data={"undo": undo}).status_code == 303
     assert browser.post(f"{path}/removed/undo", data={"undo": undo}).status_code == 422
     hook.deliver()

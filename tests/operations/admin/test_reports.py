@@ -19,9 +19,11 @@ def testimonial(customer: Caller) -> str:
     return str(listed[0]["_id"])
 
 
-def report(server: Flask, **form: str) -> int:
+def report(server: Flask, ip: str = "127.0.0.1", **form: str) -> int:
     values = {"reason": "private", "words": "That is my address.", "page": "wall"} | form
-    return server.test_client().post("/larkspur/report", data=values).status_code
+    sender = {"REMOTE_ADDR": ip}
+    answer = server.test_client().post("/larkspur/report", data=values, environ_base=sender)
+    return answer.status_code
 
 
 def run(server: Flask, *arguments: str, code: int = 0) -> str:
@@ -96,3 +98,6 @@ def test_one_network_sends_few(server, customer):
     assert count_rows(server, AbuseReport) == 5
     with server.app_context():
         assert len(db.session.scalars(select(AbuseReport.words)).first() or "") == 1000
+    # About one project many networks together don't send any number.
+    elsewhere = [report(server, ip=f"10.0.{n}.1") for n in range(46)]
+    assert elsewhere == [200] * 45 + [429]

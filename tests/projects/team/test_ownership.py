@@ -17,12 +17,19 @@ from testimonials.core.audit import Event
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db, lock_for_writing
 from testimonials.projects.models import OwnershipOffer, Project
+from testimonials.testimonials.models import Recording
 from tests.auth.browsers import open_browser, purposes
 from tests.auth.links import mails
 from tests.conftest import Caller
 from tests.operations.jobs.test_prune import prune
 from tests.projects.team.team_page import Team, members
-from tests.support.rows import add_member, add_workspace_member, count_rows, read_project
+from tests.support.rows import (
+    add_member,
+    add_recording,
+    add_workspace_member,
+    count_rows,
+    read_project,
+)
 
 pytestmark = pytest.mark.postgres
 
@@ -143,8 +150,13 @@ def test_an_account_at_its_limit_is_refused(team, owner, admin):
     assert "offer/accept" not in seen.text
     assert answer(team, admin, "accept") == 409
     assert owner_of(team) == owner.email
-    # The operator hands it over.
     runner.invoke(args=["accounts", "set-limit", admin.email, "default"])
+    row = owner.create_testimonial(team.project)["_id"]
+    recording = add_recording(team.app, row, size=2_100_000_000)
+    assert answer(team, admin, "accept") == 409
+    with team.app.app_context(), write():
+        db.session.get_one(Recording, recording).size = 1
+    # The operator hands it over.
     assert runner.invoke(args=["projects", "transfer", "fern", owner.email]).exit_code != 0
     done = runner.invoke(args=["projects", "transfer", "fern", admin.email, "--json"])
     assert json.loads(done.stdout)["userId"] == admin.account_id
