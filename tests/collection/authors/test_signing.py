@@ -173,6 +173,9 @@ def test_nobody_is_told_who_has_no_address_or_wants_no_mail_or_did_it(app, helpe
     edit(helper, visitor, text="They did.")
     assert count() == first
     edit(helper, visitor, text=SHORTER)
+    for decision in ("delete", "restore"):
+        decide(helper, visitor.project, visitor.row().id, decision=decision)
+        assert count() == first
     visitor.post(f"{visitor.mailed_path()}/not-mine")
     assert count() == 0
     other = Visitor(app.test_client(), visitor.project, "oat", "10.3.0.2")
