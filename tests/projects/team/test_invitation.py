@@ -34,6 +34,11 @@ def is_in(browser: FlaskClient, team: Team) -> bool:
 
 
 def test_somebody_new_chooses_a_password(team, client, link):
+    # A project in the trash lets nobody in until it is back.
+    here = team.base.removesuffix("/people")
+    team.browser.post(f"{here}/settings/delete", data={"confirm": "fern"})
+    assert client.get(link).status_code == 410
+    assert team.browser.post(f"{here}/take-back").status_code == 303
     answer = accept(client, link, password=PASSWORD)
     assert answer.status_code == 303
     assert answer.headers["Location"] == f"/dashboard/projects/{team.project}/inbox"
