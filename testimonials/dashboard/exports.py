@@ -10,6 +10,7 @@ from typing import IO
 from flask import Response, redirect, request, send_file, url_for
 from flask.typing import ResponseReturnValue
 from marshmallow import fields
+from werkzeug.datastructures import FileStorage
 from werkzeug.exceptions import RequestEntityTooLarge
 
 from testimonials.auth.accounts import get_account
@@ -210,24 +211,26 @@ def import_archive(owner: SignedIn) -> ResponseReturnValue:
     limiter.count(ARCHIVES_PER_ACCOUNT, owner.account_id)
     slug = ""
     try:
-        content = _read_upload()
-        slug = ArchiveForm().read().values["slug"]
-        target, text = _import(owner, content, slug)
+        file, slug = _read_form()
+        target, text = _import(owner, _read_content(file), slug)
     except ServiceError as error:
         errors, typed = _to_errors(error), {"slug": slug}
         return archive_page.render(owner, {}, 422, errors=errors, typed=typed)
     return redirect(add_notice(target, text), 303)
 
 
-def _read_upload() -> bytes:
+def _read_form() -> tuple[FileStorage | None, str]:
     request.max_content_length = FORM_BYTES
     try:
-        file = request.files.get("file")
-        content = file.read(MAX_FILE_BYTES + 1) if file is not None else b""
+        return request.files.get("file"), ArchiveForm().read().values["slug"]
     except RequestEntityTooLarge:
         raise reading.ArchiveRefused(TOO_LARGE) from None
+
+
+def _read_content(file: FileStorage | None) -> bytes:
     if file is None or not file.filename:
         raise reading.ArchiveRefused(_("Choose a file."))
+    content: bytes = file.read(MAX_FILE_BYTES + 1)
     if len(content) > MAX_FILE_BYTES:
         raise reading.ArchiveRefused(TOO_LARGE)
     return content

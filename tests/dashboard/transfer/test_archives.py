@@ -197,6 +197,9 @@ def test_a_project_is_back(app, owner, browser, tmp_path):
     ):
         refused = bring(browser, path.read_bytes(), slug)
         assert (refused.status_code, said in refused.text) == (422, True)
+    without = browser.post(PATH, data={"slug": "b-2"})
+    assert "Choose a file." in without.text
+    assert 'value="b-2"' in without.text
     assert bring(browser, path.read_bytes(), "b-2").status_code == 200
     assert count_rows(app, Project) == 2
 
