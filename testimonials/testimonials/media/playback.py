@@ -5,6 +5,7 @@ import hashlib
 import hmac
 import re
 from collections.abc import Iterable, Iterator
+from operator import itemgetter
 from typing import Any, BinaryIO
 
 from flask import Response, request
@@ -59,7 +60,8 @@ def clean_captions(text: str) -> str:
         raise CaptionsRefused(
             gettext("There is no cue in these captions: a time, and words below it.")
         )
-    return _write(sorted(cues))
+    # Cues that begin together keep their order, in which they are stacked.
+    return _write(sorted(cues, key=itemgetter(0)))
 
 
 def _read_cue(block: str) -> Cue:

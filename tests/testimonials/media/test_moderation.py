@@ -20,6 +20,8 @@ from tests.testimonials.media.recorded import JSON, VIDEO, VOICE, Upload, as_fil
 pytestmark = pytest.mark.recount
 
 CAPTIONS = "WEBVTT\n\nNOTE by hand\n\n1\n00:00.000 --> 00:01.500 align:start\nWarm buns.\n"
+# A second line at the same time, in a cue of its own.
+CAPTIONS += "\n2\n00:00.000 --> 00:01.500\nAlways.\n"
 
 
 @pytest.fixture
@@ -111,7 +113,8 @@ def test_a_transcript_becomes_text(client, token, page, sent):
         assert read(token, page, sent)["text"] == shown
     assert token.patch(path, {"captions": CAPTIONS}).status_code == 200
     vtt = client.get(found["recording"]["captionsUrl"].partition("example.com")[2])
-    assert vtt.text == "WEBVTT\n\n00:00:00.000 --> 00:00:01.500\nWarm buns."
+    cues = [f"00:00:00.000 --> 00:00:01.500\n{words}" for words in ("Warm buns.", "Always.")]
+    assert vtt.text == "\n\n".join(["WEBVTT", *cues])
 
 
 def test_captions_are_checked(owner, token, page, sent):
