@@ -39,6 +39,9 @@ DECISIONS = {
     "delete": gettext_noop("Delete"),
     "restore": gettext_noop("Restore"),
     "set-aside": gettext_noop("Set aside"),
+    "release": gettext_noop("Not spam"),
+    "pin": gettext_noop("Pin"),
+    "unpin": gettext_noop("Unpin"),
 }
 
 

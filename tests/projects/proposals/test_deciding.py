@@ -198,7 +198,9 @@ def test_all_that_would_be_public_is_seen_before(app, owner, browser, project):
     propose(owner, project, "testimonial.edit", marks, targetId=shown)
     long = add_testimonial(app, project, status="pending", text="Good. " * 100)
     propose(owner, project, "testimonial.decide", {"decision": "approve", "ids": [long]})
+    propose(owner, project, "testimonial.decide", {"decision": "pin", "ids": [shown]})
     text = page(browser, project)
+    assert "Pin: 1 testimonial<" in text
     assert f'src="{photo}"' in text
     assert "4 Mar 2019" in text
     assert "“Not bad”, “cheap”" in text
