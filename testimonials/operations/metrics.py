@@ -86,9 +86,11 @@ class Metrics:
     """
 
     def __init__(self, app: Flask) -> None:
-        from prometheus_client import Counter, Histogram
+        from prometheus_client import Counter, Histogram, disable_created_metrics
         from prometheus_client.process_collector import ProcessCollector
 
+        # Nothing uses these times, and `merge` would write their type twice.
+        disable_created_metrics()  # type: ignore[no-untyped-call]
         self._app = app
         self._lock = threading.Lock()
         self._name = f"{os.getpid()}-{secrets.token_hex(3)}"
