@@ -1,7 +1,6 @@
 """From the mail to a decision: one testimonial after the other, signed in or by the mail's link."""
 
 import re
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -15,7 +14,9 @@ from testimonials.projects.team import remove_member
 from tests.auth.browsers import open_browser, sign_in
 from tests.auth.links import ORIGIN, mails
 from tests.dashboard.inbox.inbox import JSON, Inbox
+from tests.support.racing import is_one_waiting_to_write
 from tests.support.rows import add_member, change_project, change_testimonial, read_testimonials
+from tests.support.servers import wait_for
 from tests.testimonials.media.recorded import send, upload
 
 
@@ -190,7 +191,6 @@ def test_who_is_removed_while_their_link_waits_for_the_lock_decides_nothing(
             access = find_access(owner, inbox.project, Role.OWNER, for_update=True)
             remove_member(access, outsider.account_id)
             waiting = pool.submit(client.post, path, data={"action": "approve"})
-            # Long enough for it to wait for the lock, usually.
-            time.sleep(0.5)
+            wait_for(is_one_waiting_to_write)
         assert waiting.result().status_code == 410
     assert inbox.shown() == []
