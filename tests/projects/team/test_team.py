@@ -156,7 +156,7 @@ def test_nobody_removes_or_changes_the_owner(team, owner, admin):
     assert team.page()
 
 
-def test_a_removal_can_be_undone_for_a_moment(team, admin, moderator, moved_clock):
+def test_a_removal_can_be_undone_for_a_moment(team, owner, admin, moderator, moved_clock):
     answer = team.post(f"{moderator.account_id}/remove")
     page = team.browser.get(answer.headers["Location"]).text
     assert members(team.app) == {"admin@example.com": "admin"}
@@ -164,6 +164,8 @@ def test_a_removal_can_be_undone_for_a_moment(team, admin, moderator, moved_cloc
     # Only who may give the role, and in this project.
     assert team.seen_by(moderator).post("undo", undo=undo).status_code == 404
     assert team.post("undo", undo="broken").status_code == 422
+    other = Team(team.app, team.browser, owner.create_project(slug="other")["_id"])
+    assert other.post("undo", undo=undo).status_code == 422
     assert team.post("undo", undo=undo).status_code == 303
     assert members(team.app)["moderator@example.com"] == "moderator"
     # Once: whoever is removed again by somebody else stays so.
