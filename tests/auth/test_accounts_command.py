@@ -1,5 +1,7 @@
 """`testimonials accounts`: what an operator does with accounts (decisions, "Accounts")."""
 
+import pytest
+
 from testimonials.core.extensions import db
 from tests.auth.links import ORIGIN, init, mailed_links, redeem
 from tests.support.commands import run, run_json
@@ -11,6 +13,7 @@ def headers_of(record: dict[str, str]) -> dict[str, str]:
     return {"x-service-account-id": record["accountId"], "x-api-key": record["apiKey"]}
 
 
+@pytest.mark.postgres
 def test_list_gives_the_accounts_newest_first_or_whose_recordings_take_most(
     app, agent, owner, make_caller
 ):

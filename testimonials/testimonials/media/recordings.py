@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from sqlalchemy import func, select
+from sqlalchemy import BigInteger, cast, func, select
 
 from testimonials.core.db.identifiers import is_identifier
 from testimonials.core.extensions import db
@@ -188,8 +188,10 @@ def list_files() -> dict[str, os.stat_result]:
 # The space that recordings take, and may take.
 
 MEGABYTE = 1024 * 1024
-# How many recordings there are, and how many bytes they take.
-TAKEN = select(func.count(Recording.id), func.coalesce(func.sum(Recording.size), 0))
+# How many recordings there are, and how many bytes they take. PostgreSQL's sums are decimals.
+TAKEN = select(
+    func.count(Recording.id), cast(func.coalesce(func.sum(Recording.size), 0), BigInteger)
+)
 
 
 @dataclass(frozen=True)
