@@ -115,6 +115,8 @@ def test_what_is_shown_verifies_and_earlier_words_are_not_told(app, client, owne
         assert each["hash"] == hashlib.sha256(line.encode()).hexdigest()
         assert json.loads(line) == each["entry"]
     page = client.get(f"/oat/{one}/record").text
+    # It is for whoever doubts a card, not for finding people by.
+    assert '<meta name="robots" content="noindex">' in page
     assert "Warm buns." in page
     assert "Shortened by the business" in page
     assert "queue" not in page

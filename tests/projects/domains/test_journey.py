@@ -132,6 +132,8 @@ def test_a_project_gets_its_own_host_name(world):
     page = world.at("home.example", "GET", f"/{world.slug}").body.decode()
     assert f'<link rel="canonical" href="http://{host}:{world.port}">' in page
     assert world.at(host, "GET", "/").status == 200
+    # Each look asks other people's name servers.
+    assert {world.domain("POST", "/check").status for _ in range(60)} == {200, 429}
 
 
 def test_a_visitor_writes_on_it_and_finds_nothing_else_there(world):
