@@ -384,7 +384,9 @@ def read_json_object(max_bytes: int = MAX_BODY_BYTES) -> dict[str, Any]:
     except RecursionError:
         raise BodyInvalid("The body is nested too deeply.") from None
     except ValueError as error:
-        raise BodyInvalid(f"The body is not valid JSON: {error}.") from None
+        # Python adds how to raise its limit of digits.
+        problem = str(error).partition(";")[0]
+        raise BodyInvalid(f"The body is not valid JSON: {problem}.") from None
     if not isinstance(value, dict):
         raise BodyInvalid('The body must be a JSON object, such as {"name": "value"}.')
     return value

@@ -142,7 +142,7 @@ def test_what_is_no_json_object_is_400(agent):
     for name, body in NO_OBJECTS.items():
         answer = send(agent, body)
         assert answer.status_code == 400, name
-        error_of(answer, 400, "INVALID_BODY")
+        assert "sys." not in error_of(answer, 400, "INVALID_BODY")["message"]
     assert data_of(agent.get("/v1/projects")) == []
 
 
