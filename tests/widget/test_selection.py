@@ -102,6 +102,7 @@ def test_a_popup_has_five_and_a_single_one(app, client, project):
     for shape in SHAPES:
         feed = read_feed(client, project, f"shape={shape}")
         assert (feed["total"], feed["items"], feed["project"]["active"]) == (0, [], False)
+        assert (feed.get("header") or {"people": 0})["people"] == 0
 
 
 def test_a_strip_is_always_one_row(client, owner, project):
