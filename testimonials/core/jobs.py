@@ -466,7 +466,8 @@ def _attempt(work: Callable[[], object]) -> None:
 def _describe(error: Exception) -> str:
     # Later lines may contain people's data, since databases quote values there.
     first = str(error).strip().partition("\n")[0]
-    return f"{type(error).__name__}: {first}".removesuffix(": ")[:MAX_ERROR_LENGTH]
+    kind = "" if isinstance(error, JobFailed) else f"{type(error).__name__}: "
+    return f"{kind}{first}".removesuffix(": ")[:MAX_ERROR_LENGTH]
 
 
 def _name_place() -> str:

@@ -213,7 +213,7 @@ def test_a_place_that_is_away_costs_no_local_backup_and_is_told(make, tmp_path, 
     local = tmp_path / "ours" / "backups"
     assert names(local) == [FIRST, SECOND]
     assert not place.exists()
-    assert job_error(app) == f"CopyFailed: there is no folder {place}: its disk may not be mounted"
+    assert job_error(app) == f"there is no folder {place}: its disk may not be mounted"
     told = f"The backup was not copied: there is no folder {place}: its disk may not be mounted"
     assert mails(app) == [told, told]
     place.mkdir()

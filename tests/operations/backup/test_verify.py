@@ -62,7 +62,7 @@ def test_what_is_elsewhere_is_what_is_verified(make, place, tmp_path, moved_cloc
     work(app)
     has_worked, error = verified(app)
     assert has_worked
-    assert str(error).startswith(f"VerifyFailed: {copy}: ")
+    assert str(error).startswith(f"{copy}: ")
     # The service is as it was, and the local backup sound.
     local = tmp_path / "ours" / "backups" / FIRST
     assert verify(app, local).output.endswith("its database sound.\n")
@@ -77,7 +77,7 @@ def test_a_failure_is_told_by_the_job_alone_and_tried_again_each_day(make, tmp_p
     moved_clock.move(days=7)
     work(app)
     _, error = verified(app)
-    assert str(error).startswith(f"VerifyFailed: {file}: it is damaged or cut off")
+    assert str(error).startswith(f"{file}: it is damaged or cut off")
     file.write_bytes(whole)
     moved_clock.move(hours=23)
     work(app)
