@@ -41,6 +41,7 @@ def saving(page: Page) -> Iterator[None]:
 def test_words_are_selected_and_highlighted(open_page, project):
     page = project.open(open_page, f"/testimonials/{add(project, 'Maya', WORDS)}")
     page.locator("[data-shown]").evaluate(SELECT)
+    expect(page.get_by_role("button", name="Highlight")).to_be_visible()
     with saving(page):
         page.keyboard.press("h")
     expect(page.locator("[data-shown] mark")).to_have_text(["Hair"])
