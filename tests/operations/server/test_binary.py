@@ -205,7 +205,8 @@ def test_an_upgrade_beside_takes_nothing_from_a_running_one(tmp_path, binary):
 def test_admin_commands_work_in_it(tmp_path, binary):
     """One of each kind: what is frozen lacks a module only where it is first wanted."""
     root = EmptyRoot(tmp_path / "root", binary)
-    assert root.run("db", "upgrade").stdout == f"The database was upgraded from empty to {head()}.\n"
+    upgraded = f"The database was upgraded from empty to {head()}.\n"
+    assert root.run("db", "upgrade").stdout == upgraded
     made = root.run("accounts", "create", "owner@example.com", "--no-mail")
     assert made.returncode == 0, made.stderr
     for arguments in (
