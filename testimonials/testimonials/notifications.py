@@ -154,13 +154,12 @@ def _describe(row: Testimonial, length: int, reader: Reader) -> dict[str, Any]:
         token = decision_purpose.sign([row.project_id, row.id, reader.account_id, seen])
         # The id serves to find emails about a testimonial that its author deletes.
         url = link_url("decide", f"{row.id}.{token}")
-    stars = None
-    if row.rating is not None:
-        whole = int(row.rating)
-        stars = f"{'★' * whole}{'☆' * (5 - whole)} {row.rating:g} of 5"
     words = cut(row.text, length) or f"A {row.kind} recording."
+    card, stars = describe_card(row, [(words, False)]), None
+    if row.rating is not None:
+        stars = f"{'★' * card['stars']}{'☆' * (5 - card['stars'])} {row.rating:g} of 5"
     return {
-        "card": describe_card(row, [(words, False)]),
+        "card": card,
         "stars": stars,
         "words": words,
         "url": url,
@@ -174,6 +173,8 @@ def describe_card(row: Testimonial, parts: list[tuple[str, bool]]) -> dict[str, 
         "name": cut(row.author_name, NAME_LENGTH),
         "details": ", ".join(cut(each, NAME_LENGTH) for each in details if each),
         "rating": row.rating,
+        # Half a star is rounded up, as on the wall.
+        "stars": int((row.rating or 0) + 0.5),
         "parts": parts,
         "photo_url": image_url(row.avatar_id),
         "initials": initials_of(row.author_name),

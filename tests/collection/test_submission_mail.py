@@ -89,15 +89,18 @@ class Site:
 
 
 def test_the_owner_is_told_with_a_link(site, owner, client):
-    site.send("Noor <b>Haddad</b>", text="They listened.\nTwice. <script>x</script>", role="Guide")
+    site.post("Noor <b>Haddad</b>", text="They listened.\nTwice. <script>x</script>", role="Guide")
+    (row,) = read_testimonials(site.app, site.project)
+    change_testimonial(site.app, row.id, rating=4.5)
+    write_mail(site.app)
     (mail,) = site.mails()
     assert mail.recipient == owner.email
     assert mail.subject == "Noor <b>Haddad</b> wrote to you"
     for form in (mail.text, html.unescape(mail.html)):
-        for expected in ("They listened.\nTwice.", "★★★★", "Noor <b>Haddad</b>", "Guide"):
+        for expected in ("They listened.\nTwice.", "★★★★★", "Noor <b>Haddad</b>", "Guide"):
             assert expected in form
-    assert "4 of 5" in mail.text
-    assert "Rated 4 out of 5" in mail.html
+    assert "4.5 of 5" in mail.text
+    assert "Rated 4.5 out of 5" in mail.html
     assert "<script>" not in mail.html
     assert "<b>" not in mail.html
     path = link_of(mail, "Approve:")
