@@ -7,19 +7,23 @@ from sqlalchemy import (
     JSON,
     BigInteger,
     Boolean,
+    ColumnElement,
     Index,
     Integer,
     LargeBinary,
     String,
     Text,
     UniqueConstraint,
+    and_,
     false,
+    or_,
 )
 from sqlalchemy.orm import Mapped, mapped_column
 
 from testimonials.core import clock
 from testimonials.core.db.engine import Base, Timestamp, child_of, present
 from testimonials.core.db.identifiers import new_identifier
+from testimonials.core.settings.table import current_settings
 
 
 class Account(Base):
@@ -77,6 +81,11 @@ class Account(Base):
     @property
     def is_suspended(self) -> bool:
         return self.suspended_at is not None
+
+    @property
+    def has_password(self) -> bool:
+        """Whether there is a password, and this service accepts passwords."""
+        return self.password_hash is not None and current_settings().has_passwords
 
     @property
     def has_key(self) -> bool:
@@ -236,6 +245,12 @@ class AccessToken(Base):
     last_used_by: Mapped[str | None] = mapped_column(String(20))
     revoked_at: Mapped[datetime | None] = mapped_column(Timestamp)
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
+
+    @classmethod
+    def is_valid(cls) -> ColumnElement[bool]:
+        """Select tokens whose `state` is `active` or `unused`."""
+        is_current = or_(cls.expires_at.is_(None), cls.expires_at > clock.now())
+        return and_(cls.revoked_at.is_(None), is_current)
 
     @property
     def state(self) -> str:

@@ -40,7 +40,6 @@ from testimonials.core.http.i18n import gettext, gettext_noop, ngettext
 from testimonials.core.http.signing import TokenPurpose
 from testimonials.core.http.urls import current_path, proof_url
 from testimonials.core.late import Signal
-from testimonials.core.settings.table import current_settings
 
 
 class LastWayIn(ServiceError):
@@ -91,7 +90,7 @@ def find_ways_in(account: Account) -> WaysIn:
     query = query.outerjoin(AuthenticatorApp, has_app).where(Account.id == account.id)
     app, count = db.session.execute(query).one()
     return WaysIn(
-        has_password=account.password_hash is not None and current_settings().has_passwords,
+        has_password=account.has_password,
         passkeys=count,
         app=app,
         recovery_codes=two_factor.count_recovery_codes(account.id) if app else 0,

@@ -47,12 +47,10 @@ from testimonials.cli.output import (
     report_written,
     writing_file,
 )
-from testimonials.core import clock
 from testimonials.core.audit import record
 from testimonials.core.clock import iso
 from testimonials.core.db.transactions import next_batch, write
 from testimonials.core.extensions import db
-from testimonials.core.settings.table import current_settings
 from testimonials.operations.database import require_service_secret
 from testimonials.projects.models import Project
 from testimonials.projects.projects import count_projects, project_limit_of
@@ -212,13 +210,11 @@ def _describe(which: ColumnElement[bool]) -> Rows:
         query = select(func.count()).where(model.account_id == Account.id, *conditions)
         return query.select_from(model).scalar_subquery()
 
-    until = AccessToken.expires_at
-    works = AccessToken.revoked_at.is_(None) & (until.is_(None) | (until > clock.now()))
     size = TAKEN.join(Project).where(Project.account_id == Account.id)
     query = select(
         Account,
         count(Project, Project.deleted_at.is_(None)),
-        count(AccessToken, works),
+        count(AccessToken, AccessToken.is_valid()),
         size.with_only_columns(TAKEN.selected_columns[1]).scalar_subquery(),
         count(Passkey),
         count(AuthenticatorApp),
@@ -242,7 +238,7 @@ def _describe_account(
         "tokens": tokens,
         "recordingBytes": size,
         "suspendedAt": iso(account.suspended_at) if account.suspended_at else None,
-        "password": account.password_hash is not None and current_settings().has_passwords,
+        "password": account.has_password,
         "passkeys": passkeys,
         "authenticatorApp": apps == 1,
         "requiresStrong": account.requires_strong,
