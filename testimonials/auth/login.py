@@ -20,7 +20,7 @@ from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db, limiter
 from testimonials.core.http.blueprints import auth
 from testimonials.core.http.errors import RateLimited, ServiceError
-from testimonials.core.http.forms import UnsentForm, add_notice, read_unsent_form
+from testimonials.core.http.forms import UnsentForm, add_notice, read_unsent_form, say_what
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.i18n import gettext_noop, ngettext, translate
 from testimonials.core.http.security import answer_privately, safe_target
@@ -391,7 +391,7 @@ def confirm_email_change(token: str) -> ResponseReturnValue:
         send_address_changed_mail(old, email)
         act_as(ActorKind.PERSON, owner.account_id)
         record(events.ADDRESS_CHANGED, owner.account_id, old=old, email=email)
-    said = _("%(done)s: %(what)s", done=_("New address"), what=email)
+    said = say_what(_("New address"), email)
     return redirect(add_notice(url_for("dashboard.account.show_account"), said), 303)
 
 

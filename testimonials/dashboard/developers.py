@@ -31,7 +31,7 @@ from testimonials.core.http import urls
 from testimonials.core.http.blueprints import oauth, settings
 from testimonials.core.http.errors import ValidationFailed
 from testimonials.core.http.fields import Choice, OneLine
-from testimonials.core.http.forms import Choices, FormSchema, Once, SentForm
+from testimonials.core.http.forms import Choices, FormSchema, Once, SentForm, say_what
 from testimonials.core.http.i18n import gettext, gettext_noop, ngettext, translate
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.security import answer_privately
@@ -43,7 +43,6 @@ from testimonials.dashboard.framework import (
     Values,
     require_proof,
     require_session,
-    say_what,
 )
 from testimonials.integrations.oauth import (
     AuthorizationRequest,

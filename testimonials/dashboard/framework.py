@@ -222,11 +222,6 @@ class Done:
     finish: Callable[[Response], object] | None = None
 
 
-def say_what(done: str, what: str) -> str:
-    """Return a notice such as "Removed: Maya"."""
-    return _("%(done)s: %(what)s", done=done, what=what)
-
-
 class AccountPage:
     """A page for a signed-in person: `show` describes it, each `save` is a button.
 

@@ -30,7 +30,7 @@ from testimonials.core.extensions import db
 from testimonials.core.http.blueprints import collect
 from testimonials.core.http.errors import Errors, ValidationFailed, is_from_script
 from testimonials.core.http.fields import OneLine, Switch
-from testimonials.core.http.forms import Choices, FormSchema
+from testimonials.core.http.forms import Choices, FormSchema, say_what
 from testimonials.core.http.i18n import (
     ENGLISH,
     LANGUAGES,
@@ -50,7 +50,6 @@ from testimonials.dashboard.framework import (
     UndoForm,
     Values,
     keep_removed,
-    say_what,
     take_removed,
 )
 from testimonials.dashboard.page_form import (

@@ -18,19 +18,11 @@ from testimonials.core.extensions import db, limiter
 from testimonials.core.http.blueprints import people
 from testimonials.core.http.errors import ValidationFailed
 from testimonials.core.http.fields import Choice, Switch
-from testimonials.core.http.forms import FormSchema, Identifiers
+from testimonials.core.http.forms import FormSchema, Identifiers, say_what
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.core.images.colors import colour_of
-from testimonials.dashboard.framework import (
-    UNDO,
-    AccountPage,
-    Done,
-    ProjectPage,
-    UndoForm,
-    Values,
-    say_what,
-)
+from testimonials.dashboard.framework import UNDO, AccountPage, Done, ProjectPage, UndoForm, Values
 from testimonials.integrations.webhooks.endpoints import list_endpoints
 from testimonials.projects import events, team
 from testimonials.projects.access import ROLES, Access, Role

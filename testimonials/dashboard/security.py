@@ -35,14 +35,14 @@ from testimonials.core.event_lists import describe_browser, translate_browser
 from testimonials.core.http.blueprints import account
 from testimonials.core.http.errors import NotFound, ValidationFailed
 from testimonials.core.http.fields import Choice, OneLine
-from testimonials.core.http.forms import FormSchema, Secret
+from testimonials.core.http.forms import FormSchema, Secret, say_what
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.i18n import ngettext
 from testimonials.core.http.security import safe_target
 from testimonials.core.http.signing import TokenPurpose
 from testimonials.core.http.urls import app_url
 from testimonials.core.images.colors import draw_inline
-from testimonials.dashboard.framework import AccountPage, Done, Values, require_session, say_what
+from testimonials.dashboard.framework import AccountPage, Done, Values, require_session
 from testimonials.projects.access import is_asked_for_more
 from testimonials.projects.team import list_colleagues
 

@@ -12,7 +12,7 @@ from testimonials.core import clock
 from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.http.blueprints import settings
 from testimonials.core.http.fields import Choice, Switch, WebUrl
-from testimonials.core.http.forms import Choices, FormSchema, Once
+from testimonials.core.http.forms import Choices, FormSchema, Once, say_what
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.i18n import gettext_noop
 from testimonials.dashboard.formatting import describe_time, highlight
@@ -22,7 +22,6 @@ from testimonials.dashboard.framework import (
     UndoForm,
     Values,
     keep_removed,
-    say_what,
     take_removed,
 )
 from testimonials.integrations.webhooks import endpoints, log

@@ -10,7 +10,7 @@ from testimonials.core.audit import record
 from testimonials.core.http.blueprints import widget_pages
 from testimonials.core.http.errors import NotFound
 from testimonials.core.http.fields import Choice, OneLine
-from testimonials.core.http.forms import FormSchema
+from testimonials.core.http.forms import FormSchema, say_what
 from testimonials.core.http.i18n import ENGLISH, translate
 from testimonials.core.http.i18n import gettext as _
 from testimonials.core.http.urls import face_url, wall_url
@@ -21,7 +21,6 @@ from testimonials.dashboard.framework import (
     UndoForm,
     Values,
     keep_removed,
-    say_what,
     take_removed,
 )
 from testimonials.dashboard.widget_controls import SMALL

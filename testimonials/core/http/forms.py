@@ -13,6 +13,7 @@ from werkzeug.exceptions import RequestEntityTooLarge
 
 from testimonials.core.db.identifiers import is_identifier
 from testimonials.core.http.fields import RuleField
+from testimonials.core.http.i18n import gettext
 from testimonials.core.http.signing import TokenPurpose
 from testimonials.core.http.urls import current_path
 
@@ -207,6 +208,11 @@ def read_unsent_form() -> UnsentForm | None:
 NOTICE_SECONDS = 60
 
 notice_purpose = TokenPurpose("notice")
+
+
+def say_what(done: str, what: str) -> str:
+    """Return a notice such as "Removed: Maya"."""
+    return gettext("%(done)s: %(what)s", done=done, what=what)
 
 
 def add_notice(target: str, text: str, undo_token: str | None = None, undo_url: str = "") -> str:

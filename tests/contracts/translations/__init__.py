@@ -60,11 +60,11 @@ CODES = [language.code for language in LANGUAGES if language is not ENGLISH]
 # What only owners and their teams read, which not every language has.
 OWNERS_PLACES = (
     "analytics/", "auth/", "collection/address_lists.py", "collection/changes.py",
-    "collection/requests.py", "core/event_lists.py", "core/mail/", "dashboard/", "integrations/",
-    "operations/", "projects/access.py", "projects/brand.py", "projects/domains.py",
-    "projects/invitations.py", "projects/notifications.py", "projects/projects.py",
-    "projects/proposals.py", "projects/proposals_api.py", "projects/settings.py",
-    "projects/team.py", "projects/trades.json", "projects/website.py", "templates/agents/",
+    "collection/requests.py", "core/event_lists.py", "core/http/forms.py", "core/mail/",
+    "dashboard/", "integrations/", "operations/", "projects/access.py", "projects/brand.py",
+    "projects/domains.py", "projects/invitations.py", "projects/notifications.py",
+    "projects/projects.py", "projects/proposals.py", "projects/settings.py", "projects/team.py",
+    "projects/trades.json", "projects/website.py", "templates/agents/",
     "templates/auth/", "templates/dashboard/", "templates/help/", "templates/operator/",
     "templates/projects/", "testimonials/changes.py", "testimonials/highlights.py",
     "testimonials/moderation.py", "testimonials/new_numbers.py", "testimonials/notifications.py",
