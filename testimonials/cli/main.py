@@ -47,7 +47,8 @@ def main(context: click.Context) -> None:
     """
     # Only this user may read the files that the program writes.
     os.umask(0o077)
-    # Of streams that are closed, Python makes None, which click and input() can't use.
+    # Python makes closed streams None, which click and input() can't use. These stay open until
+    # the process ends (SIM115).
     sys.stdin = sys.stdin or open(os.devnull, encoding="utf-8")  # noqa: SIM115
     sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     # Flask's command groups find the application this way.

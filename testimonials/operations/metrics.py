@@ -89,7 +89,8 @@ class Metrics:
         from prometheus_client import Counter, Histogram, disable_created_metrics
         from prometheus_client.process_collector import ProcessCollector
 
-        # Nothing uses these times, and `merge` would write their type twice.
+        # Nothing uses these times, and `merge` would write their type twice. The library gives
+        # this function no types.
         disable_created_metrics()  # type: ignore[no-untyped-call]
         self._app = app
         self._lock = threading.Lock()
