@@ -31,6 +31,7 @@ from tests.support.plans import explain_statements
 from tests.support.rows import (
     add_member,
     add_testimonial,
+    change_project,
     change_testimonial,
     count_rows,
     deliver_mail,
@@ -92,6 +93,7 @@ def test_the_owner_is_told_with_a_link(site, owner, client):
     site.post("Noor <b>Haddad</b>", text="They listened.\nTwice. <script>x</script>", role="Guide")
     (row,) = read_testimonials(site.app, site.project)
     change_testimonial(site.app, row.id, rating=4.5)
+    change_project(site.app, site.project, brand={"color": "#FFFFFF"})
     write_mail(site.app)
     (mail,) = site.mails()
     assert mail.recipient == owner.email
@@ -101,6 +103,8 @@ def test_the_owner_is_told_with_a_link(site, owner, client):
             assert expected in form
     assert "4.5 of 5" in mail.text
     assert "Rated 4.5 out of 5" in mail.html
+    # A button as light as the ground has an edge.
+    assert "border:1px solid #76767F;background:#FFFFFF" in mail.html
     assert "<script>" not in mail.html
     assert "<b>" not in mail.html
     path = link_of(mail, "Approve:")
