@@ -43,7 +43,7 @@ BEYOND_IN_WORDS = (
 )  # fmt: skip
 # What is wrong with one of many stands in the answer, which is 200.
 EACH_FOR_ITSELF = "/testimonials/bulk"
-NO_LETTERS = "nothing is left of this one"
+NO_LETTERS = "Must contain letters or digits"
 
 # Made-up domains are mostly reserved or malformed ones, which the service knows and a format
 # doesn't; what stands before the @ is as good for trying it.
