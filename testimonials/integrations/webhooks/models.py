@@ -12,12 +12,21 @@ from testimonials.core.audit import EventType
 from testimonials.core.db.engine import Base, Timestamp, child_of, index_some, present
 from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.http.i18n import gettext_noop
+from testimonials.projects.events import (
+    DOMAIN_LOST,
+    DOMAIN_REMOVED,
+    DOMAIN_VERIFIED,
+    PROJECT_UPDATED,
+)
 from testimonials.projects.models import Project
+from testimonials.testimonials.events import NUMBERS_CHANGED, SAMPLES_DELETED
 
 _IS_DUE = "state = 'due'"
 STATES = ("working", "failing", "off", "paused")
 # An endpoint gets each event, signed, or an empty POST that starts the build of a website.
 EVENT, BUILD = TEMPLATES = ("event", "build")
+# These change websites too, but aren't events of webhooks.
+FOR_BUILDS = (SAMPLES_DELETED, NUMBERS_CHANGED, DOMAIN_VERIFIED, DOMAIN_LOST, DOMAIN_REMOVED)
 # The reason that makes an endpoint `paused`.
 LEFT = gettext_noop("The person who added it no longer manages the project.")
 
@@ -52,6 +61,7 @@ class WebhookEndpoint(Base):
     def types(self) -> dict[str, str]:
         """The types of events that are sent, with their names in webhooks."""
         named = {type: type.webhook for type in EventType.known.whole().values() if type.webhook}
+        named |= dict.fromkeys(FOR_BUILDS, PROJECT_UPDATED) if self.template == BUILD else {}
         return {type: name for type, name in named.items() if name in (self.events or (name,))}
 
     @property

@@ -44,6 +44,15 @@ def test_a_row_of_changes_is_one_call_without_signature_or_words(build, receiver
     assert [row.state for row in build.deliveries()] == ["sent", "sent"]
 
 
+def test_samples_that_go_start_a_build(app, owner, receiver, moved_clock):
+    project = owner.create_project(slug="fern", skipDemoTestimonials=False)["_id"]
+    build = add_hook(app, owner, receiver.url, project=project, template="build")
+    assert owner.delete(f"/v1/projects/{project}/testimonials/demo").status_code == 200
+    build.deliver()
+    wait(build, moved_clock)
+    assert receiver.bodies == [b"{}"]
+
+
 def test_it_has_no_secret_and_hears_only_of_what_can_change_a_site(build):
     shown = build.call("GET")
     assert (shown["template"], build.secret) == ("build", None)
