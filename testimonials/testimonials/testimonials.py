@@ -18,7 +18,7 @@ from testimonials.core.db.transactions import delete_rows
 from testimonials.core.event_lists import list_events, write_sentence
 from testimonials.core.extensions import db
 from testimonials.core.http.answers import Cursor, Page, read_page
-from testimonials.core.http.i18n import gettext
+from testimonials.core.http.i18n import gettext, gettext_noop
 from testimonials.core.http.urls import collection_page_url, widget_page_url
 from testimonials.core.images.uploads import Image
 from testimonials.core.text import TAG_LENGTH
@@ -217,6 +217,10 @@ def describe_keys(account_id: str) -> dict[str, Any]:
     }
 
 
+# The tag, which only the owner sees.
+ADDED = gettext_noop("added after a new key")
+
+
 def mark_added(account_id: str) -> None:
     """Tag what was added to an account after its first key; called when it is claimed."""
     if (since := _find_renewal(account_id)) is None:
@@ -254,4 +258,4 @@ def _is_later(account_id: str, since: datetime) -> tuple[ColumnElement[bool], ..
 
 
 def _name_tag() -> str:
-    return gettext("added after a new key")[:TAG_LENGTH]
+    return gettext(ADDED)[:TAG_LENGTH]

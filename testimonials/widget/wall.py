@@ -20,7 +20,13 @@ from testimonials.core.http.errors import (
     answer_service_error,
     require_found,
 )
-from testimonials.core.http.i18n import gettext, gettext_noop, language_query, ngettext
+from testimonials.core.http.i18n import (
+    gettext,
+    gettext_noop,
+    language_query,
+    ngettext,
+    translate_to_all,
+)
 from testimonials.core.http.urls import testimonial_picture_url, testimonial_url
 from testimonials.core.text import cut
 from testimonials.projects.models import Project
@@ -35,6 +41,7 @@ from testimonials.testimonials.counts import (
     read_numbers,
 )
 from testimonials.testimonials.models import Testimonial
+from testimonials.testimonials.testimonials import ADDED
 from testimonials.widget.cache import keep_page
 from testimonials.widget.container import WHOLE, Selection, read_selection
 from testimonials.widget.drafts import read_rated
@@ -144,8 +151,10 @@ def count_figures(project: Project) -> dict[str, Any]:
 
 def _count_tags(project: Project) -> list[tuple[str, int]]:
     """Return the most frequent tags, which are offered as filters; the page accepts any tag."""
-    tags = ((name, shown) for name, (_, shown) in count_tags(project.id).items() if shown)
-    return sorted(tags, key=lambda tag: (-tag[1], tag[0]))[:12]
+    counts = {name: shown for name, (_, shown) in count_tags(project.id).items() if shown}
+    for name in translate_to_all(ADDED) if counts else ():
+        counts.pop(name, None)
+    return sorted(counts.items(), key=lambda tag: (-tag[1], tag[0]))[:12]
 
 
 def _conditions(project: Project, choice: WallChoice) -> list[ColumnExpressionArgument[bool]]:

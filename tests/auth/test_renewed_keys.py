@@ -117,6 +117,7 @@ def test_who_claims_sees_the_keys_and_what_came_after_the_first(app, client):
     assert marked == [("Mallory", "added after a new key")]
     inbox = client.get(f"/dashboard/projects/{project}/inbox?status=all").text
     assert "added after a new key" in inbox
+    assert "added after a new key" not in client.get("/fern/wall").text
 
 
 def test_a_program_is_called_by_its_first_word_and_nothing_that_looks_like_a_link():

@@ -321,6 +321,12 @@ def _load(code: str) -> NullTranslations:
     return translations
 
 
+@cache
+def translate_to_all(message: str) -> frozenset[str]:
+    """Return the message in each language of the dashboard, without keeping the catalogs."""
+    return frozenset(_load.__wrapped__(each.code).gettext(message) for each in DASHBOARD_LANGUAGES)
+
+
 def _add_headers(response: Response) -> Response:
     if g.get("is_translated") and response.mimetype == "text/html":
         response.vary.add("Accept-Language")
