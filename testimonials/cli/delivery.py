@@ -1,8 +1,9 @@
-"""Commands about mail and webhooks."""
+"""Commands about mail, webhooks and recordings."""
 
 from datetime import UTC, datetime
 
 import click
+from sqlalchemy import select
 
 from testimonials.auth.email_addresses import parse_email
 from testimonials.cli.output import PROJECT, Group, Output, Record, Rows
@@ -18,6 +19,8 @@ from testimonials.core.text import make_printable
 from testimonials.integrations.webhooks import endpoints, log
 from testimonials.integrations.webhooks.schemas import DeliverySchema, WebhookSchema
 from testimonials.projects.models import Project
+from testimonials.testimonials.media.recordings import MEGABYTE, find_whole_share
+from testimonials.testimonials.models import Recording
 
 UNENCRYPTED = "The password travelled unencrypted: add ?starttls=1 to SMTP_URL."
 
@@ -193,3 +196,46 @@ def redeliver_command(webhook: str, delivery: str | None, since: datetime | None
     time = since and since.replace(tzinfo=UTC)
     count = log.redeliver(endpoints.get_endpoint(webhook), delivery, time)
     return {"events": count}
+
+
+@webhooks.command("send-test", writes=True)
+@ENDPOINT
+def send_test_command(webhook: str) -> Record:
+    """Queue a test for a webhook endpoint, which the running service sends."""
+    row = log.send_test(endpoints.get_endpoint(webhook))
+    return {"delivery": row.id, "messageId": row.message_id}
+
+
+@click.group(cls=Group)
+def recordings() -> None:
+    """List video and voice recordings, and the space that they take."""
+
+
+@recordings.command(
+    "list",
+    columns=("_id", "project", "kind", "state", "bytes", "seconds", "mediaType", "createdAt"),
+    empty="There are no recordings.",
+)
+@click.option("--limit", default=50, type=click.IntRange(1, 10_000), show_default=True)
+def list_recordings_command(limit: int) -> Output:
+    """List recordings, largest first."""
+    query = select(Recording, Project.slug).join(Project, Recording.project_id == Project.id)
+    rows = db.session.execute(query.order_by(Recording.size.desc(), Recording.id).limit(limit))
+    records = [
+        {
+            "_id": row.id,
+            "project": slug,
+            "testimonialId": row.testimonial_id,
+            "kind": row.kind,
+            "state": row.state,
+            "bytes": row.size,
+            "seconds": row.seconds,
+            "mediaType": row.media_type,
+            "codecs": row.codecs,
+            "createdAt": iso(row.created_at),
+        }
+        for row, slug in rows
+    ]
+    share = find_whole_share()
+    note = f"All take {share.bytes / MEGABYTE:.1f} of {share.limit // MEGABYTE} MB."
+    return Output(records, records, notes=[note])

@@ -1,12 +1,21 @@
-"""Commands about projects and their host names."""
+"""Commands about projects, their teams, host names and insights."""
 
 from pathlib import Path
 from typing import IO
 
 import click
 
+from testimonials.analytics.reports import (
+    MOST_LISTED,
+    PERIODS,
+    USUAL_PERIOD,
+    InsightsSchema,
+    describe_insights,
+)
 from testimonials.auth.accounts import get_account
+from testimonials.auth.models import Account
 from testimonials.cli.output import (
+    ACCOUNT,
     FILE,
     FORCE,
     PROJECT,
@@ -24,6 +33,7 @@ from testimonials.core.clock import iso
 from testimonials.core.db.transactions import next_batch, write
 from testimonials.projects import domains as services
 from testimonials.projects import events
+from testimonials.projects.access import ROLES
 from testimonials.projects.brand import find_brand
 from testimonials.projects.models import Project
 from testimonials.projects.projects import (
@@ -36,6 +46,13 @@ from testimonials.projects.projects import (
 )
 from testimonials.projects.schemas import BrandSchema, DomainSchema, ProjectSchema
 from testimonials.projects.settings import hide_for_good
+from testimonials.projects.team import (
+    Colleague,
+    find_colleague,
+    list_colleagues,
+    remove_colleague,
+    set_role,
+)
 from testimonials.testimonials.history import remove_some
 from testimonials.testimonials.testimonials import count_by_project, count_by_status
 from testimonials.transfer.archives.reading import open_archive, storing_recordings
@@ -117,6 +134,37 @@ def transfer_command(project: str, account: str, without_team: bool) -> Record:
     record(events.OWNERSHIP_TAKEN, former.id, **details)
     record(events.OWNERSHIP_TAKEN, row, **details)
     return dict(ProjectSchema().dump(row))
+
+
+@projects.command("insights")
+@click.argument("project", type=PROJECT)
+@click.option(
+    "--days",
+    type=click.Choice([str(days) for days in PERIODS]),
+    default=str(USUAL_PERIOD),
+    show_default=True,
+    help="The number of days, including today.",
+)
+def show_insights(project: Project, days: str) -> Output:
+    """Show views, clicks, forms and ratings of a project.
+
+    --json adds each day, the most read testimonials, and websites.
+    """
+    insights = InsightsSchema().dump(describe_insights(project, int(days), top=MOST_LISTED))
+    views, ratings = insights["views"], insights["ratings"]
+    shown = insights["period"] | {
+        "views": views["total"],
+        "ofWidget": views["widget"],
+        "ofWall": views["wall"],
+        "viewsBefore": views["previous"],
+        "clicks": insights["clicks"],
+        **insights["funnel"],
+        "asked": insights["requests"]["sent"],
+        "answered": insights["requests"]["answered"],
+        "averageRating": ratings["average"],
+        "ratings": ratings["count"],
+    }
+    return Output(insights, shown)
 
 
 @projects.command("export")
@@ -232,6 +280,69 @@ def _report(restored: Restored, *, resumes: bool) -> Output:
     }
     done = f"Imported {project.slug} with {restored.testimonials} testimonial(s)"
     return Output(value, f"{done} and {restored.images} picture(s); its id is {project.id}.", notes)
+
+
+OWNER = click.argument("owner", type=ACCOUNT, metavar="OWNER")
+PERSON = click.argument("person", type=ACCOUNT, metavar="PERSON")
+
+
+@click.group(cls=Group)
+def team() -> None:
+    """List, add, change and remove the people who work in all projects of an owner.
+
+    OWNER and PERSON are ids or email addresses of accounts.
+    """
+
+
+@team.command("list", empty="Nobody but the owner is in these projects.")
+@OWNER
+def list_team_command(owner: Account) -> Output:
+    """List the people in an owner's projects, with their roles in all or single projects."""
+    rows = [_describe(each) for each in list_colleagues(owner.id)]
+    return Output(rows, [row | {"projects": ", ".join(row["projects"])} for row in rows])
+
+
+@team.command("set", writes=True)
+@OWNER
+@PERSON
+@click.argument("role", type=click.Choice([*ROLES]))
+def set_role_command(owner: Account, person: Account, role: str) -> Record:
+    """Give somebody a role in all of an owner's projects, without notifying them.
+
+    Their account must be claimed.
+    """
+    _require_colleague(owner, person)
+    if set_role(lock_account(owner.id), person.id, role):
+        record(events.MEMBER_CHANGED, owner.id, email=person.email, role=role, member=person.id)
+    return _describe(find_colleague(owner.id, person.id))
+
+
+@team.command("remove", writes=True)
+@OWNER
+@PERSON
+def remove_member_command(owner: Account, person: Account) -> Record:
+    """Remove somebody from an owner's projects, and revoke their tokens there."""
+    _require_colleague(owner, person)
+    removed = remove_colleague(owner.id, person.id)
+    record(events.MEMBER_REMOVED, owner.id, email=person.email, member=person.id)
+    return _describe(removed)
+
+
+def _require_colleague(owner: Account, person: Account) -> None:
+    if owner.id == person.id:
+        raise click.ClickException("The owner is in all of their projects.")
+    if not person.is_claimed:
+        raise click.ClickException(f"Nobody has claimed the account of {person.email}.")
+
+
+def _describe(colleague: Colleague) -> Record:
+    return {
+        "email": colleague.email,
+        "accountId": colleague.account_id,
+        "role": colleague.role,
+        "source": colleague.source,
+        "projects": [f"{project.slug} ({role})" for project, role in colleague.projects],
+    }
 
 
 @click.group(cls=Group)

@@ -1,25 +1,34 @@
-"""Commands about testimonials and imports."""
+"""Commands about testimonials, imports, forms and proposals."""
 
 from collections import defaultdict
 from typing import IO, Any
 
 import click
 
-from testimonials.cli.output import PROJECT, Group, Output, Rows
+from testimonials.cli.output import PROJECT, YES, Group, Output, Record, Rows, confirm
+from testimonials.collection import forms as services
+from testimonials.collection.events import FORM_ADDED, FORM_DELETED
+from testimonials.collection.schemas import FormCreateSchema, FormSchema
 from testimonials.core import clock
+from testimonials.core.audit import record
 from testimonials.core.db.identifiers import new_identifier
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from testimonials.core.http.resource import load
 from testimonials.core.jobs import LEASE, enqueue
 from testimonials.core.text import make_printable
+from testimonials.projects.api import ProposalSchema
 from testimonials.projects.models import Project
-from testimonials.projects.projects import lock_project
+from testimonials.projects.projects import lock_account, lock_project
+from testimonials.projects.proposals import STATUSES as PROPOSALS_STATUSES
+from testimonials.projects.proposals import Decider, decide_proposals, list_all
+from testimonials.testimonials.counts import count_forms
 from testimonials.testimonials.models import REASONS
 from testimonials.testimonials.moderation import ACTIONS
 from testimonials.testimonials.schemas import DecisionSchema, TestimonialSchema
 from testimonials.testimonials.submissions import decide_all
 from testimonials.testimonials.testimonials import list_all_of_project
+from testimonials.transfer.api import ImportSchema, UndoneImportSchema
 from testimonials.transfer.models import TableImport
 from testimonials.transfer.tables.columns import require_mapping
 from testimonials.transfer.tables.files import ENCODINGS
@@ -34,6 +43,7 @@ from testimonials.transfer.tables.jobs import (
     undo_import,
     work_through,
 )
+from testimonials.transfer.tables.jobs import list_imports as list_newest
 from testimonials.transfer.tables.plan import NEW, REFUSED, THERE, Plan, plan_import
 from testimonials.transfer.tables.rows import LEAVE_OUT, SHORTEN, STATUSES, Reading
 from testimonials.transfer.tables.values import ORDERS
@@ -129,6 +139,17 @@ def import_testimonials(
     return _report(plan, reading, row)
 
 
+@testimonials.command(
+    "imports",
+    columns=("_id", "fileName", "state", "addedCount", "createdAt"),
+    empty="Nothing was imported here.",
+)
+@OF_PROJECT
+def list_imports(project: Project) -> Rows:
+    """List the newest imports into a project."""
+    return list(ImportSchema(many=True).dump(list_newest(project.id)))
+
+
 @testimonials.command("undo-import")
 @OF_PROJECT
 @click.argument("import_id", metavar="IMPORT")
@@ -141,9 +162,9 @@ def undo(project: Project, import_id: str, also_changed: bool) -> Output:
     with write(lambda: lock_project(project.id)) as locked:
         row = find_import(locked.id, import_id, for_update=True)
         outcome = undo_import(locked, row, ACTOR, also_changed=also_changed)
+        undone = UndoneImportSchema().dump(outcome)
     return Output(
-        {"removedCount": outcome.removed, "keptCount": outcome.kept},
-        f"Moved {outcome.removed} to the trash; {outcome.kept} stay.",
+        undone, f"Moved {undone['removedCount']} to the trash; {undone['keptCount']} stay."
     )
 
 
@@ -237,3 +258,108 @@ def _describe_line(line: dict[str, Any]) -> str:
     details += [line["submittedAt"][:10]] if line.get("submittedAt") else []
     suffix = f" ({', '.join(details)})" if details else ""
     return f"line {line['line']}: {LABELS[line['state']]}. {reason}{suffix}"
+
+
+_FORM = FormSchema()
+
+
+@click.group(cls=Group)
+def forms() -> None:
+    """List, add and delete forms."""
+
+
+@forms.command(
+    "list",
+    columns=("name", "title", "isOpen", "sent", "url"),
+    empty="This project has no forms besides its page.",
+)
+@OF_PROJECT
+def list_forms_command(project: Project) -> Rows:
+    """List a project's forms, with the number of testimonials from each."""
+    counts = count_forms(project.id)
+    return [
+        _FORM.dump(services.describe_form(project, form)) | {"sent": counts.get(form.name, 0)}
+        for form in services.list_forms(project)
+    ]
+
+
+@forms.command("add", writes=True)
+@OF_PROJECT
+@click.argument("title")
+@click.option("--name", help="The name in its URL; made from the title by default.")
+@click.option("--headline", help="A headline other than that of the page.")
+@click.option("--tag", help="A tag for the testimonials from it.")
+def add_command(project: Project, **options: str | None) -> Output:
+    """Add a form to a project; add questions in the dashboard or through the API."""
+    values = {field: text for field, text in options.items() if text is not None}
+    form = services.create_form(project, load(FormCreateSchema(), values))
+    record(FORM_ADDED, project, form=form.name)
+    described = _FORM.dump(services.describe_form(project, form))
+    return Output(described, {each: described[each] for each in ("name", "title", "url")})
+
+
+@forms.command("delete")
+@OF_PROJECT
+@click.argument("name")
+@YES
+def delete_command(project: Project, name: str, yes: bool) -> Record:
+    """Delete a form. The testimonials from it stay, with their answers."""
+    services.find_form(project, name)
+    confirm(f"Delete the form {name} of {project.slug}?", yes=yes)
+    with write(lambda: lock_project(project.id)) as locked:
+        services.delete_form(locked, services.find_form(locked, name))
+        record(FORM_DELETED, locked, form=name)
+    return {"name": name, "deleted": True}
+
+
+OPERATOR = Decider(None, "the operator")
+
+PROJECT_OPTION = click.option("--project", required=True, type=PROJECT, help="Their project.")
+IDS = click.argument("ids", metavar="ID...", nargs=-1, required=True)
+
+
+@click.group(cls=Group)
+def proposals() -> None:
+    """List, accept and decline agents' proposals."""
+
+
+@proposals.command(
+    "list",
+    columns=("_id", "status", "kind", "createdAt", "reason"),
+    empty="There are no proposals here.",
+)
+@PROJECT_OPTION
+@click.option("--status", type=click.Choice(PROPOSALS_STATUSES), help="Only those in this state.")
+def list_proposals_command(project: Project, status: str | None) -> Rows:
+    """List a project's proposals, newest first."""
+    return list(ProposalSchema(many=True).dump(list_all(project, status)))
+
+
+@proposals.command("accept")
+@IDS
+@PROJECT_OPTION
+def accept_command(ids: tuple[str, ...], project: Project) -> Output:
+    """Accept proposals, and make their changes."""
+    return _decide(project, ids, "accepted", "")
+
+
+@proposals.command("decline")
+@IDS
+@PROJECT_OPTION
+@click.option("--note", default="", help="A message to the agent.")
+def decline_command(ids: tuple[str, ...], project: Project, note: str) -> Output:
+    """Decline proposals."""
+    return _decide(project, ids, "declined", note[:500])
+
+
+def _decide(project: Project, ids: tuple[str, ...], status: str, note: str) -> Output:
+    account_id, project_id = project.account_id, project.id
+    with write(lambda: lock_account(account_id)):
+        decided = decide_proposals(lock_project(project_id), ids, status, OPERATOR, note)
+        done = [row.id for row in decided.done]
+    return Output(
+        {status: done, "problems": decided.problems},
+        f"{status.capitalize()}: {len(done)}.",
+        problems=[f"{each}: {text}" for each, text in decided.problems.items()],
+        is_failure=bool(decided.problems),
+    )

@@ -306,5 +306,5 @@ def check_recordings() -> Iterator[Finding]:
         yield Finding(
             f"Recordings take {share.bytes // MEGABYTE} of {share.limit // MEGABYTE} MB.",
             "Raise TESTIMONIALS_ALL_RECORDINGS_MEGABYTES, or look at "
-            "`testimonials accounts list --largest`.",
+            "`testimonials recordings list`.",
         )

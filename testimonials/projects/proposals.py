@@ -1,6 +1,6 @@
 """Agents' proposals: making, listing and deciding them, and the email about them."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
@@ -65,11 +65,11 @@ class DecisionRefused(ServiceError):
 
 @dataclass(frozen=True)
 class Decider:
-    """Who decides: the account, their name in the history, and the `kinds` that they may decide
-    (None: all).
+    """Who decides: the account (None: the operator), their name in the history, and the `kinds`
+    that they may decide (None: all).
     """
 
-    account_id: str
+    account_id: str | None
     label: str
     kinds: Collection[str] | None = None
 
@@ -273,6 +273,11 @@ def list_proposals(
     """Return a page of the proposals that the caller may see, newest first."""
     query = _of_project(project, status).where(_is_seen_by(caller))
     return read_page(query, Proposal, limit, after)
+
+
+def list_all(project: Project, status: str | None) -> Sequence[Proposal]:
+    query = _of_project(project, status).order_by(Proposal.id.desc())
+    return db.session.scalars(query).all()
 
 
 def is_by(caller: Caller) -> ColumnElement[bool]:

@@ -176,6 +176,14 @@ def count_where(project_id: str, *conditions: ColumnElement[bool]) -> int:
     return int(db.session.scalar(query) or 0)
 
 
+def count_forms(project_id: str) -> dict[str, int]:
+    """Return how many testimonials were sent from each form, including those in the trash."""
+    row = TestimonialCount
+    query = select(row.form_name, func.sum(row.number))
+    query = query.where(row.project_id == project_id, row.form_name != "").group_by(row.form_name)
+    return {name: int(number) for name, number in db.session.execute(query) if number}
+
+
 def count_days(project_id: str, since: datetime) -> list[DayNumbers]:
     """Return the days since a time on which a project has testimonials, oldest first.
 

@@ -357,7 +357,12 @@ def visit_inbox(call: Call, app: Flask, project: str) -> None:
     call(f"{here}/tags/{{tag}}", "patch", {"name": "Press"}, **tag)
     undo = call(f"{here}/tags/{{tag}}", "delete", **tag)["undo"]
     call(f"{here}/undo", "post", {"undo": undo}, project_id=project)
+    arguments = ["testimonials", "import", project, "-"]
+    app.test_cli_runner().invoke(args=arguments, input="Name,Text\nA,B\n")
+    (made,) = call(f"{here}/imports", "get", project_id=project)
     call(f"{here}/case-file", "get", project_id=project)
+    ids = {"project_id": project, "import_id": made["_id"]}
+    assert call(f"{here}/imports/{{import_id}}/undo", "post", {}, **ids)["removedCount"] == 1
 
 
 def test_limits_are_as_documented(document, agent):

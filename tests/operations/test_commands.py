@@ -13,6 +13,7 @@ from testimonials.cli.main import main
 from testimonials.cli.testimonials import STATES
 from testimonials.core.settings.instance import AS_ITS_OWNER
 from tests.operations.instances import make_instance
+from tests.projects.proposals.agents import propose
 from tests.support.commands import COMMANDS as SINGLE
 from tests.support.commands import GROUPS, run, run_json
 from tests.support.process import COMMAND, clean_environment, run_command, run_program
@@ -49,6 +50,9 @@ def test_every_command_answers_json(app, agent, owner, make_caller, tmp_path):
     assert run_json(app, "mail", "list", "--state", "queued") == [mail]
     assert run_json(app, "mail", "list", "--state", "sent") == []
     read("tokens create", "--account", owner.email, "--name", "Till")
+    first, second = (
+        propose(owner, project["_id"], "page", {"headline": text})["_id"] for text in ("A?", "B?")
+    )
     reported = add_testimonial(app, colleague.create_project(slug="reported")["_id"])
     values = {"reason": "other", "page": "testimonial", "testimonial": reported}
     assert app.test_client().post("/reported/report", data=values).status_code == 200
@@ -72,10 +76,24 @@ def test_every_command_answers_json(app, agent, owner, make_caller, tmp_path):
     read("projects list")
     read("projects show", "kiln")
     read("projects brand", "kiln")
+    read("projects insights", "kiln", "--days", "7")
+    read("team set", owner.email, colleague.email, "reader")
+    read("team list", owner.email)
+    read("team remove", owner.email, colleague.email)
     read("testimonials list", "kiln")
+    read("recordings list")
+    read("forms add", "kiln", "After class", "--tag", "class")
+    read("forms list", "kiln")
+    read("forms delete", "kiln", "after-class", "--yes")
+    read("proposals list", "--project", "kiln")
+    read("proposals accept", first, "--project", "kiln")
+    read("proposals decline", second, "--project", "kiln")
+    unknown = run(app, "proposals", "accept", "unknown", "--project", "kiln")
+    assert (unknown.exit_code, "unknown: " in unknown.stderr) == (1, True)
     read("projects export", "kiln", archive)
     read("projects import", archive, "--account", owner.email, "--slug", "copy")
     read("testimonials import", "copy", table)
+    read("testimonials imports", "copy")
     read("testimonials undo-import", "copy", answers["testimonials import"]["import"])
     read("testimonials decide", "copy", "delete", answers["testimonials list"][0]["_id"])
     read("projects case-file", "copy", str(tmp_path / "case.json"))
@@ -86,8 +104,9 @@ def test_every_command_answers_json(app, agent, owner, make_caller, tmp_path):
     read("domains list")
     read("domains remove", "kiln")
     read("webhooks list")
-    read("webhooks redeliver", endpoint, "--since", "2020-01-01")
+    read("webhooks send-test", endpoint)
     read("webhooks deliveries", endpoint)
+    read("webhooks redeliver", endpoint, "--since", "2020-01-01")
     read("activity list", "--account", owner.email)
     read("mail show", mail["id"])
     read("mail retry", mail["id"])
@@ -105,8 +124,14 @@ def test_every_command_answers_json(app, agent, owner, make_caller, tmp_path):
     others |= {*(name for name in COMMANDS if name.startswith("backup "))}
     assert set(answers) | others >= {name for name in COMMANDS if " " in name}
     assert len(answers["accounts list"]) == 4
+    assert [each["role"] for each in answers["team list"]] == ["reader"]
+    assert answers["team remove"] == answers["team set"]
+    assert answers["forms add"] | {"sent": 0} == answers["forms list"][0]
+    assert [each["type"] for each in answers["webhooks deliveries"]] == ["webhook.test"]
     assert answers["accounts set-limit"]["projectLimit"] == 3
     assert answers["accounts show"]["tokens"] == 1
+    assert [each["_id"] for each in answers["proposals list"]] == [second, first]
+    assert answers["proposals accept"] == {"accepted": [first], "problems": {}}
     assert answers["projects show"]["testimonials"] == {"demo": 6}
     assert answers["projects show"]["_id"] == project["_id"]
     assert len(answers["testimonials list"]) == 6

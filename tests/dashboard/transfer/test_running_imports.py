@@ -1,5 +1,6 @@
 """Imports in the background: progress, stopping, dying half-way, and undoing."""
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,11 +12,13 @@ from testimonials.core.jobs import run_due
 from testimonials.testimonials import models
 from testimonials.transfer.models import TableImport
 from testimonials.transfer.tables import jobs
+from tests.auth.browsers import open_browser
+from tests.auth.tokens import give_token
 from tests.conftest import Caller
 from tests.core.events import read_history
 from tests.dashboard.inbox.inbox import JSON, Inbox, open_inbox
-from tests.dashboard.transfer.imports import import_all, start, text_of, upload, work
-from tests.support.commands import run, run_json
+from tests.dashboard.transfer.imports import TABLE, import_all, start, text_of, upload, work
+from tests.support.commands import run, run_well
 from tests.support.rows import count_rows, read_testimonials
 
 pytestmark = pytest.mark.recount
@@ -165,9 +168,50 @@ def test_undoing_can_be_undone(app, inbox):
     assert len(inbox.shown()) == 5
 
 
-def test_the_command_undoes_too(app, inbox):
+def test_the_api_and_the_command_undo_too(app, inbox, owner):
     import_all(app, inbox, FIVE)
-    told = run_json(app, "testimonials", "undo-import", "fern", read_import(app).id)
+    agent = give_token(app, owner)
+    (item,) = agent.get(f"/v1/projects/{inbox.project}/imports").json["data"]  # type: ignore[index]
+    assert (item["fileName"], item["state"], item["addedCount"]) == ("reviews.csv", "done", 5)
+    answer = agent.post(f"/v1/projects/{inbox.project}/imports/{item['_id']}/undo")
+    assert answer.json["data"] == {"removedCount": 5, "keptCount": 0}  # type: ignore[index]
+    assert agent.post(f"/v1/projects/{inbox.project}/imports/{item['_id']}/undo").status_code == 409
+    import_all(app, inbox, FIVE)
+    newest = json.loads(run_well(app, "testimonials", "imports", "fern", "--json"))[0]["_id"]
+    told = json.loads(run_well(app, "testimonials", "undo-import", "fern", newest, "--json"))
     assert told == {"removedCount": 5, "keptCount": 0}
-    assert run(app, "testimonials", "undo-import", "fern", read_import(app).id).exit_code == 1
+    assert run(app, "testimonials", "undo-import", "fern", newest).exit_code == 1
     assert inbox.shown() == []
+
+
+def test_photos_are_copied_last_and_never_from_a_private_network(app, inbox):
+    page = import_all(app, inbox, "Name,Review,Photo\nA,B,http://127.0.0.1/a.png\nC,D,\n")
+    assert "1 photo not copied" in text_of(page)
+    assert "http://127.0.0.1/a.png It can’t be fetched from the public internet." in text_of(page)
+    assert len(inbox.shown()) == 2
+
+
+def test_the_commands_dry_run_is_the_preview(app, inbox, tmp_path):
+    file = tmp_path / "file.csv"
+    file.write_text(TABLE.replace("2024-03-12", "12/03/2024").replace(",9,,", ",4,13/03/2024,"))
+    told = json.loads(
+        run_well(app, "testimonials", "import", "fern", str(file), "--dry-run", "--json")
+    )
+    assert told["columns"] == {
+        "text": ["Quote"], "authorName": ["Name"], "authorRole": ["Job title"], "rating": ["Stars"],
+        "submittedAt": ["Date"],
+    }  # fmt: skip
+    assert (told["dates"], told["dryRun"], told["unused"]) == ("dmy", True, [])
+    assert told["lines"][0]["submittedAt"] == "2024-03-12T12:00:00.000Z"
+    assert "12 Mar 2024" in upload(inbox, file.read_bytes()).text
+    assert count_rows(app, models.Testimonial) == 0
+
+
+def test_an_import_says_that_a_suspension_has_ended_it(app, inbox, owner):
+    page = start(inbox, upload(inbox, FIVE))
+    work_until(app, 1)
+    run_well(app, "accounts", "suspend", owner.email, "--reason", "Invented praise.")
+    work(app)
+    assert (read_import(app).state, read_import(app).added) == ("stopped", 2)
+    run_well(app, "accounts", "restore", owner.email)
+    assert "suspended" in open_browser(app, owner).get(page.request.path).text

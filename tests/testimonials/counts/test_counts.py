@@ -19,7 +19,7 @@ from testimonials.core.http.errors import ServiceError
 from testimonials.projects.models import Project
 from testimonials.projects.projects import lock_project
 from testimonials.testimonials import history, models
-from testimonials.testimonials.counts import count_days, find_wrong_counts, recount
+from testimonials.testimonials.counts import count_days, count_forms, find_wrong_counts, recount
 from testimonials.testimonials.fields import count_answers
 from testimonials.testimonials.history import change_all
 from testimonials.testimonials.inbox import count_tabs, find_rows
@@ -297,8 +297,8 @@ def test_readers_read_no_testimonials(app, project_id):
         project = db.session.get_one(Project, project_id)
         readers: tuple[Callable[[], object], ...] = (
             lambda: count_tabs(project_id), lambda: count_figures(project), lambda: rate(project),
-            lambda: list_project_tags(project_id), lambda: count_answers(project, QUESTIONS),
-            lambda: count_shown(project, EVERYTHING),
+            lambda: list_project_tags(project_id), lambda: count_forms(project_id),
+            lambda: count_answers(project, QUESTIONS), lambda: count_shown(project, EVERYTHING),
             lambda: count_shown(project, Content(min_rating=4)),
             lambda: count_days(project_id, clock.EPOCH),
         )  # fmt: skip

@@ -19,6 +19,7 @@ from tests.auth.browsers import open_browser
 from tests.auth.tokens import give_token
 from tests.conftest import Caller
 from tests.integrations.mcp.talking import connect
+from tests.support.commands import run_json
 from tests.support.rows import add_testimonial, change_project
 
 Said = tuple[float, int]
@@ -54,12 +55,14 @@ class Reader:
         summary = self.token.get(f"{path}/summary").json["data"]
         insights = self.token.get(f"{path}/insights?days=30").json["data"]["ratings"]
         told = self.agent.call("get_summary", projectId=project["_id"])
+        command = run_json(self.app, "projects", "insights", slug, "--days", "30")["ratings"]
         found = {
             "header": (header["average"], header["count"]),
             "badge": (badge["average"], badge["count"]),
             "summary": (summary["averageRating"] or 0, summary["ratingCount"]),
             "insights": (insights["average"] or 0, insights["count"]),
             "mcp": (told["averageRating"] or 0, told["ratingCount"]),
+            "command": (command["average"] or 0, command["count"]),
         }
         if stated := re.search(r'"ratingValue": ([\d.]+), "ratingCount": (\d+)', wall):
             found["structured data"] = (float(stated[1]), int(stated[2]))
@@ -97,7 +100,7 @@ def test_the_numbers_of_before_stand_until_their_day(app, owner):
     change_project(app, project["_id"], old_numbers=old, numbers_from=until)
     doors = reader.read(project)
     # Insights says what came in which week.
-    assert doors.pop("insights") == (3.3, 3)
+    assert {doors.pop("insights"), doors.pop("command")} == {(3.3, 3)}
     assert set(doors.values()) == {(4.5, 2)}
     assert "shown or not" not in owner.client.get("/bread/wall").text
     change_project(app, project["_id"], numbers_from=clock.now())

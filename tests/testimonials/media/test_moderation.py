@@ -285,14 +285,16 @@ def doctor(app: Flask) -> list[str]:
 
 
 def test_operators_see_what_is_missing(app, sent, moved_clock):
+    (listed,) = run_json(app, "recordings", "list")
+    assert (listed["mediaType"], listed["state"]) == ("video/webm", "ready")
     with app.app_context():
-        (recording,) = recordings.list_files()
+        assert list(recordings.list_files()) == [listed["_id"]]
     assert doctor(app) == []
     with app.app_context():
         recordings.append_piece("f" * 24, 0, VIDEO)
-        recordings.path_of(recording).unlink()
+        recordings.path_of(listed["_id"]).unlink()
     moved_clock.move(hours=2)
-    assert any("such as " + recording in each for each in doctor(app))
+    assert any("such as " + listed["_id"] in each for each in doctor(app))
     run_json(app, "prune")
     with app.app_context():
         assert recordings.list_files() == {}
