@@ -144,8 +144,12 @@ def describe_rules(field: Document) -> str:
         rules.append(f"{field['minimum']} to {field['maximum']}")
     elif "minimum" in field:
         rules.append(f"{field['minimum']} or more")
-    if "maxLength" in field:
-        rules.append(f"at most {field['maxLength']} characters")
+    for limit, unit in (("maxLength", "characters"), ("maxItems", "items")):
+        if limit in field:
+            rules.append(f"at most {field[limit]} {unit}")
+    rules += [f"such as `{example}`" for example in field.get("examples", [])]
+    if field.get("default"):
+        rules.append(f"default `{field['default']}`")
     return "; ".join(rules)
 
 
@@ -176,8 +180,19 @@ def _describe_operation(
         "answers": [
             (status, response["description"]) for status, response in operation["responses"].items()
         ],
+        "data": _name_data(document, operation),
         "curl": _write_curl(base_url, path, method.upper(), operation, example),
     }
+
+
+def _name_data(document: Document, operation: Document) -> tuple[str, str] | None:
+    """Return where an answer has what was asked for, and its type; None for a picture."""
+    content = operation["responses"]["200"]["content"].get("application/json")
+    if content is None:
+        return None
+    data = _resolve(document, content["schema"])["properties"]["data"]
+    items = data.get("properties", {}).get("items")
+    return ("data.items", _name_type(items)) if items else ("data", _name_type(data))
 
 
 def _write_curl(
@@ -223,7 +238,7 @@ def _merge(schemas: list[Document]) -> Document:
 
 def _name_type(field: Document) -> str:
     if "anyOf" in field:
-        return " or ".join(map(_name_type, field["anyOf"]))
+        return " or ".join(dict.fromkeys(map(_name_type, field["anyOf"])))
     if "$ref" in field:
         return str(field["$ref"]).rpartition("/")[2]
     if field.get("type") == "array":

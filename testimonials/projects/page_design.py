@@ -98,7 +98,6 @@ def _by_language(name: str, parts: Mapping[str, fields.Field[Any]], **options: A
     return NamedParts(
         codes,
         fields.Nested(part),
-        validate=validate.Length(max=len(LANGUAGES), error=f"Must be at most {len(LANGUAGES)}."),
         metadata=about,
         **options,
     )

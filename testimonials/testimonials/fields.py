@@ -109,7 +109,7 @@ class LanguageTag(RuleField, fields.String):
     """A language tag; an empty text loads as None."""
 
     rule = "Must be a language such as pl or pt-BR."
-    about: ClassVar[Mapping[str, Any]] = {"pattern": f"^(?:{_LANGUAGE})?$"}
+    about: ClassVar[Mapping[str, Any]] = {"pattern": f"^(?:{_LANGUAGE})?$", "examples": ["pt-BR"]}
     form_messages: ClassVar[dict[str, str]] = {
         "invalid": gettext_noop("Enter a language such as pl or pt-BR.")
     }
@@ -232,7 +232,9 @@ class CardFields(Schema):
     authorRole = AuthorLine(attribute="author_role")
     authorCompany = AuthorLine(attribute="author_company")
     authorAvatar = AuthorAvatar(attribute="author_avatar", description="URL of a public image.")
-    translatedFrom = LanguageTag(attribute="translated_from")
+    translatedFrom = LanguageTag(
+        attribute="translated_from", description="The language that the text was translated from."
+    )
 
 
 def list_columns(but: Collection[str]) -> dict[str, fields.Field[Any]]:

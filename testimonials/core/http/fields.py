@@ -258,7 +258,7 @@ class Color(RuleField, fields.String):
     """A color `#RRGGBB`, converted to upper case."""
 
     rule = "Must be a colour such as #4F46E5."
-    about: ClassVar[Mapping[str, Any]] = {"pattern": COLOR_PATTERN}
+    about: ClassVar[Mapping[str, Any]] = {"pattern": COLOR_PATTERN, "examples": ["#4F46E5"]}
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
         if not isinstance(value, str) or not re.fullmatch("#[0-9A-Fa-f]{6}", value.strip()):
