@@ -21,6 +21,10 @@ export default function testimonials(sources) {
         };
         updateConfig({ vite: { plugins: [plugin] } });
       },
+      'astro:config:done': ({ injectTypes }) => {
+        const content = `declare module '${PREFIX}*' { const html: string; export default html; }`;
+        injectTypes({ filename: 'testimonials.d.ts', content });
+      },
     },
   };
 }
