@@ -106,10 +106,10 @@ def _authorize(caller: Caller, operation: Operation) -> Caller:
     if caller.is_key:
         raise MissingScope(
             f"The account’s key isn’t enough here: this needs an access token with {needed}. The "
-            "owner creates one in the dashboard, under Settings, API."
+            "owner creates one in the dashboard, under Settings, API and developers."
         )
     has = ", ".join(caller.scopes) or "none"
     raise MissingScope(
         f"This needs {needed}. The token “{caller.name}” has: {has}. Ask the owner for "
-        "another, which they create in the dashboard, under Settings, API."
+        "another, which they create in the dashboard, under Settings, API and developers."
     )
