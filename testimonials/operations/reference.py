@@ -101,7 +101,7 @@ def describe_schemas(document: Document) -> list[dict[str, Any]]:
             "is_closed": schema.get("additionalProperties") is False,
         }
         for name, schema in sorted(document["components"]["schemas"].items())
-        if schema.get("properties") and not name.endswith("Answer")
+        if schema.get("properties") and not re.fullmatch(".+Answer", name)
     ]
 
 

@@ -120,6 +120,15 @@ def test_every_call_is_mentioned(described_app, render):
         assert re.search(pattern, text, re.MULTILINE), rule.rule
 
 
+def test_every_shape_that_is_named_is_described():
+    text = render_api()
+    types = re.findall(r"(?m)^\| `\w+` \| ([^|]+) \||`data(?:\.items)?`: ([\w ]+)\.$", text)
+    named = set(re.findall(r"\b[A-Z]\w+", " ".join(map(" ".join, types))))
+    assert named - set(re.findall(r"(?m)^(?:### |The body is a `)(\w+)", text)) == set()
+    # A picture is the only answer without data.
+    assert text.count("Answers 200") == len(re.findall(r"Answers 200.+`data", text)) + 1
+
+
 def commands_in(text: str) -> list[str]:
     """Return the shell commands of an indented text, continued lines put together."""
     return re.findall(r"(?m)^    ((?:curl|export) .*(?:\n    .+)*)", text)
