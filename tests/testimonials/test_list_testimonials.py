@@ -126,6 +126,8 @@ def test_an_offset_past_the_end_gives_an_empty_list(owner, project_id):
         _fill(owner, project_id, 2)
         page = _list(owner, project_id, f"?offset={offset}")
         assert page == {"items": [], "limit": 50, "offset": offset}
+    assert _list(owner, project_id, f"?offset={'9' * 5000}&limit={'9' * 5000}")["items"] == []
+    assert len(_list(owner, project_id, f"?offset={'0' * 5000}1")["items"]) == 11
 
 
 @pytest.fixture

@@ -335,10 +335,12 @@ class QueryCount(RuleField, fields.Integer):
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
         # Python also accepts underscores and digits of other scripts, and fails beyond 4,300
-        # digits.
-        if not re.fullmatch(r"[0-9]{1,4000}", value) or int(value) < self.low:
+        # digits: of a longer number the first ones are large enough.
+        if not re.fullmatch("[0-9]+", value):
             raise self.make_error("invalid")
-        return int(value)
+        if (number := int(value.lstrip("0")[:4000] or 0)) < self.low:
+            raise self.make_error("invalid")
+        return number
 
 
 class String(RuleField, fields.String):

@@ -127,12 +127,10 @@ def test_a_count_out_of_range_or_of_another_type_is_refused(value):
     assert problems(count=value) == {"count": ["Must be a whole number from 3 to 50."]}
 
 
-@pytest.mark.parametrize(
-    "value", ["0", "-1", "+1", "1.0", " 1", "1_0", "", "x", "1" * 4001, "١", "1\n"]
-)
+@pytest.mark.parametrize("value", ["0", "-1", "+1", "1.0", " 1", "1_0", "", "x", "١", "1\n"])
 def test_a_number_in_a_query_is_digits_alone(value):
     assert problems(query=value) == {"query": ["Must be a whole number, 1 or more."]}
-    assert load(query="9" * 4000)["query"] == int("9" * 4000)
+    assert load(query="9" * 5000)["query"] == int("9" * 4000)
 
 
 @given(JSON)
