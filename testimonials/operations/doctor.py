@@ -240,8 +240,17 @@ def check_schema() -> Iterator[Finding]:
 
 
 def check_clock() -> Iterator[Finding]:
-    """Compare this machine's clock with PostgreSQL's; `check_urls` compares those of the URLs."""
+    """Compare this machine's clock with the newest event and PostgreSQL's; `check_urls` compares
+    those of the URLs.
+    """
     now = clock.now()
+    newest = db.session.scalar(select(Event.created_at).order_by(Event.id.desc()).limit(1))
+    if newest is not None and newest > now + CLOCK_DIFFERENCE:
+        yield Finding(
+            f"Something happened at {iso(newest)}, but it is {iso(now)}: this machine's clock was "
+            "ahead, or is behind.",
+            SET_CLOCK,
+        )
     if db.engine.dialect.name == "postgresql":
         theirs: datetime | None = db.session.scalar(select(func.now()))
         if theirs is not None and abs(theirs - now) > CLOCK_DIFFERENCE:
