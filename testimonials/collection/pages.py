@@ -46,7 +46,7 @@ from testimonials.core.http.security import answer_privately
 from testimonials.core.http.static import compress
 from testimonials.core.http.urls import policy_url
 from testimonials.core.images.colors import derive_colors
-from testimonials.core.mail.outbox import FONTS
+from testimonials.core.mail.outbox import FONTS, MailState, OutboxMail
 from testimonials.projects.brand import find_brand, find_button, page_color
 from testimonials.projects.models import Project, Suspension
 from testimonials.projects.page_design import write_offer
@@ -369,12 +369,13 @@ def take_answer(token: str, answer: str) -> ResponseReturnValue:
 def _page(
     asked: request_mail.Asked, project: Project | None, token: str, answer: str, *, is_done: bool
 ) -> Response:
+    is_told = is_done and answer != "decline"
     page = render_template(
         "collection/requests/request.html",
         **(describe_page(project) if project else {"project": None}),
         answer=answer,
         is_done=is_done,
-        is_unsubscribed=is_unsubscribed(asked),
+        is_unsubscribed=answer == "unsubscribe" if is_told else is_unsubscribed(asked),
         token=token,
     )
     return answer_privately(page)
@@ -393,13 +394,15 @@ def is_unsubscribed(asked: request_mail.Asked) -> bool:
 
 
 def unsubscribe(asked: request_mail.Asked) -> None:
-    """Stop all requests from the account to the address."""
+    """Stop all requests from the account to the address, also those that wait to be emailed."""
     _lock_account(asked)
     if is_unsubscribed(asked):
         return
     db.session.add(UnsubscribedAddress(account_id=asked.account_id, email_hash=asked.email_hash))
-    own = update(MailedRequest).where(MailedRequest.email_hash == asked.email_hash)
-    db.session.execute(own.values(next_mail_at=None))
+    is_own = MailedRequest.email_hash == asked.email_hash
+    db.session.execute(update(MailedRequest).where(is_own).values(next_mail_at=None))
+    ids, mail = select(MailedRequest.mail_id).where(is_own), OutboxMail
+    db.session.execute(delete(mail).where(mail.id.in_(ids), mail.state == MailState.QUEUED))
 
 
 def subscribe_again(asked: request_mail.Asked) -> None:

@@ -226,7 +226,7 @@ def test_one_reminder_follows_to_who_has_not_answered(app, client, browser, proj
     client.post(link_of(sent["declined"], "rather not"))
     client.post(link_of(sent["unsubscribed"], "ask me again"))
     work(app, moved_clock, days=2, hours=23)
-    assert len(requests_to(app)) == 5
+    assert len(requests_to(app)) == 4, "the one that was unsubscribed from before it left is gone"
     for _ in range(3):
         work(app, moved_clock, hours=2)
     reminded = [mail for mail in requests_to(app) if mail.purpose == "invitation-reminder"]
@@ -237,7 +237,7 @@ def test_one_reminder_follows_to_who_has_not_answered(app, client, browser, proj
     assert reminded[0].subject == "Reminder: Two sentences?"
     assert "This is a reminder, and the only one." in reminded[0].text
     work(app, moved_clock, days=30)
-    assert len(requests_to(app)) == 7
+    assert len(requests_to(app)) == 6
 
 
 def test_a_mail_that_was_not_delivered_is_said_so_and_not_repeated(
@@ -376,7 +376,7 @@ def test_who_unsubscribes_before_it_goes_gets_nothing(app, client, browser, owne
     send(browser, second, f"{NOOR}, li@example.org")
     client.post(link_of(requests_to(app)[0], "ask me again"))
     let_go(app)
-    assert [mail.recipient for mail in requests_to(app)] == ["noor@example.com", "li@example.org"]
+    assert [mail.recipient for mail in requests_to(app)] == ["li@example.org"]
     assert states(browser, second)["noor@example.com"] == "Said no"
 
 
