@@ -141,6 +141,8 @@ def _set_up_sqlite(connection: Any, _record: Any) -> None:
     (page_bytes,) = cursor.execute("PRAGMA page_size").fetchone()
     cursor.execute(f"PRAGMA wal_autocheckpoint={LOG_BYTES // page_bytes}")
     cursor.execute("PRAGMA foreign_keys=ON")
+    # Overwrite what is deleted, which not every build of SQLite does by default.
+    cursor.execute("PRAGMA secure_delete=ON")
     cursor.close()
 
 

@@ -5,9 +5,11 @@ from typing import Any
 
 from sqlalchemy import Connection, column, delete, table, text
 
+from testimonials.core.db.sqlite import checkpoint_log
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
-from testimonials.core.jobs import every_process, job
+from testimonials.core.jobs import Retry, every_process, job
+from testimonials.core.settings.table import current_settings
 
 # Scripts without spaces between words: Thai, Lao, Burmese, Khmer, Japanese, Chinese.
 SCRIPTS = (
@@ -173,3 +175,6 @@ def merge_words() -> None:
             db.session.execute(merge, {"pages": pages})
             # The merge is complete once a step changes fewer than 2 rows (SQLite's FTS5 docs).
             is_done, pages = driver.total_changes - before < 2, PAGES
+    # They also remain in the write-ahead log.
+    if (file := current_settings().database_file) is not None and not checkpoint_log(file):
+        raise Retry("the database is being read")

@@ -16,7 +16,7 @@ import pytest
 from cryptography.exceptions import InvalidSignature
 from flask import Flask
 from flask.testing import FlaskClient
-from sqlalchemy import delete, select, text
+from sqlalchemy import delete, select
 
 from testimonials.auth.tokens import Scope
 from testimonials.core import clock
@@ -196,13 +196,11 @@ def test_writers_at_once_make_one_chain(app, owner, project):
 
 
 def read_file(app: Flask, instance: Path) -> bytes:
-    """Return the bytes of the SQLite file, in lower case; nothing of PostgreSQL."""
+    """Return the bytes of SQLite's files, in lower case; nothing of PostgreSQL."""
     with app.app_context():
         if db.engine.dialect.name != "sqlite":
             return b""
-        with db.engine.begin() as connection:
-            connection.execute(text("PRAGMA wal_checkpoint(TRUNCATE)"))
-    return (instance / "testimonials.db").read_bytes().lower()
+    return b"".join(each.read_bytes().lower() for each in instance.glob("testimonials.db*"))
 
 
 def test_erasing_leaves_an_entry_without_salt_or_words(app, client, project, instance):

@@ -157,8 +157,6 @@ def opened_backup(work: Path, settings: Settings) -> Iterator[None]:
 def erase_again(work: Path, erased: erasure.ErasedList) -> int:
     """Erase what is on the list from the opened backup; return how much that was."""
     with write():
-        # With this, SQLite overwrites what it deletes.
-        db.session.execute(text("PRAGMA secure_delete=ON"))
         for (kind, id), at in erased.items():
             db.session.merge(Erased(kind=kind, id=id, erased_at=clock.from_milliseconds(at)))
         db.session.flush()
