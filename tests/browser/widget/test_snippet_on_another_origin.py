@@ -87,21 +87,13 @@ def test_strict_policy_of_the_host_needs_the_service_alone(site, host, open_page
     check_widget(open_page(host.url))
 
 
-def test_a_guest_of_the_page_does_not_say_where_code_comes_from(host, browser, project):
+def test_a_guest_of_the_page_does_not_say_where_code_comes_from(host, open_page, project):
     """Where visitors may write plain HTML, a name of theirs is a property of the document."""
     fill(project)
     snippet = project.call("GET", "/embed-snippet")
-    picture = '<img name="currentScript" src="https://elsewhere.example/widget/x.png">'
+    picture = '<img name="currentScript" src="data:image/gif;base64,R0lGODlhAQABAAAAACw=">'
     host.body = picture + snippet["container"] + snippet["script"]
-    with browser.new_context() as context:
-        page, asked = context.new_page(), list[str]()
-        page.on("request", lambda request: asked.append(request.url))
-        # It stops, which leaves the link.
-        with page.expect_event("pageerror"):
-            page.goto(host.url)
-        expect(page.get_by_role("link", name="Read our testimonials")).to_be_visible()
-        elsewhere = [each for each in asked if each.startswith("https://elsewhere.example/")]
-    assert elsewhere == ["https://elsewhere.example/widget/x.png"]
+    check_widget(open_page(host.url))
 
 
 def test_the_code_for_frames_shows_the_shape(site, host, open_page, project):

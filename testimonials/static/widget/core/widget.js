@@ -37,18 +37,20 @@
 (() => {
 // Only the window's own property: an element with this id would also be found by the name.
 if (Object.hasOwn(window, '__testimonials')) return;
+// An element named querySelectorAll or currentScript is the document's property of that name, in
+// place of its own. MooTools has another `Document`.
+const page = HTMLDocument.prototype;
 // By the names of their files, and what watch.js needs.
 const widgets = new Map();
 const pieces = window.__testimonials = { VERSIONcore: [`core.css`], widgets };
-// Only from a script: otherwise an `img` that somebody named currentScript could say where to load code from.
-const BASE = new URL('.', document.currentScript.closest('script').src);
+const BASE = new URL('.', Reflect.get(page, 'currentScript', document).src);
 
 // Five stars in cells of 20, and gaps of 2.
 const STARS = 'M-12 1.8' + 'm22 0l2.6 5.2 5.7.8-4.2 4 1 5.7-5.1-2.7-5.1 2.7 1-5.7-4.2-4 5.7-.8z'.repeat(5);
 
 // Strings become text nodes, so nothing in the feed can be markup.
 const el = (tag, attributes = 0, ...children) => {
-  const node = document.createElementNS('http://www.w3.org/' + (/svg|path/.test(tag) ? '2000/svg' : '1999/xhtml'), tag);
+  const node = page.createElementNS.call(document, 'http://www.w3.org/' + (/svg|path/.test(tag) ? '2000/svg' : '1999/xhtml'), tag);
   // Only its own: another script on the page may have added an `onload` to all objects.
   for (const each of Object.entries(attributes)) node.setAttribute(...each);
   if (attributes.class) node.part = attributes.class;
@@ -59,8 +61,7 @@ const el = (tag, attributes = 0, ...children) => {
 // How the widget gets its data.
 const load = async (url) => {
   const response = await fetch(url, { credentials: 'omit', signal: AbortSignal.timeout(8000) });
-  if (!response.ok) throw Error(response.status);
-  return response.json();
+  return response.ok ? response.json() : Promise.reject(response.status);
 };
 
 // If a piece can't be loaded, such as one of a later version, only what it draws is missing.
@@ -84,22 +85,23 @@ const start = async (host) => {
   let event = 'ready';
   let total = 0;
   let widget;
+  let shadow;
   // A shadow root can't be removed, but shows the link.
-  const showLink = () => host.shadowRoot?.replaceChildren(el('slot'));
+  const showLink = () => shadow?.replaceChildren(el('slot'));
   widgets.set(host, { key: url + data.testimonialsTheme, stop });
   data.testimonialsState = 'loading';
   data.testimonialsCount = 0;
   try {
     const locale = host.closest('[lang]')?.lang || navigator.language;
     url.searchParams.set('lang', locale.split('-')[0]);
+    shadow = host.shadowRoot || host.attachShadow({ mode: 'open' });
+    // The host's content stays until all of this is in place.
+    showLink();
+    shadow.adoptedStyleSheets = [];
     const feed = await load(url);
     signal.throwIfAborted();
     const { light, dark } = feed.colours;
     const [kind, ...names] = feed.draw.split(' ');
-    const shadow = host.shadowRoot || host.attachShadow({ mode: 'open' });
-    // The host's content stays until all of this is in place.
-    showLink();
-    shadow.adoptedStyleSheets = [];
     const root = el('div', { lang: feed.lang });
     const made = {};
     const use = async (...names) => {
@@ -132,7 +134,7 @@ const start = async (host) => {
     widget = {
       host, kind, feed, locale, root, signal, url, el, load, use, say, number, paint, put,
       look: 'tm ' + kind,
-      stars: (rating, size = 16) => el('svg', { class: 'stars', viewBox: '0 0 108 20', width: size * 5.4, height: size, role: 'img', 'aria-label': say('rated', { rating: number(rating) }) },
+      stars: (rating, size = 16) => el('svg', { class: 'stars', viewBox: '0 0 108 20', height: size, role: 'img', 'aria-label': say('rated', { rating: number(rating) }) },
         el('path', { d: STARS }), el('svg', { width: rating * 22 - (rating % 1) * 2, height: 20 }, el('path', { d: STARS }))),
     };
     const layouts = await use('core', ...names);
@@ -140,7 +142,7 @@ const start = async (host) => {
     shadow.replaceChildren(root);
     total = kind ? feed.total : 0;
     data.testimonialsState = total ? event : 'empty';
-    widget.use('later').then((made) => made[0].settle()).catch(() => {});
+    use('later').then((made) => made[0].settle()).catch(() => {});
   } catch (error) {
     if (signal.aborted) return;
     showLink();
@@ -151,7 +153,7 @@ const start = async (host) => {
 };
 
 const scan = pieces.scan = () => {
-  for (const host of document.querySelectorAll('[data-testimonials-project]')) {
+  for (const host of page.querySelectorAll.call(document, '[data-testimonials-project]')) {
     if (host.dataset.testimonialsProject && !widgets.has(host)) start(host);
   }
 };

@@ -46,7 +46,7 @@ export default [`cards.css`, (widget) => {
     return node;
   };
 
-  const link = (name, href, text) => el('a', { class: name, href, target: '_blank', rel: 'noopener' }, text);
+  const link = (name, href, text) => el('a', { class: name, href, target: '_blank' }, text);
   const author = (item, name, record) => {
     const role = [item.authorRole, config.showSource !== false && item.authorCompany].map(text).filter(Boolean).join(', ');
     const date = new Date(item.submittedAt);

@@ -89,7 +89,7 @@ export default [`carousel.css`, (widget) => {
       const n = pages();
       nav.hidden = n < 2;
       if (n > 7) dots.replaceChildren();
-      else if (dots.children.length !== n) dots.replaceChildren(...Array.from({ length: n }, (_, i) => button({ 'aria-label': say('page', { n: i + 1, total: n }) }, () => go(i))));
+      else if (dots.children.length !== n) dots.replaceChildren(...[...Array(n)].map((_, i) => button({ 'aria-label': say('page', { n: i + 1, total: n }) }, () => go(i))));
       // Further cards don't move anything, and scrolling may be under way.
       if (version === widget.version) show(page);
       else showNearest();

@@ -35,7 +35,7 @@ export default [`extras.css`, ({ el, extensions, feed, kind, locale, say }) => {
   // A link from the mark about changed words to what is known about the original ones.
   const drawMarks = (marks, record) => el('p', { class: 'marks' }, ...marks.map((mark) => {
     const means = say(mark + 'Means', { name });
-    const link = record && /^[est]/.test(mark) && { href: record, target: '_blank', rel: 'noopener' };
+    const link = record && /^[est]/.test(mark) && { href: record, target: '_blank' };
     return el(link ? 'a' : 'span', { class: mark, title: means, ...link }, icon(MARKS[mark] || 'M4 6h16M4 12h16M4 18h7'), say(mark), el('span', { class: 'unseen' }, '. ' + means));
   }));
 

@@ -2,5 +2,5 @@
 const isHeld = (view) => document.hidden || view.matches(':hover,:focus-within,.held');
 const watchHolding = ({ view, signal }, update) => {
   for (const type of ['pointerenter', 'pointerleave', 'focusin', 'focusout']) view.addEventListener(type, update);
-  document.addEventListener('visibilitychange', update, { signal });
+  addEventListener('visibilitychange', update, { signal });
 };

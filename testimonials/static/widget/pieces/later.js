@@ -5,11 +5,10 @@ fitting.replaceSync(':host{min-height:0!important}');
 
 // The snippet may have reserved the height of another configuration. The surplus is removed when
 // that can't be seen, or in response to an action: then it doesn't count as a layout shift.
-const fit = ({ host, root, signal }) => {
+const fit = ({ el, host, root, signal }) => {
   const { shadowRoot } = host;
   const height = root?.offsetHeight || 0;
-  const hole = document.createElement('i');
-  hole.id = 'hole';
+  const hole = el('i', { id: 'hole' });
   const watch = new IntersectionObserver(([{ isIntersecting, boundingClientRect: { top } }]) => {
     if (!isIntersecting && (top > 0 || CSS.supports('overflow-anchor', 'auto'))) release();
   });

@@ -10,7 +10,7 @@ export default [`popup.css`, (widget) => {
   let timer;
   let before;
   const update = () => {
-    const away = !root.clientWidth || [...document.querySelectorAll('dialog[open],[aria-modal=true],[role$=dialog]')].some((node) => node.clientWidth && getComputedStyle(node).visibility === 'visible');
+    const away = !root.clientWidth || [...host.closest('html').querySelectorAll('dialog[open],[aria-modal=true],[role$=dialog]')].some((node) => node.clientWidth && getComputedStyle(node).visibility === 'visible');
     root.classList.toggle('away', at < 0 || away);
     if (timer && timer.playState !== 'finished') timer[away || isHeld(view) ? 'pause' : 'play']();
   };
@@ -42,7 +42,7 @@ export default [`popup.css`, (widget) => {
   view.setAttribute('role', 'region');
   view.setAttribute('aria-label', widget.say('testimonials'));
   watchHolding(widget, update);
-  document.addEventListener('transitionend', update, { signal });
+  addEventListener('transitionend', update, { signal });
   view.addEventListener('focusin', ({ relatedTarget }) => { if (!view.contains(relatedTarget)) before = relatedTarget; });
   signal.addEventListener('abort', () => {
     // When it is redrawn, for example after a change in the editor, it starts over unless it was closed.

@@ -43,7 +43,7 @@ export const watchSeen = ({ cards = [], root, signal, surface = 'widget', url })
     view = false;
     clicks = 0;
   };
-  document.addEventListener('visibilitychange', () => {
+  addEventListener('visibilitychange', () => {
     if (document.hidden) {
       timers.forEach((timer) => clearTimeout(timer));
       tell();

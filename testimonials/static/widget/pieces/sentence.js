@@ -4,7 +4,6 @@ export default [`sentence.css`, (widget) => {
   host.dataset.testimonialsInline = '';
   const star = stars(average);
   star.setAttribute('viewBox', '0 0 20 20');
-  star.setAttribute('width', '1em');
   star.setAttribute('height', '1em');
   widget.inside = [star, ' ', mean, ' ', el('u', 0, say('fromRatings', { n: number(count) }))];
   widget.between = ' · ';
