@@ -116,9 +116,19 @@ def test_what_the_server_refuses_is_said_at_its_field(project, page):
     page.get_by_label("Message").fill("x" * 501)
     expect(page.get_by_text("Shorten this to 500 characters").last).to_be_visible()
     expect(page.get_by_label("Message")).to_have_attribute("aria-invalid", "true")
+    # The rest is saved nevertheless, and nothing says that all is.
+    row(page, "Headline and note")
+    page.get_by_label("Headline").fill("How was the bread?")
+    wait_until_stored(project, headline="How was the bread?")
+    expect(page.locator("[data-save-text]")).to_contain_text("Not saved")
+    row(page, "Thanks")
+    expect(page.get_by_label("Message")).to_have_attribute("aria-invalid", "true")
+    page.get_by_role("button", name="Try again").click()
+    expect(page.get_by_label("Message")).to_have_attribute("aria-invalid", "true")
     page.get_by_label("Message").fill("You made our day")
     wait_until_stored(project, thankYouMessage="You made our day")
     expect(page.get_by_label("Message")).not_to_have_attribute("aria-invalid", "true")
+    expect(page.locator("[data-save-text]")).to_have_text("Saved")
 
 
 def test_leaving_in_the_middle_of_a_word_loses_nothing(project, page):

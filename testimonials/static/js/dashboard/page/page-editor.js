@@ -33,6 +33,7 @@ const findAll = (selector, isWanted) => [...form.querySelectorAll(selector)].fil
 
 form.addEventListener('input', ({ target }) => {
   if (!target.name || target.type === 'file') return;
+  accept(([field]) => holderOf(field).contains(target));
   const isTyped = ['text', 'url', 'number'].includes(target.type) || target.localName === 'textarea';
   if ('limit' in target.dataset) showFieldProblem(target, isLong(target) ? fill(form.dataset.sayLong, { limit: target.dataset.limit, count: lengthOf(target) }) : '');
   if (!isLong(target)) change(target.name, isTyped ? TYPING_MS : 0);
@@ -65,13 +66,22 @@ form.addEventListener('focusout', ({ target, relatedTarget }) => {
 
 // The cards that this form has shown: one that a colleague has added since must not count as deleted.
 const seen = new Set();
-// The fields with errors in the last response.
+// The fields that the server refused, with its reasons, until they are changed.
 let refused = [];
 
-// The whole form, without what would be rejected.
+const holderOf = (field) => field.closest('[data-item]') ?? field;
+
+// Forget the errors of those that `isMended`.
+function accept(isMended) {
+  for (const [field] of refused.filter(isMended)) showFieldProblem(field, '');
+  refused = refused.filter((each) => !isMended(each));
+}
+
+// The whole form, without what would be rejected, so that it doesn't hold up the rest.
 function toBody() {
+  accept(([field]) => !field.isConnected);
   const body = new URLSearchParams([...new FormData(form)].filter(([, value]) => typeof value === 'string'));
-  for (const place of [...findAll('[data-limit]', isLong), ...findAll('[data-item]', isBegun)]) {
+  for (const place of [...findAll('[data-limit]', isLong), ...findAll('[data-item]', isBegun), ...refused.map(([field]) => field)]) {
     body.delete(place.closest('[data-items]')?.dataset.items ?? place.name);
   }
   for (const item of form.querySelectorAll('[data-item]')) seen.add(item.dataset.item);
@@ -84,12 +94,15 @@ const fieldOf = (name) => {
 };
 
 function onFailed({ errors }) {
-  refused = Object.entries(errors ?? {}).map(([name, texts]) => [fieldOf(name), texts]).filter(([field]) => field);
-  for (const [field, texts] of refused) showFieldProblem(field, texts.join(' '));
+  for (const [name, texts] of Object.entries(errors ?? {})) {
+    const field = fieldOf(name);
+    if (!field) continue;
+    refused.push([field, texts.join(' ')]);
+    showFieldProblem(field, texts.join(' '));
+  }
 }
 
 function onStored({ values = {}, rows }, waiting) {
-  for (const [field] of refused.splice(0)) if (field.isConnected) showFieldProblem(field, '');
   for (const name of ['questions', 'steps']) {
     if (values[name]) values[name] = values[name].filter(({ id }) => seen.has(id));
   }
@@ -99,13 +112,15 @@ function onStored({ values = {}, rows }, waiting) {
 }
 
 const state = document.querySelector('[data-save-state]');
-const say = sayIn(state);
+const tell = sayIn(state);
+const say = (kind, reason) => (kind === 'saved' && refused.length ? tell('failed', refused[0][1]) : tell(kind, reason));
 const saving = startSaving(form.getAttribute('action'), toBody, { onStored, onFailed, say });
 say('saved');
 state.querySelector('[data-save-retry]').addEventListener('click', () => {
   // The button is removed, so the focus moves on.
   document.querySelector('h1').focus({ preventScroll: true });
-  saving.save();
+  accept(() => true);
+  saving.queue('cards');
 });
 addEventListener('beforeunload', (event) => {
   // Ask only if something could not be saved.
