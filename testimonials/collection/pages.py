@@ -10,7 +10,7 @@ from typing import Any
 
 from flask import Response, g, redirect, render_template, request, url_for
 from flask.typing import ResponseReturnValue
-from sqlalchemy import and_, delete, exists, func, select, update
+from sqlalchemy import and_, delete, exists, func, literal, select, update
 
 from testimonials.collection import author_rights, page_data, request_mail
 from testimonials.collection.context import Context, resolve
@@ -291,7 +291,10 @@ def _count_shown(project: Project) -> dict[str, int]:
     }
     counts = (func.count().filter(each) for each in conditions.values())
     query = select(*counts, *(select(each).scalar_subquery() for each in facts.values())).where(
-        row.project_id == project.id, row.is_visible, row.status != "demo"
+        row.project_id == project.id,
+        row.is_visible,
+        row.status != "demo",
+        literal(project.is_active),
     )
     values = map(int, db.session.execute(query).one())
     return dict(zip((*conditions, *facts), values, strict=True))

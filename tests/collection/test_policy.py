@@ -268,8 +268,11 @@ def read_parts(page: str) -> Iterator[str]:
 
 def test_a_paused_page_promises_nothing(shop):
     shop.design_page(steps=[STEP])
+    shop.add()
     change_project(shop.app, shop.project, status="paused")
-    assert "We don’t offer anything for writing." in shop.read()
+    page = shop.read()
+    assert "We don’t offer anything for writing." in page
+    assert "shows a selection: 0 of 1" in page
 
 
 @pytest.mark.parametrize("reason", ASIDE)
