@@ -179,10 +179,9 @@ def _describe_lines(project: Project, selection: Selection) -> dict[str, str]:
 
     The rule is for websites whose policy forbids style attributes.
     """
-    names = ("script-src", "connect-src", "img-src")
     height = embed.reserve_space(project, selection)
     return {
-        "policy": "\n".join(f"{name} {urls.origin_of(urls.base_url())};" for name in names),
+        "policy": embed.write_policy(),
         "rule": f'[data-testimonials-project="{project.id}"] '
         f"{{ min-height: {height}; --tm-reserve: {height} }}",
         "pinned": embed.build_checked_script(),

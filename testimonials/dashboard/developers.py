@@ -54,6 +54,7 @@ from testimonials.integrations.webhooks.endpoints import list_endpoints
 from testimonials.projects.access import Access, Role, search_shared
 from testimonials.projects.models import Project
 from testimonials.projects.projects import list_choosable, list_projects
+from testimonials.widget.embed import write_policy
 
 overview = ProjectPage(settings, "settings/developers", "settings/developers/developers.html")
 # The first of these states that any endpoint is in is shown.
@@ -123,18 +124,17 @@ def _describe_clients(project: Project, current: str) -> list[dict[str, Any]]:
 
 # Feeds for websites without the widget, and the lines for a Content-Security-Policy.
 
-SOURCES = ("script-src", "connect-src", "img-src")
 feeds = ProjectPage(settings, "settings/developers/feeds", "settings/developers/feeds.html")
 
 
 @feeds.show
 def show_feeds(access: Access) -> Values:
-    project_id, origin = access.project.id, urls.origin_of(urls.base_url())
+    project_id = access.project.id
     return {
         "json_feed_url": urls.json_feed_url(project_id),
         "fragment_url": urls.fragment_url(project_id),
         "newsletter_url": urls.newsletter_url(project_id),
-        "policy": "\n".join(f"{name} {origin};" for name in SOURCES),
+        "policy": write_policy(),
     }
 
 

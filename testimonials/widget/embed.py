@@ -10,7 +10,7 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from testimonials.core.http.i18n import gettext_noop
-from testimonials.core.http.urls import script_url, widget_page_url
+from testimonials.core.http.urls import base_url, origin_of, script_url, widget_page_url
 from testimonials.core.mail.outbox import send_mail
 from testimonials.core.text import cut
 from testimonials.projects.defaults import MADE_WITH
@@ -288,6 +288,12 @@ def build_checked_script() -> str:
         f'<script src="{escape(script_url(script_digest()))}" integrity="{script_integrity()}" '
         'crossorigin="anonymous" async></script>'
     )
+
+
+def write_policy() -> str:
+    """Return the lines that the widget needs in a website's Content-Security-Policy."""
+    origin = origin_of(base_url())
+    return "\n".join(f"{kind}-src {origin};" for kind in ("script", "connect", "img", "media"))
 
 
 def container_attributes(project: Project, selection: Selection) -> Markup:

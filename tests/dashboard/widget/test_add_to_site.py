@@ -90,7 +90,7 @@ def test_places_without_script_get_what_is_served(inbox, client):
 
 def test_lines_for_a_strict_policy_and_for_a_fixed_version(inbox, client):
     page = open_steps(inbox)
-    for name in ("script-src", "connect-src", "img-src"):
+    for name in ("script-src", "connect-src", "img-src", "media-src"):
         assert f"{name} https://testimonials.example.com;" in read(page, "policy")
     # What the snippet has in its style attribute.
     (height,) = re.findall(r'--tm-reserve:([^"]+)"', read(page, "snippet"))
