@@ -27,6 +27,15 @@ FRAMES = {
         "const cases = JSON.parse(readFileSync(0));\n"
         "console.log(JSON.stringify(cases.map(([s, h, b]) => verify(s, h, Buffer.from(b)))));\n",
     ),
+    "php": (
+        "php", "verify.php",
+        "<?php\nCODE\n$cases = json_decode(stream_get_contents(STDIN), true);\n"
+        "echo json_encode(array_map(fn ($each) => verify(...$each), $cases));\n",
+    ),
+    "ruby": (
+        "ruby", "verify.rb",
+        "require 'json'\nCODE\nputs JSON.parse($stdin.read).map { |each| verify(*each) }.to_json\n",
+    ),
 }  # fmt: skip
 
 
