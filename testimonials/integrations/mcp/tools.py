@@ -29,7 +29,7 @@ Schema = dict[str, Any]
 class Tool:
     """A tool, and the `operationId` of the operation that it runs, which documents its arguments.
 
-    There are at most 21 tools, since each costs every conversation a few hundred words.
+    There are at most 22 tools, since each costs every conversation a few hundred words.
     """
 
     name: str
