@@ -220,8 +220,7 @@ class Supervisor:
         self._leaving: list[Worker] = []
         self._is_ending = False
         self._exit_code = 0
-        # Closing the terminal sends SIGHUP too.
-        self._ends_at_hangup = has_terminal()
+        self._had_terminal = has_terminal()
         self._parent = os.getppid()
 
     def run(self, settings: Settings) -> int:
@@ -262,7 +261,9 @@ class Supervisor:
             numbers = self._signals.recv(1024)
         for number in numbers:
             is_hangup = number == signal.SIGHUP
-            if number in (signal.SIGTERM, signal.SIGINT) or (is_hangup and self._ends_at_hangup):
+            # Closing the terminal sends SIGHUP too.
+            is_closed = is_hangup and self._had_terminal and not has_terminal()
+            if number in (signal.SIGTERM, signal.SIGINT) or is_closed:
                 self._end()
             elif is_hangup and not self._is_ending:
                 self._reload()

@@ -306,6 +306,9 @@ def test_a_closed_terminal_ends_it_instead_of_reloading(tmp_path):
         shown = ""
         while "(2 workers)" not in shown or not shown.endswith("\n"):
             shown += os.read(terminal, 4096).decode()
+        os.kill(pid, signal.SIGHUP)
+        while "reloaded: 2 workers" not in shown:
+            shown += os.read(terminal, 4096).decode()
         os.close(terminal)
         wait_for(lambda: os.waitpid(pid, os.WNOHANG)[0] == pid, what="its end")
     finally:
