@@ -271,7 +271,9 @@ def describe_header(project: Project) -> dict[str, Any]:
     if not project.is_active:
         return {"average": 0, "count": 0, "people": 0, "all": True, "faces": []}
     numbers = read_numbers(project)
-    faces = {row.author_name: row.avatar_url for row in _list_newest(project)}
+    faces = dict[str, str | None]()
+    for row in _list_newest(project):
+        faces.setdefault(row.author_name, row.avatar_url)
     return {
         "average": numbers.average,
         "count": numbers.number,

@@ -221,6 +221,14 @@ BAD_CURSORS = [
 ]  # fmt: skip
 
 
+def test_who_wrote_twice_keeps_their_picture(app, client, project):
+    picture = "https://example.com/maya.jpg"
+    for avatar in (picture, None):
+        add_testimonial(app, project, author_name="Maya Kowalski", author_avatar=avatar)
+    (face,) = read_feed(client, project, "shape=people")["header"]["faces"]
+    assert (face["name"], face["avatar"]) == ("Maya Kowalski", picture)
+
+
 def test_a_cursor_not_of_the_feed_is_400(client, owner, project):
     owner.create_testimonial(project)
     for cursor in BAD_CURSORS:
