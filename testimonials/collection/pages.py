@@ -17,7 +17,7 @@ from testimonials.collection.context import Context, resolve
 from testimonials.collection.images import pictures
 from testimonials.collection.models import MailedRequest, UnsubscribedAddress
 from testimonials.collection.page_data import describe_page
-from testimonials.collection.storing import announce, keep_files, store
+from testimonials.collection.storing import announce, is_theirs, keep_files, store
 from testimonials.collection.submission import (
     LONGEST_TOKEN,
     MailMeForm,
@@ -129,8 +129,8 @@ def submit_testimonial(slug: str, form_name: str = "") -> ResponseReturnValue:
         row, is_new = store(context, sent)
         if is_new:
             announce(context, sent, row)
-    query = {"yours": author_rights.make_author_token(row), **language_query()}
-    return redirect(url_for(".show_thanks", slug=slug, **query), 303)
+    query = {"yours": author_rights.make_author_token(row)} if is_theirs(sent, row) else {}
+    return redirect(url_for(".show_thanks", slug=slug, **query | language_query()), 303)
 
 
 @collection.get("/<slug>/thanks")

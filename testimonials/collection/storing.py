@@ -52,7 +52,7 @@ def store(context: Context, sent: submission.Submission) -> tuple[Testimonial, b
     project, recording = context.project, sent.recording
     values = sent.values | {"avatar_id": sent.photo.id if sent.photo else None}
     words = fingerprint(values["text"]) if values["text"] else None
-    key = _make_key(sent, values)
+    key = _make_key(sent)
     if (stored := _find_stored(project, values, words, key)) is not None:
         remove_files([recording.id] if recording and recording.contents else [])
         return stored, False
@@ -152,10 +152,16 @@ def _answer(asked: MailedRequest, row: Testimonial, *, asks_email: bool) -> None
         row.email_verified_at = now
 
 
-def _make_key(sent: submission.Submission, values: Mapping[str, Any]) -> str:
+def is_theirs(sent: submission.Submission, row: Testimonial) -> bool:
+    """Return whether this form made the testimonial, since anybody may repeat public words."""
+    return row.submission_key == _make_key(sent)
+
+
+def _make_key(sent: submission.Submission) -> str:
     form_key = f"{sent.key} {sent.recording.mark}" if sent.recording else sent.key
+    values = sent.values
     columns = [values.get(name, default) for name, default in FORM_COLUMNS.items()]
-    parts = [form_key, values["text"], *columns, bool(values["avatar_id"])]
+    parts = [form_key, values["text"], *columns, bool(sent.photo)]
     if values.get("answers"):
         parts.append(values["answers"])
     return hashlib.sha256(json.dumps(parts).encode("utf-8", "surrogatepass")).hexdigest()

@@ -82,8 +82,11 @@ def test_what_is_pending_shows_nowhere(client, owner, project):
 
 def test_the_same_words_from_another_form_are_the_same_act_for_a_day(app, client, moved_clock):
     """A second tab, or going back and sending again, has a form of its own."""
-    for _ in range(2):
-        assert _send(client).status_code == 303
+    answers = [_send(client) for _ in range(2)]
+    assert [answer.status_code for answer in answers] == [303, 303]
+    # Somebody who has read the words gets no link to what their author may do.
+    assert ["yours=" in answer.headers["Location"] for answer in answers] == [True, False]
+    assert client.get(answers[1].headers["Location"]).status_code == 200
     assert count_rows(app, models.Testimonial) == 1
     moved_clock.move(hours=25)
     assert (_send(client).status_code, count_rows(app, models.Testimonial)) == (303, 2)
