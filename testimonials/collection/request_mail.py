@@ -14,6 +14,7 @@ from testimonials.collection.models import (
     MailedRequest,
     RequestBatch,
     UnsubscribedAddress,
+    hash_email,
     is_unsubscribed,
 )
 from testimonials.core import clock
@@ -287,10 +288,14 @@ def read_answer_token(token: str) -> tuple[Asked, Project | None]:
     """Return who was asked, and the project if it still exists. Raises `NotFound`."""
     values = require_found(answer_purpose.find(token, 3), LINK_BROKEN)
     request_id, account_id, email_hash = values
-    project = db.session.scalars(
-        select(Project)
+    query = (
+        select(Project, MailedRequest)
         .join(MailedRequest, MailedRequest.project_id == Project.id)
         .join(Account, Account.id == Project.account_id)
         .where(MailedRequest.id == request_id, is_shown())
-    ).one_or_none()
+    )
+    project, request = db.session.execute(query).one_or_none() or (None, None)
+    if project and request and email_hash == hash_email(account_id, request.email):
+        # The project may have been handed over since.
+        account_id, email_hash = project.account_id, request.email_hash
     return Asked(request_id, account_id, email_hash), project
