@@ -37,6 +37,7 @@ from testimonials.auth.magic_links import LinkPurpose, make_claim_link
 from testimonials.auth.models import Account
 from testimonials.auth.sessions import SignedIn
 from testimonials.core import clock
+from testimonials.core.db.identifiers import hash_secret
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import NotFound, ServiceError
@@ -94,9 +95,14 @@ def find_decision(token: str, *, for_update: bool = False) -> tuple[Access, Test
     row = db.session.get(Testimonial, testimonial_id)
     if row is None or row.project_id != project_id or row.status != "pending" or row.deleted_at:
         raise DecisionLinkInvalid
-    if clock.to_milliseconds(row.updated_at) != seen:
+    if _fingerprint(row, access.user.email) != seen:
         raise DecisionLinkInvalid
     return access, row
+
+
+def _fingerprint(row: Testimonial, email: str) -> str:
+    """Return a hash for a link, which changes with the testimonial and the person's address."""
+    return hash_secret(f"{clock.to_milliseconds(row.updated_at)} {email}")[:16]
 
 
 def _find_access(account_id: str, project_id: str, *, for_update: bool) -> Access:
@@ -150,7 +156,7 @@ def send_submissions_mail(
 def _describe(row: Testimonial, length: int, reader: Reader) -> dict[str, Any]:
     url = project_url(row.project_id, f"decide/{row.id}")
     if reader.decides_by_mail:
-        seen = clock.to_milliseconds(row.updated_at)
+        seen = _fingerprint(row, reader.email)
         token = decision_purpose.sign([row.project_id, row.id, reader.account_id, seen])
         # The id serves to find emails about a testimonial that its author deletes.
         url = link_url("decide", f"{row.id}.{token}")
