@@ -21,7 +21,7 @@ from testimonials.core.http.errors import NotFound, ServiceError, ValidationFail
 from testimonials.core.http.i18n import gettext, gettext_noop
 from testimonials.core.late import Signal
 from testimonials.projects.access import ROLES, Access, Role
-from testimonials.projects.models import Member, OwnershipOffer, Project
+from testimonials.projects.models import Member, OwnershipOffer, Project, TeamInvitation
 from testimonials.projects.projects import (
     count_projects,
     lock_account,
@@ -119,6 +119,9 @@ def hand_over(project: Project, receiver: Account, *, keeps_team: bool) -> None:
     members = list_members(project)
     withdraw_offer(project)
     revoke_tokens_for(project.id)
+    # Also if they stay as an admin, since only an owner may invite admins.
+    sent, is_theirs = TeamInvitation, TeamInvitation.invited_by_id == project.account_id
+    db.session.execute(delete(sent).where(is_at(sent, project), is_theirs))
     _move_requests(project, receiver.id)
     # External ids are the former owner's, and unique within an account.
     project.account_id, project.external_id = receiver.id, None

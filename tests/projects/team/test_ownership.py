@@ -17,7 +17,7 @@ from testimonials.core import clock
 from testimonials.core.audit import Event
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db, lock_for_writing
-from testimonials.projects.models import OwnershipOffer, Project
+from testimonials.projects.models import OwnershipOffer, Project, TeamInvitation
 from testimonials.testimonials.models import Recording
 from tests.auth.browsers import open_browser, purposes
 from tests.auth.links import mails
@@ -133,10 +133,14 @@ def test_the_former_owner_and_theirs_keep_their_role_or_are_out(
 ):
     everywhere = make_caller("all@example.com", is_claimed=True)
     add_workspace_member(team.app, owner, everywhere, "moderator")
+    form = {"email": "friend@example.com", "role": "admin"}
+    assert team.browser.post(team.base, data=form).status_code == 303
     offer(team, admin, **{"keeps_team": "1"} if keeps_team else {})
     assert answer(team, admin, "accept") == 303
     kept = {owner.email: "admin", everywhere.email: "moderator"}
     assert members(team.app) == (kept if keeps_team else {})
+    # As an admin they could have invited nobody as one.
+    assert count_rows(team.app, TeamInvitation) == 0
     for caller in (owner, everywhere):
         seen = open_browser(team.app, caller).get(f"/dashboard/projects/{team.project}/inbox")
         assert seen.status_code == (200 if keeps_team else 404)
