@@ -48,6 +48,8 @@ FIRST = "0001"
 FORMER_HEAD = "0021"
 # A column of `account` that older databases lack.
 SINCE_FORMER_HEAD = "language"
+# The suffix of a database that a restore is about to put in place.
+RESTORED = ".restored"
 # What `read_revision` returns for these.
 OLDER = f"before {FORMER_HEAD}"
 OLDER_ADVICE = (
@@ -176,6 +178,7 @@ def open_connection(engine: Engine) -> Connection:
     file = find_file(engine)
     if file is not None and not file.exists():
         # Connecting would create an empty database.
+        _refuse_unrestored(file)
         raise SchemaError(
             f"There is no database at {file}. {HOW_TO_CREATE} If there should be data, check "
             "TESTIMONIALS_INSTANCE_PATH and TESTIMONIALS_DATABASE_URL."
@@ -204,10 +207,20 @@ def _make_file(engine: Engine) -> None:
     file = find_file(engine)
     try:
         if file is not None:
+            _refuse_unrestored(file)
             file.touch()
     except OSError as error:
         advice = READ_ONLY if error.errno == errno.EROFS else AS_ITS_OWNER
         raise _unopened(f"{file}: {error.strerror}. {advice}") from None
+
+
+def _refuse_unrestored(file: Path) -> None:
+    path = file.resolve()
+    if not path.exists() and path.with_name(path.name + RESTORED).exists():
+        raise SchemaError(
+            f"A restore was interrupted before {path.name} was in place. Run it again with "
+            "--replace, or move what it put into before-restore-... up again."
+        )
 
 
 def _unopened(reason: str) -> SchemaError:

@@ -268,7 +268,7 @@ def _replace(work: Path, places: dict[str, Path], instance: Path) -> list[Path]:
     aside = f"before-restore-{clock.now():%Y%m%dT%H%M%SZ}"
     while any((folder / aside).exists() for folder in folders):
         aside += "-2"
-    drafts = {place: place.with_name(f"{place.name}.restored") for place in places.values()}
+    drafts = {place: place.with_name(place.name + migrate.RESTORED) for place in places.values()}
     try:
         for path in (work / FOLDER).iterdir():
             give_to_owner(path, instance)
