@@ -2,7 +2,6 @@
 
 import contextlib
 import re
-import shutil
 import socket
 import sqlite3
 import threading
@@ -19,7 +18,7 @@ from testimonials.core.clock import iso
 from testimonials.core.extensions import db, lock_for_writing
 from testimonials.core.mail.outbox import MailState
 from testimonials.core.settings.table import current_settings
-from tests.operations.disks import mount, small_disk
+from tests.operations.disks import fill, mount, small_disk
 from tests.operations.test_metrics import put_jobs
 from tests.support.mail_servers import HANG, OddServer
 from tests.support.rows import deliver_mail, put_mail
@@ -183,12 +182,12 @@ def test_other_things_to_look_at_are_warnings(make_app, moved_clock):
 
 
 def test_a_disk_that_is_full_or_read_only_is_seen(make_app, tmp_path):
-    with small_disk(tmp_path / "disk") as disk:
+    with small_disk(tmp_path / "disk", "400m") as disk:
         client = make_app(instance_path=str(disk)).test_client()
         body = look(client)[1]
         assert body["checks"]["disk"]["ok"]
-        assert body["warnings"]["room"] in ("19 MB free", "20 MB free")
-        (disk / "rest").write_bytes(bytes(shutil.disk_usage(disk).free))
+        assert body["warnings"]["room"] in ("399 MB free", "400 MB free")
+        fill(disk / "rest")
         status, body = look(client)
         assert status == 503
         assert body["checks"]["disk"]["detail"] == "can't be written to: No space left on device"
