@@ -18,6 +18,7 @@ from testimonials.auth.models import Account
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from testimonials.core.http_client import ask
+from testimonials.core.jobs import enqueue
 from testimonials.operations.expiry import sweep
 from testimonials.projects.models import Project
 from testimonials.projects.website import READ, READ_OWN, WebsiteUnread, read_page, read_website
@@ -132,6 +133,10 @@ def test_the_owner_looks_again_and_what_they_chose_stays(app, browser, owner, si
     for _ in range(3):
         browser.post(f"{path}/read")
     assert browser.post(f"{path}/read").status_code == 429
+    # The reading that the new project asked for counts, too.
+    asked = len(site.asked)
+    do_jobs(app, READ)
+    assert len(site.asked) == asked
 
 
 @pytest.mark.parametrize("website_reading", ["on", "off"])
@@ -241,6 +246,18 @@ def test_who_signs_up_finds_their_brand_filled_in(app, client, site, moved_clock
         # What stood there by itself isn't set because the form had it.
         assert found.brand.keys() == {"read"}
         assert db.session.scalars(select(Account)).one().website_read is None
+
+
+def test_for_one_address_a_website_is_read_five_times_an_hour(app, agent, site):
+    change_settings(app, webhook_addresses="any")
+    with app.app_context(), write():
+        email = f"mira@{site.url.removeprefix('http://')}"
+        db.session.execute(update(Account).values(email=email))
+        for _ in range(6):
+            enqueue(READ_OWN, account_id=agent.account_id, owner=agent.account_id)
+    for _ in range(6):
+        do_jobs(app, READ_OWN)
+    assert site.asked.count("/") == 5
 
 
 def test_what_is_no_address_is_left_out(app, site):

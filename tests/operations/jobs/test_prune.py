@@ -10,6 +10,7 @@ from testimonials.analytics.models import InsightPathDay
 from testimonials.auth.models import AccessToken, CompanyAttempt, Session
 from testimonials.collection.models import AbuseReport, MailedRequest, RequestBatch
 from testimonials.core import clock
+from testimonials.core.chain import read_log
 from testimonials.core.db.erasure import Erased
 from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
@@ -165,6 +166,9 @@ def test_what_was_turned_down_goes_when_a_setting_says_so(make_app, make_caller,
     for days, gone in ((9, 0), (2, 1), (8, 0), (2, 1), (4000, 0)):
         moved_clock.move(days=days)
         assert prune(app)["testimonials"] == gone
+    # The public record says what left the numbers, as the rejected one without stars did.
+    log = read_log(app.test_client().get(f"/record/{project}/log").data)
+    assert [each["kind"] for each in log.entries] == ["deleted"]
 
 
 def test_zero_keeps_each_kind(make_app, make_caller, moved_clock):

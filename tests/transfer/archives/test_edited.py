@@ -38,7 +38,7 @@ from tests.auth.tokens import give_token
 from tests.collection.authors.authors import Visitor
 from tests.conftest import Caller
 from tests.support.commands import run, run_json, run_well
-from tests.support.rows import read_testimonials
+from tests.support.rows import add_testimonial, read_testimonials
 from tests.testimonials.counts.test_histories import find_differences
 from tests.testimonials.moderation.test_setting_aside import decide
 from tests.transfer.archives.projects import change_json
@@ -124,7 +124,8 @@ def test_what_is_as_the_record_says_comes_as_it_is(app, owner, client, archive):
     assert {row.source for row in rows} == {"public_page"}
     assert [row.author_name for row in rows if row.purchase_verified_at] == ["Noor"]
     assert count(app, told["_id"]) == [1, 1, 0, 1, 1]
-    # And from there again.
+    # And from there again, with one from before there were records.
+    add_testimonial(app, told["_id"], rating=3)
     second = archive.parent / "second.zip"
     run_well(app, "projects", "export", "oat-2", str(second))
     run_well(app, "projects", "delete", "oat-2", "--yes")
