@@ -124,8 +124,6 @@ def _follow(project: Project, account_id: str) -> bool:
     if until <= clock.now():
         end_old_numbers(project)
         return True
-    if TOLD in old:
-        return False
     if message := describe_new_average(project):
         email = db.session.get_one(Account, account_id).email
         send_new_numbers_mail(project, email, message, until)
