@@ -7,7 +7,7 @@ import logging
 import re
 import time
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from flask import Response, jsonify, request
@@ -19,7 +19,7 @@ from testimonials.auth.models import Account, BillingSubscription
 from testimonials.core import clock
 from testimonials.core.audit import Actor, ActorKind, record
 from testimonials.core.db.identifiers import is_identifier
-from testimonials.core.db.transactions import write
+from testimonials.core.db.transactions import delete_rows, write
 from testimonials.core.extensions import db
 from testimonials.core.faults import refusing
 from testimonials.core.http.blueprints import auth
@@ -38,6 +38,8 @@ ENDED = frozenset({"canceled", "unpaid", "incomplete_expired", "paused"})
 SUBSCRIPTION_EVENT = re.compile(r"customer\.subscription\.(created|updated|deleted)")
 PROVIDERS_ID = re.compile("[!-~]{1,255}")
 CHECKOUT_EVENT = "checkout.session.completed"
+# How long an event can be resent from Stripe's dashboard.
+RESENDABLE = timedelta(days=30)
 # An arbitrary number, the same in every process.
 LOCK = 7_264_551
 
@@ -175,6 +177,13 @@ def _find_owner(
         or_(Account.billing_customer == customer, Account.id.in_(theirs)), is_live()
     )
     return db.session.scalars(query.order_by(Account.created_at).with_for_update()).first()
+
+
+def delete_unowned_subscriptions() -> int:
+    """Delete subscriptions that no event named an account for while Stripe could send it again."""
+    is_unowned = BillingSubscription.account_id.is_(None)
+    is_old = BillingSubscription.told_at <= clock.now() - RESENDABLE
+    return delete_rows(BillingSubscription, is_unowned, is_old)
 
 
 def _find_account(reference: object) -> Account | None:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from testimonials.analytics.counting import delete_old_insights
 from testimonials.auth.accounts import delete_expired_accounts, select_expired_accounts
+from testimonials.auth.billing import delete_unowned_subscriptions
 from testimonials.auth.oidc.accounts import delete_old_attempts
 from testimonials.auth.sessions import delete_expired_sessions
 from testimonials.auth.tokens import delete_ended_tokens
@@ -106,6 +107,9 @@ KINDS = {
     "teamInvitations": Kind("expired invitations", delete_expired_invitations),
     "ownershipOffers": Kind("offers of a project that nobody answered", delete_expired_offers),
     "accessTokens": Kind("access tokens that ended long ago", delete_ended_tokens),
+    "subscriptions": Kind(
+        "Stripe subscriptions that belong to no account", delete_unowned_subscriptions
+    ),
     "askedPeople": Kind("people who never answered a request", delete_old_requests),
     "proposals": Kind(
         "proposals decided long ago or about testimonials that are gone", delete_old_proposals

@@ -7,7 +7,7 @@ import pytest
 from flask import Flask
 
 from testimonials.analytics.models import InsightPathDay
-from testimonials.auth.models import AccessToken, CompanyAttempt, Session
+from testimonials.auth.models import AccessToken, BillingSubscription, CompanyAttempt, Session
 from testimonials.collection.models import AbuseReport, MailedRequest, RequestBatch
 from testimonials.core import clock
 from testimonials.core.chain import read_log
@@ -114,6 +114,14 @@ def fill(app: Flask, owner: Caller, agent: Caller) -> None:
                 TableImport(
                     project_id=project, actor=owner.email, file_name="a.csv", state="draft",
                     options={}, content=b"x",
+                ),
+                BillingSubscription(
+                    id="s", customer="c", plan="pro", is_running=True, told_at=now
+                ),
+                # Whose account is known, as long as the account.
+                BillingSubscription(
+                    id="t", customer="d", plan="pro", is_running=True, told_at=now,
+                    account_id=owner.account_id,
                 ),
                 Erased(kind="project", id="long-gone", erased_at=now),
                 RateLimitCounter(key="k", hits=1, expires_at=1.0),
