@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
+from operator import attrgetter
 from types import SimpleNamespace
 from typing import IO, Any
 
@@ -41,6 +42,7 @@ class PlainRow(SimpleNamespace):
 # Spreadsheet programs evaluate a cell that begins like this as a formula, unless it is preceded by
 # an apostrophe.
 _FORMULA = re.compile(r"\A'*+(?:[\t\r\n]|[\s\u00ad\u200b-\u200f\u2060\ufeff]*+[=+@\u2212-])")
+_read_columns = attrgetter(*(each.attribute for each in COLUMNS.values()))
 # Events whose details have the address of somebody with a role.
 OF_ROLES = (
     events.INVITATION_ACCEPTED,
@@ -79,17 +81,20 @@ def _read_rows(project: Project, *, has_samples: bool) -> tuple[list[str], Itera
 
 def read_cells(row: PlainRow) -> dict[str, str | None]:
     """Return the cells of a testimonial by the names of `COLUMNS`."""
-    return {name: _write_cell(getattr(row, each.attribute)) for name, each in COLUMNS.items()}
+    return dict(zip(COLUMNS, map(_write_cell, _read_columns(row)), strict=True))
 
 
 def _write_cell(value: Any) -> str | None:
+    # Most are.
+    if value is None or isinstance(value, str):
+        return value
     if isinstance(value, bool):
         return "yes" if value else ""
     if isinstance(value, float):
         return f"{value:g}"
     if isinstance(value, datetime):
         return iso(value)
-    return ", ".join(value) if isinstance(value, list) else value
+    return ", ".join(value)
 
 
 def list_plain_rows(*where: Any) -> Iterator[PlainRow]:
