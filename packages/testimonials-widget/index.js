@@ -4,25 +4,26 @@ const ATTRIBUTES = ['project', 'widget', 'shape', 'testimonial', 'tag', 'min', '
 // A server has no elements; importing this there does nothing.
 const Element = globalThis.HTMLElement ?? class {};
 
-const load = (src, integrity) => {
+const load = (element) => {
+  const { href: src } = new URL(element.getAttribute('src'), document.baseURI);
   if ([...document.scripts].some((script) => script.src === src)) return;
   const script = document.createElement('script');
+  const integrity = element.getAttribute('integrity');
   if (integrity) Object.assign(script, { integrity, crossOrigin: 'anonymous' });
-  document.head.append(Object.assign(script, { src, async: true }));
+  // The next element tries again.
+  document.head.append(Object.assign(script, { src, async: true, onerror: () => script.remove() }));
 };
 
 export class TestimonialsWidget extends Element {
-  static observedAttributes = ATTRIBUTES;
+  static observedAttributes = ['src', ...ATTRIBUTES];
 
   connectedCallback() {
     this.style.display ||= 'block';
-    const src = this.getAttribute('src');
-    if (src) load(new URL(src, document.baseURI).href, this.getAttribute('integrity'));
-    else console.warn('<testimonials-widget> needs src, the address of the widget’s script.');
   }
 
-  // The script watches these.
+  // The widget's script watches the container's. A framework may set `integrity` after `src`.
   attributeChangedCallback(name, _, value) {
+    if (name === 'src') return value && queueMicrotask(() => load(this));
     const attribute = `data-testimonials-${name === 'testimonial' ? 'id' : name}`;
     if (value === null) this.removeAttribute(attribute);
     else this.setAttribute(attribute, value);

@@ -107,3 +107,15 @@ def test_the_package_works_in_fresh_projects(site, open_page, fresh, website):
         expect(element.get_by_role("link", name="Share your experience")).to_have_count(0)
         page.get_by_role("button", name="Change the shape").click()
         expect(element.get_by_role("link", name="Share your experience")).to_be_visible()
+    # Frameworks such as Angular place an element before they give it its attributes.
+    page = open_page(website)
+    page.evaluate(
+        """async (attributes) => {
+          await import('/node_modules/testimonials-widget/index.js');
+          const element = document.createElement('testimonials-widget');
+          document.body.append(element);
+          Object.entries(attributes).forEach((each) => element.setAttribute(...each));
+        }""",
+        {"project": project.id, "src": f"{site.url}/widget/v1.js"},
+    )
+    expect(page.locator("testimonials-widget [part~=card]")).to_have_count(3)
