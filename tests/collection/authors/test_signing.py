@@ -149,6 +149,7 @@ def test_an_author_is_told_once_of_what_the_owner_changed(app, helper, visitor, 
     assert "?lang=de" in mail.text
     assert (SHORTER in mail.text, "Noor Haddad" in mail.html) == (is_proven, is_proven)
     assert "They lis\n" not in mail.text
+    assert "\n\n\n" not in mail.text
     path = visitor.mailed_path()
     edit(helper, visitor, tags=["a"])
     edit(helper, visitor, text="They")
