@@ -124,18 +124,21 @@ def _write_steps(steps: dict[str, Any]) -> dict[str, Any]:
 
 def _write_codes(project: Project, selection: Selection) -> dict[str, Markup]:
     snippet = embed.build_snippet(project, selection)
+    element = {"project": project.id, "src": snippet["widgetUrl"]} | selection.query
     code = {
         "container": snippet["container"],
         "script": snippet["script"],
         "script_url": snippet["widgetUrl"],
         "attributes": embed.container_attributes(project, selection),
+        # Of the package in packages/testimonials-widget.
+        "element": embed.write_attributes(element),
         "height": embed.reserve_space(project, selection),
         "page": urls.widget_page_url(project.id),
         "fragment": add_query(urls.fragment_url(project.id), selection.query),
     }
     return {
         name: highlight(render_template(f"dashboard/widget/embed/{name}.txt", code=code))
-        for name in LANGUAGES
+        for name in (*LANGUAGES, "element-react", "element-vue")
     }
 
 
@@ -154,24 +157,8 @@ def _describe_places(project: Project, selection: Selection) -> dict[str, str]:
         "frame": f'<iframe src="{escape(address)}" title="Testimonials" loading="lazy" '
         f'width="100%" height="{height}" frameborder="0"></iframe>',
         # Of the plugin in packages/wordpress.
-        "shortcode": "[testimonials_widget {}]".format(
-            " ".join(f'{name}="{value}"' for name, value in values.items())
-        ),
-        "element": _write_element(project, selection),
+        "shortcode": f"[testimonials_widget {embed.write_attributes(values)}]",
     }
-
-
-def _write_element(project: Project, selection: Selection) -> str:
-    """Return the element of the package in packages/testimonials-widget."""
-    source = urls.script_url(query=embed.script_query(project, selection))
-    values = {"project": project.id, "src": source} | selection.query
-    if height := embed.reserve_space(project, selection):
-        values["style"] = f"display:block;min-height:{height};--tm-reserve:{height}"
-    attributes = Markup(" ").join(
-        Markup('{}="{}"').format(name, value) for name, value in values.items()
-    )
-    link = Markup('<a href="{}">Read our testimonials</a>').format(urls.widget_page_url(project.id))
-    return f"<testimonials-widget {attributes}>{link}</testimonials-widget>"
 
 
 def _describe_lines(project: Project, selection: Selection) -> dict[str, str]:

@@ -300,9 +300,11 @@ def container_attributes(project: Project, selection: Selection) -> Markup:
     attributes = {"data-testimonials-project": project.id}
     for name, value in selection.query.items():
         attributes[f"data-testimonials-{name}"] = value
-    return Markup(" ").join(
-        Markup('{}="{}"').format(name, value) for name, value in attributes.items()
-    )
+    return write_attributes(attributes)
+
+
+def write_attributes(values: dict[str, str]) -> Markup:
+    return Markup(" ").join(Markup('{}="{}"').format(*each) for each in values.items())
 
 
 def frame_height(selection: Selection) -> int:

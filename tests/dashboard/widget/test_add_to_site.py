@@ -84,8 +84,10 @@ def test_places_without_script_get_what_is_served(inbox, client):
     for language in ("astro", "hugo"):
         assert f'"{base}/fragment"' in read(page, f"code-{language}")
     assert f'<iframe src="{base}" title="Testimonials"' in read(page, "frame")
-    element = LexborHTMLParser(read(page, "element-react")).body.child
+    element = LexborHTMLParser(read(page, "element-vue")).body.child
     assert element.attributes["project"] == inbox.project
+    # React takes no text as a style.
+    assert "style={{ display: 'block', minHeight: '" in read(page, "element-react")
 
 
 def test_lines_for_a_strict_policy_and_for_a_fixed_version(inbox, client):
