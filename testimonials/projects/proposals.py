@@ -220,6 +220,8 @@ def propose(
     before the project.
     """
     before = CHANGES[kind].read_before(project, target_id, values)
+    if not values:
+        raise ValidationFailed.of({"values": ["Name at least one field to change."]})
     stored = CHANGES[kind].schema.dump(values)
     if (same := _find_same(caller, project, kind, stored, target_id)) is not None:
         return same

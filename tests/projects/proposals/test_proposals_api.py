@@ -79,6 +79,7 @@ def test_what_can_never_be_accepted_is_refused(agent, project, waiting):
         (400, {"kind": "page", "values": {}, "targetId": waiting}, "targetId: Unknown field"),
         (400, {"kind": "testimonial.edit", "values": {"text": "x"}}, "targetId: This field"),
         (400, {"kind": "page", "values": {}, "reason": "x" * 501}, "at most 500"),
+        (400, {"kind": "page", "values": {}}, "values: Name at least one field"),
         (404, {"kind": "testimonial.edit", "values": {}, "targetId": "0" * 24}, "no such testi"),
         (404, {"kind": "logo", "values": {"imageId": "0" * 24}}, "no such picture"),
         (404, {"kind": "testimonial.decide", "values": unknown}, "no such"),
