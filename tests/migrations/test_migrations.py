@@ -81,7 +81,7 @@ def dump_schema(url: str) -> str:
 
 def test_no_revision_has_the_former_heads_name():
     # Databases that were never opened since would be taken for ones of the new revision.
-    assert head() < FORMER_HEAD
+    assert FORMER_HEAD not in migrate.revisions()
 
 
 def test_a_first_start_goes_from_nothing_to_the_newest(app):
@@ -160,7 +160,7 @@ def test_a_database_of_a_newer_program_or_of_no_version_is_refused_and_left_alon
 OLD = "older than revision 0021: start it once with the version that CHANGELOG.md names for this"
 
 
-@pytest.mark.parametrize("stored", ["0001", "0020", head()])
+@pytest.mark.parametrize("stored", ["0001", "0020"])
 def test_a_database_older_than_the_former_head_is_refused_and_left_alone(app, stored):
     # The names of these revisions are those of new ones, too.
     execute(
