@@ -109,14 +109,16 @@ def test_a_photo_by_hand(open_page, project):
 
 
 def test_a_part_of_the_card_is_changed_where_it_stands(open_page, project):
-    page = open_page(project.page_url)
+    page = open_page(project.page_url, viewport={"width": 1280, "height": 900})
     open_inbox(page, project, "Maya", "Tom")
     # On a slow line the card is changed before its script has come.
     with held_back(page, "/dashboard.js"):
         page.get_by_role("link", name="Tom").click()
         page.get_by_label("Role").fill("Neighbour")
+        place = page.get_by_label("Role").bounding_box()
         page.get_by_label("Role").press("Tab")
     expect(page.get_by_text("Saved", exact=True)).to_be_visible()
+    assert page.get_by_label("Role").bounding_box() == place
     name = page.get_by_label("Name", exact=True)
     name.fill("Nobody")
     name.press("Escape")
