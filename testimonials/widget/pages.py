@@ -150,7 +150,7 @@ def get_newsletter(project_id: str) -> Response:
     project = find_shown_project(project_id)
     keep_page(project)
     chosen = choose_items(project, request.args, IN_NEWSLETTER)
-    with speaking(request.args.get(PARAMETER)):
+    with speaking(_read_language(project)):
         response = _answer(render_newsletter(chosen), "text/html")
     response.headers["Content-Security-Policy"] = NEWSLETTER_POLICY
     return response
@@ -162,9 +162,14 @@ def get_json_feed(project_id: str) -> Response:
     project = find_shown_project(project_id)
     keep_page(project)
     chosen = choose_items(project, request.args, None)
-    with speaking(request.args.get(PARAMETER)):
+    with speaking(_read_language(project)):
         content = dump_json(describe_json_feed(project, chosen))
     return _answer(content, "application/feed+json")
+
+
+def _read_language(project: Project) -> str:
+    language: str = request.args.get(PARAMETER) or project.whole_page_design["language"]
+    return language
 
 
 @widget.get("/oembed")

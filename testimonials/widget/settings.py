@@ -11,7 +11,7 @@ from testimonials.core import clock
 from testimonials.core.db.identifiers import is_identifier
 from testimonials.core.extensions import db
 from testimonials.core.http.errors import NotFound, ServiceError, ValidationFailed, require_found
-from testimonials.core.http.i18n import format_number, gettext
+from testimonials.core.http.i18n import format_number, gettext, prefer_language
 from testimonials.core.http.urls import log_url, policy_url, record_url, wall_url
 from testimonials.core.images.colors import draw_face
 from testimonials.projects.brand import Brand, brand_changed, find_brand
@@ -241,10 +241,12 @@ def update_widget_config(project: Project, changes: dict[str, Any]) -> None:
 
 
 def find_shown_project(project_id: str) -> Project:
-    """Return the live project with this id; raise `NotFound`."""
+    """Return the live project with this id, and use its language; raise `NotFound`."""
     query = select(Project).join(Account).where(Project.id == project_id, is_shown())
-    project = db.session.scalars(query).one_or_none() if is_identifier(project_id) else None
-    return require_found(project, "There is no widget with this project id.")
+    found = db.session.scalars(query).one_or_none() if is_identifier(project_id) else None
+    project = require_found(found, "There is no widget with this project id.")
+    prefer_language(project.whole_page_design["language"])
+    return project
 
 
 def find_feed_version(project_id: str) -> int:

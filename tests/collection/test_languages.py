@@ -14,7 +14,7 @@ from testimonials.collection import submission
 from tests.auth.browsers import open_browser
 from tests.conftest import Caller
 from tests.projects.proposals.agents import make_agent
-from tests.support.rows import change_project, read_testimonials
+from tests.support.rows import add_testimonial, change_project, read_testimonials
 from tests.support.sampling import sample
 from tests.support.shapes import data_of, error_of
 
@@ -110,8 +110,13 @@ def test_a_page_has_a_language_unless_its_address_names_one(app, owner, client, 
     _speaks(client.get("/kiln/wall", headers=browser), "fr")
     assert data_of(helper.patch(path, {"language": "de"}))["language"] == "de"
     assert data_of(helper.get(path))["language"] == "de"
-    for page in ("/kiln", "/kiln/wall", "/kiln/thanks", "/kiln/report"):
+    widget = f"/widget/{project}"
+    for page in ("/kiln", "/kiln/wall", "/kiln/thanks", "/kiln/report", widget):
         _speaks(client.get(page, headers=browser), "de")
+    # Whatever builds a site or makes a newsletter asks for no language.
+    add_testimonial(app, project)
+    for page in (f"{widget}/fragment", f"{widget}/newsletter"):
+        assert "So sammeln wir" in client.get(page).text
     _speaks(client.get("/kiln?lang=es", headers=browser), "es")
     assert SEND["de"] in _speaks(_send(client, name=""), "de")
     assert THANKS["de"] in client.get(_send(client).headers["Location"], headers=browser).text
