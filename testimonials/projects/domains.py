@@ -235,11 +235,11 @@ def remove_domain(project: Project) -> None:
     urls.own_hosts().forget()
 
 
-def store_finding(project: Project, host: str, finding: Finding) -> CustomDomain | None:
-    """Store what a look-up found out; return None if the project now has another name."""
+def store_finding(project: Project, host: str, finding: Finding) -> None:
+    """Store what a look-up found out, unless the project now has another name."""
     domain = find_domain(project)
     if domain is None or domain.host != host:
-        return None
+        return
     now = domain.checked_at = clock.now()
     domain.problem = finding.problem
     if finding.texts is not None:
@@ -264,7 +264,6 @@ def store_finding(project: Project, host: str, finding: Finding) -> CustomDomain
     else:
         is_new = now - domain.created_at < timedelta(days=1)
         domain.next_check_at = now + (timedelta(minutes=5) if is_new else timedelta(hours=1))
-    return domain
 
 
 def _grant(project: Project, domain: CustomDomain, texts: Sequence[str]) -> None:

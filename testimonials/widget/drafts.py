@@ -71,13 +71,11 @@ def discard_draft(widget: Widget) -> None:
     _keep(widget, {}, "discard")
 
 
-def undo_draft(widget: Widget) -> bool:
-    """Undo the last step; return whether there was one."""
-    if not (steps := _read(widget).get("steps")):
-        return False
-    before = {part: values for part, values in steps[-1].items() if part != "step"}
-    widget.widget_draft = before | ({"steps": steps[:-1]} if steps[:-1] else {}) or None
-    return True
+def undo_draft(widget: Widget) -> None:
+    """Undo the last step, if there is one."""
+    if steps := _read(widget).get("steps"):
+        before = {part: values for part, values in steps[-1].items() if part != "step"}
+        widget.widget_draft = before | ({"steps": steps[:-1]} if steps[:-1] else {}) or None
 
 
 def may_undo(widget: Widget) -> bool:

@@ -150,14 +150,13 @@ def take_file(project: Project, kind: str, file: IO[bytes]) -> tuple[str, Conten
         raise
 
 
-def add_taken(project: Project, recording_id: str, contents: Contents) -> Recording:
+def add_taken(project: Project, recording_id: str, contents: Contents) -> None:
     """Add the row of a file that `take_file` stored."""
     size = recordings.size_of(recording_id)
     recording = Recording(id=recording_id, project_id=project.id, kind=contents.kind, size=size)
     db.session.add(recording)
     set_contents(recording, contents)
     db.session.flush()
-    return recording
 
 
 def set_poster(recording: Recording, picture: Image) -> None:
