@@ -72,7 +72,7 @@ class Account(Base):
     created_at: Mapped[datetime] = mapped_column(Timestamp, default=present)
     updated_at: Mapped[datetime] = mapped_column(Timestamp, default=present, onupdate=present)
     # Until claimed: the link that was opened, and data from the website of the email domain.
-    website_read: Mapped[dict[str, Any] | None] = mapped_column(JSON)
+    website_read: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
 
     @property
     def is_claimed(self) -> bool:

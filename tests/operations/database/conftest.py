@@ -15,6 +15,7 @@ from testimonials.core import clock
 from testimonials.core.db.engine import Base, Timestamp
 from testimonials.core.db.migrate import upgrade
 from testimonials.core.extensions import db
+from testimonials.core.late import load_all
 from tests.operations.instances import app_on
 from tests.support.schemas import KEPT
 
@@ -30,6 +31,7 @@ def target(empty_postgres: str) -> str:
 @pytest.fixture
 def source(tmp_path: Path) -> Iterator[Flask]:
     app = app_on(tmp_path / "instance")
+    load_all()
     with app.app_context():
         upgrade(db.engine)
         with db.engine.begin() as connection:

@@ -14,7 +14,7 @@ from pathlib import Path
 import psycopg
 import pytest
 from flask import Flask
-from sqlalchemy import create_engine, func, inspect, select, text
+from sqlalchemy import JSON, create_engine, func, inspect, select, text
 
 from testimonials.auth.accounts import start_account
 from testimonials.core.db import migrate
@@ -63,6 +63,10 @@ def test_everything_is_there_afterwards(source, target, tmp_path):
     # A sequence would have to be set after the copy; there is none.
     tables = Base.metadata.sorted_tables
     assert [t.name for t in tables if t.autoincrement_column is not None] == []
+    # What is NULL stays so, rather than becoming null in JSON.
+    columns = [each for table in tables for each in table.columns if each.nullable]
+    values = [each.type for each in columns if isinstance(each.type, JSON)]
+    assert all(each.none_as_null for each in values)
 
 
 def test_more_rows_than_fit_into_a_batch(source, target):
