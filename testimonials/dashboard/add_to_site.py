@@ -132,7 +132,7 @@ def _write_codes(project: Project, selection: Selection) -> dict[str, Markup]:
         "attributes": embed.container_attributes(project, selection),
         # Of the package in packages/testimonials-widget.
         "element": embed.write_attributes(element),
-        "height": embed.reserve_space(project, selection),
+        "style": embed.reserve_style(project, selection),
         "page": urls.widget_page_url(project.id),
         "fragment": add_query(urls.fragment_url(project.id), selection.query),
     }
@@ -166,10 +166,9 @@ def _describe_lines(project: Project, selection: Selection) -> dict[str, str]:
 
     The rule is for websites whose policy forbids style attributes.
     """
-    height = embed.reserve_space(project, selection)
     return {
         "policy": embed.write_policy(),
         "rule": f'[data-testimonials-project="{project.id}"] '
-        f"{{ min-height: {height}; --tm-reserve: {height} }}",
+        f"{{ {embed.reserve_style(project, selection)} }}",
         "pinned": embed.build_checked_script(),
     }

@@ -318,11 +318,8 @@ def _build_container(project: Project, selection: Selection) -> str:
     page = widget_page_url(project.id, selection.widget)
     shape = find_settings(project, selection.widget).design["shape"]
     selection = selection.with_shape(shape)
-    if height := reserve_space(project, selection):
-        # A plain length comes first for browsers without max().
-        plain = height.removeprefix("max(").partition(",")[0]
-        second = f"min-height:{height};" if height != plain else ""
-        attributes += Markup(f' style="min-height:{plain};{second}--tm-reserve:{height}"')  # noqa: S704
+    if style := reserve_style(project, selection):
+        attributes += Markup(' style="{}"').format(style)
     frame = Markup(
         '<noscript><iframe src="{}" title="Testimonials" loading="lazy" '
         'width="100%" height="{}" frameborder="0"></iframe></noscript>'
@@ -337,6 +334,17 @@ def _build_container(project: Project, selection: Selection) -> str:
             tag, attributes, page, frame if selection.is_whole else "", tag
         )
     )
+
+
+def reserve_style(project: Project, selection: Selection) -> str:
+    """Return the declarations that keep a container's place; empty: none.
+
+    With its width, what is in a centered column or row doesn't move when the widget arrives.
+    """
+    selection = selection.with_shape(find_settings(project, selection.widget).design["shape"])
+    height = reserve_space(project, selection)
+    width = "" if selection.is_badge else "width:100%;"
+    return f"{width}min-height:{height};--tm-reserve:{height}" if height else ""
 
 
 def reserve_space(project: Project, selection: Selection) -> str:

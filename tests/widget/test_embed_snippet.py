@@ -25,7 +25,7 @@ def test_gives_project_id_widget_url_script_and_container(owner):
     page = re.escape(f"{BASE}/widget/{project_id}")
     assert re.fullmatch(
         rf'<div data-testimonials-project="{project_id}" '
-        r'style="min-height:(\d+px);--tm-reserve:\1">'
+        r'style="width:100%;min-height:(\d+px);--tm-reserve:\1">'
         rf'<a href="{page}">[^<]+</a><noscript><iframe src="{page}" [^<>]+></iframe></noscript>'
         "</div>",
         snippet["container"],
