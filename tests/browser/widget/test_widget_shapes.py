@@ -80,7 +80,7 @@ def test_auto_follows_the_color_scheme_of_the_page(page, pages, case):
 def test_owners_change_it_by_custom_properties_and_parts(page, pages):
     style = """<style>
     [data-testimonials-project] { --testimonials-card: rgb(1, 2, 3); --testimonials-radius: 3px;
-      --testimonials-font: Georgia }
+      --testimonials-font: Georgia; --testimonials-solid: white; --testimonials-on: black }
     [data-testimonials-project]::part(name) { letter-spacing: 5px }
     [data-testimonials-project]::part(cta) { text-transform: uppercase }
     </style>"""
@@ -89,7 +89,9 @@ def test_owners_change_it_by_custom_properties_and_parts(page, pages):
     assert card == ["rgb(1, 2, 3)", "3px"]
     assert styles(page, ".text", "fontFamily") == ["Georgia"]
     assert styles(page, ".name", "letterSpacing") == ["5px"]
-    assert styles(page, ".cta", "textTransform") == ["uppercase"]
+    # A white button has an edge, made from its words.
+    border = "color(srgb 0 0 0 / 0.25)"
+    assert styles(page, ".cta", "textTransform", "borderTopColor") == ["uppercase", border]
 
 
 @pytest.mark.parametrize("direction", ["ltr", "rtl"])

@@ -5,7 +5,7 @@ const weigh = (words) => [...words].length + (words.match(/[\u2e80-\ud7ff]/g) ||
 const makeDates = ({ feed, writeDate }) => {
   const { config, design } = feed;
   const none = () => '';
-  if (config.showDates === false) return none;
+  if (!config.showDates) return none;
   const write = (date) => {
     if (!(date > 0)) return '';
     if (writeDate) return writeDate(date);
@@ -27,7 +27,6 @@ export default [`cards.css`, (widget) => {
   try {
     [locale] = Intl.getCanonicalLocales(widget.locale);
   } catch {}
-  const text = (value) => (typeof value === 'string' ? value : '');
   // Slow devices get the work in small tasks.
   const rest = () => new Promise((done) => setTimeout(done)).then(() => signal.throwIfAborted());
   const extensions = [];
@@ -48,7 +47,7 @@ export default [`cards.css`, (widget) => {
 
   const link = (name, href, text) => el('a', { class: name, href, target: '_blank' }, text);
   const author = (item, name, record) => {
-    const role = [item.authorRole, config.showSource !== false && item.authorCompany].map(text).filter(Boolean).join(', ');
+    const role = [item.authorRole, config.showSource && item.authorCompany].filter(Boolean).join(', ');
     const date = new Date(item.submittedAt);
     const when = dates(date);
     const meta = el('span', { class: 'meta' }, role && el('bdi', { class: 'role' }, role),
@@ -60,10 +59,10 @@ export default [`cards.css`, (widget) => {
   };
 
   const makeCard = (item, featured) => {
-    const name = text(item.authorName);
+    const name = item.authorName;
     const rating = Math.min(item.rating, 5);
-    const size = weigh(text(item.text));
-    const words = el('blockquote', { class: 'text', lang: locale }, text(item.text));
+    const size = weigh(item.text || '');
+    const words = el('blockquote', { class: 'text', lang: locale }, item.text);
     words.className += size <= 30 ? ' short tiny' : size <= 64 ? ' short' : size <= 140 ? ' medium' : '';
     const label = (open) => {
       more.textContent = say(open ? 'showLess' : 'readMore');
@@ -75,15 +74,14 @@ export default [`cards.css`, (widget) => {
       arrange();
     });
     label(false);
-    const top = el('div', { class: 'top' }, config.showStars !== false && rating >= 1 && stars(rating));
+    const top = el('div', { class: 'top' }, config.showStars && rating >= 1 && stars(rating));
     // The direction of a whole card follows the first strong letter of its text.
-    const record = !item.isSample && proof?.record.replace('{id}', item.id);
+    const record = !item.isSample && proof.record.replace('{id}', item.id);
     const figure = el('figure', { class: 'card', dir: 'auto' }, top, words, more, author(item, name, record));
     const node = el('li', { tabindex: -1 }, figure);
     if (featured) node.classList.add('featured', featured);
     const card = { item, node, figure, words, top, more, record, featured };
     for (const extend of extensions) extend(card);
-    if (!top.firstChild) top.remove();
     return card;
   };
 
@@ -95,9 +93,9 @@ export default [`cards.css`, (widget) => {
     const size = width / ({ narrow: .85, wide: 1.3 }[design.cardWidth] || 1);
     widget.width = width;
     widget.columns = Math.min(1 + (size >= 560) + (size >= 900) + (size >= 1240), widget.total);
-    root.style.setProperty('--tm-columns', widget.columns);
+    widget.put('columns', widget.columns);
     root.className = widget.look;
-    widget.gap = parseFloat(getComputedStyle(list).columnGap) || 0;
+    widget.gap = parseFloat(getComputedStyle(list).columnGap);
     return width;
   };
   const clamp = (cards) => {
@@ -117,7 +115,7 @@ export default [`cards.css`, (widget) => {
     const { layout } = widget;
     filling = true;
     // The service provides them in its own languages, since browsers are slow to load theirs.
-    if (!dates && config.showDates !== false && !(feed.dates && locale.startsWith(feed.lang))) await widget.use('dates');
+    if (!dates && config.showDates && !(feed.dates && locale.startsWith(feed.lang))) await widget.use('dates');
     dates ||= makeDates(widget);
     await rest();
     measure();
@@ -152,13 +150,13 @@ export default [`cards.css`, (widget) => {
   root.className = widget.look;
   host.shadowRoot.prepend(root);
   root.append(stage, foot, status);
-  if (proof) root.append(el('p', { class: 'proof' }, proof.text && proof.text + ' · ', link('', proof.url, proof.label)));
+  root.append(el('p', { class: 'proof' }, proof.text && proof.text + ' · ', link('', proof.url, proof.label)));
 
   if (feed.next && /^[ml]/.test(kind)) {
     const showMore = button({ class: 'button' }, async () => (await widget.use('later'))[0].showMore(showMore), say('showMore') + ' ', progress);
     foot.append(showMore);
   }
   const href = webUrl(feed.cta?.url);
-  if (config.showCtaButton !== false && href) foot.append(link('button cta', href, text(feed.cta.label)));
+  if (config.showCtaButton && href) foot.append(link('button cta', href, feed.cta.label));
   if (!feed.total) stage.replaceWith(el('p', { class: 'empty' }, say('empty')));
 }];
