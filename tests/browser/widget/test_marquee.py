@@ -39,7 +39,13 @@ def is_still(page: Page) -> bool:
 def test_two_lanes_move_apart_until_they_are_paused(page, pages, animation, axis):
     policy = POLICY.format(base=pages.base)
     before = "<main><h1>Host</h1>"
-    open_widgets(page, pages, moving(12, animation), before=before, csp=policy)
+    data = moving(12, animation)
+    data["items"][0]["authorAvatar"] = f"{pages.base}/media/missing.png"
+    open_widgets(page, pages, data, before=before, csp=policy)
+    # A copy's photo is loaded on its own, and fails too: the initials stay.
+    copied = "root.querySelectorAll('[inert] img')"
+    look(page, f"{copied}.forEach((img) => img.dispatchEvent(new Event('error')))")
+    assert look(page, f"{copied}.length") == 0
     places = f"{LANES}.map(each => new DOMMatrix(getComputedStyle(each).transform).{axis})"
 
     def expect_moving() -> None:

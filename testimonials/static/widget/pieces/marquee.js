@@ -105,6 +105,7 @@ export default [`marquee.css`, (widget) => {
           const player = copy.querySelector('video,audio');
           if (player) player.previousSibling.hidden = false;
           player?.remove();
+          for (const img of copy.querySelectorAll('img')) img.onerror = () => img.remove();
           lane.node.append(copy);
           copies.push([copy, node]);
         }
