@@ -87,7 +87,7 @@ def test_places_without_script_get_what_is_served(inbox, client):
     element = LexborHTMLParser(read(page, "element-vue")).body.child
     assert element.attributes["project"] == inbox.project
     # React takes no text as a style.
-    assert "style={{ display: 'block', minHeight: '" in read(page, "element-react")
+    assert "style={{ display: 'block', width: '100%', minHeight: '" in read(page, "element-react")
 
 
 def test_lines_for_a_strict_policy_and_for_a_fixed_version(inbox, client):
