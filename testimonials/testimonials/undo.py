@@ -99,11 +99,13 @@ def undo_last(project: Project, actor: str) -> Undone:
 def list_steps(project_id: str, actor: str) -> Sequence[str]:
     """Return the batches that somebody can undo one after the other, newest first, at most 50."""
     change, last = Event, func.max(Event.created_at)
-    since = first_identifier(clock.now() - timedelta(seconds=UNDO_SECONDS))
+    since = clock.now() - timedelta(seconds=UNDO_SECONDS)
     batch = func.substr(change.batch_id, 1, ID_LENGTH)
     is_open = (IS_HISTORY, change.undone_at.is_(None), change.action.not_in(NO_STEPS))
     query = select(batch).where(change.project_id == project_id, change.actor == actor, *is_open)
-    query = query.where(change.id >= since).group_by(batch)
+    # Ids are found by the index, but those of an imported history may be new.
+    is_recent = (change.id >= first_identifier(since), change.created_at > since)
+    query = query.where(*is_recent).group_by(batch)
     return db.session.scalars(query.order_by(last.desc(), batch.desc()).limit(50)).all()
 
 

@@ -26,6 +26,7 @@ from testimonials.projects.models import Project
 from testimonials.testimonials import models
 from testimonials.testimonials.fields import COLUMNS
 from testimonials.testimonials.schemas import TwitterSchema
+from testimonials.testimonials.undo import list_steps
 from testimonials.transfer.archives import writing
 from testimonials.transfer.archives.format import (
     CHANGE,
@@ -320,6 +321,9 @@ def test_beside_the_original_ids_are_new_and_all_else_is_the_same(app, project, 
         assert (design["brandColor"], draft["cta"]) == ("#C2410C", {"label": "Go"})
     assert [row["next_mail_at"] for row in second["invitation"]] == [None]
     assert count_rows(app, Image) == 6
+    # What was done long ago can't be undone, though the ids say that it was now.
+    with app.app_context():
+        assert not any(list_steps(told["_id"], row["actor"]) for row in second["event"])
 
 
 def test_the_limit_of_projects_holds_unless_it_is_ignored(app, outsider):
