@@ -47,10 +47,11 @@ def main(context: click.Context) -> None:
     """
     # Only this user may read the files that the program writes.
     os.umask(0o077)
-    # Python makes closed streams None, which click and input() can't use. These stay open until
-    # the process ends (SIM115).
+    # Python makes closed streams None, which click and input() can't use, and the next files and
+    # sockets would get their descriptors. These stay open until the process ends (SIM115).
     sys.stdin = sys.stdin or open(os.devnull, encoding="utf-8")  # noqa: SIM115
     sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     # Flask's command groups find the application this way.
     from flask.cli import ScriptInfo
 

@@ -1,6 +1,7 @@
 """The admin commands: output for people and programs, and errors in one sentence."""
 
 import os
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -229,6 +230,11 @@ def test_python_m_testimonials_is_the_command(tmp_path):
     deletion = run_program([*closed, "accounts", "delete", "owner@example.com"], env=environment)
     assert deletion.stderr.endswith("Aborted!\n"), deletion.stderr
     assert "Traceback" not in deletion.stderr
+    # Otherwise what is written to standard error would get into a socket or a file.
+    code = "main(['config', 'show'], standalone_mode=False); print(os.readlink('/proc/self/fd/2'))"
+    shown = ["/bin/sh", "-c", 'exec "$@" 2>&-', "sh", sys.executable, "-c"]
+    shown.append(f"import os; from testimonials.cli.main import main; {code}")
+    assert run_program(shown, env=environment).stdout.endswith("/dev/null\n")
 
 
 @pytest.mark.parametrize("is_folder_there", [True, False])
