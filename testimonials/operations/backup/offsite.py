@@ -137,12 +137,15 @@ def is_copy_due(row: Job) -> bool:
 
     It is copied by the host that made it, since others may have a BACKUP_PATH of their own.
     """
-    newest = creating.find_newest()
+    newest, place = creating.find_newest(), current_settings().backup_to
     made_elsewhere = find_other_place(db.session.get(Job, creating.BACKUP_JOB))
     if not is_copy_wanted() or newest is None or made_elsewhere:
         return False
     if row.error is not None or row.leased_until is not None:
         return has_passed(row.started_at, creating.RETRIED_AFTER)
+    if place and not read_stored(place):
+        # The folder is a different one since the last copy.
+        return True
     return row.finished_at is None or row.finished_at < newest.made_at
 
 

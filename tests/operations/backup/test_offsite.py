@@ -202,6 +202,11 @@ def test_each_backup_is_copied_once_and_old_copies_go(make, place, moved_clock, 
     assert (state.place, state.last_error) == (str(place), None)
     assert state.last_at == read_time(kept[-1])
     assert restore_here(tmp_path / "new", place / kept[0])["restored"]
+    # A different disk gets the newest at once.
+    other = tmp_path / "other"
+    other.mkdir()
+    work(make(backup_to=str(other)))
+    assert names(other) == kept[-1:]
 
 
 def test_a_place_that_is_away_costs_no_local_backup_and_is_told(make, tmp_path, moved_clock):
