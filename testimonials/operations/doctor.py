@@ -35,7 +35,7 @@ from testimonials.operations.backup.creating import (
     is_backup_wanted,
 )
 from testimonials.operations.backup.offsite import is_copy_wanted
-from testimonials.operations.health import LONGEST_WAIT, list_jobs
+from testimonials.operations.health import LONGEST_WAIT, find_last_work, list_jobs
 from testimonials.projects.models import Project
 from testimonials.projects.projects import reserved_slugs
 from testimonials.testimonials.media.recordings import MEGABYTE, find_whole_share, media_folder
@@ -262,7 +262,7 @@ def check_clock() -> Iterator[Finding]:
 def check_work() -> Iterator[Finding]:
     """Report if no job other than backups was done lately, and the jobs that failed."""
     rows = [row for row in list_jobs() if row.id not in (BACKUP_JOB, COPY_JOB, VERIFY_JOB)]
-    newest = max((row.finished_at for row in rows if row.finished_at), default=None)
+    newest = find_last_work(rows)
     if newest is None or newest < clock.now() - LONGEST_WAIT:
         since = f"since {iso(newest)}" if newest else "on this database yet"
         yield Finding(

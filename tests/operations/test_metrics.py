@@ -220,11 +220,12 @@ def promtool(*arguments: object) -> str:
 def describe(alert: str, series: str, values: str, *, is_raised: bool) -> dict[str, Any]:
     """Make one test of promtool: 40 minutes after the start the alert is raised, or not."""
     expected = [{"labels": "{}", "value": 1}] if is_raised else []
-    others = {"series": f'{REQUESTS}{{status="200"}}', "values": "0+60x40"}
+    rising = (f'{REQUESTS}{{status="200"}}', f'{JOB}{{job="record.sign"}}')
+    others = [{"series": each, "values": "0+60x40"} for each in rising]
     fires = f'count(ALERTS{{alertname="{alert}", alertstate="firing"}})'
     return {
         "interval": "1m",
-        "input_series": [{"series": series, "values": values}, others],
+        "input_series": [{"series": series, "values": values}, *others],
         "promql_expr_test": [{"expr": fires, "eval_time": "40m", "exp_samples": expected}],
     }
 
