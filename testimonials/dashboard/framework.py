@@ -345,8 +345,10 @@ class AccountPage:
         values = self.describe(who, **self.values_of(own))
         if isinstance(values, Response):
             return values
-        frame = _list_pieces() | {"notice": read_notice(), "errors": {}, "typed": {}}
+        frame = _list_pieces() | {"notice": read_notice(), "errors": {}}
         frame["shell"] = values.get("shell") or build_shell(who, self.nav)
+        # A refused button's form has only its own fields.
+        more["typed"] = values.get("typed", {}) | more.get("typed", {})
         page = render_template(f"dashboard/{self.template}", **frame | values | more)
         return answer_privately(page, status)
 

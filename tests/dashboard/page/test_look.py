@@ -112,6 +112,8 @@ def test_a_cover_is_checked_shown_and_can_be_taken_off(browser, client, project)
     path = f"/dashboard/projects/{project}/collect/page/cover/remove"
     told = browser.post(path, follow_redirects=True).text
     assert 'class="cover"' not in client.get("/fern").text
-    back = path.replace("remove", "undo")
-    assert browser.post(back, data={"undo": UNDO.findall(told)[0]}).status_code == 303
+    back, undo = path.replace("remove", "undo"), {"undo": UNDO.findall(told)[0]}
+    assert browser.post(back, data=undo).status_code == 303
     assert 'class="cover"' in client.get("/fern").text
+    again = browser.post(back, data=undo)
+    assert (again.status_code, 'name="before" value="{' in again.text) == (422, True)
