@@ -118,6 +118,10 @@ def describe_testimonial(row: Testimonial) -> dict[str, Any]:
     }
 
 
+def name_status(row: Testimonial) -> str:
+    return _("Trash") if row.deleted_at is not None else translate(STATUS_NAMES[row.status])
+
+
 def _describe_recording(row: Testimonial) -> dict[str, Any] | None:
     """Return a recording as the inbox shows it; None while it is being uploaded."""
     if (described := describe_recording_of(row)) is None or row.recording is None:

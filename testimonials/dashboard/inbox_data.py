@@ -32,6 +32,7 @@ from testimonials.dashboard.formatting import (
     SOURCES,
     STATUS_NAMES,
     describe_testimonial,
+    name_status,
 )
 from testimonials.dashboard.framework import Done
 from testimonials.dashboard.shell import count_inbox
@@ -375,9 +376,7 @@ def write_notice(done: str, subject: str | int) -> str:
 
 def already_decided_text(row: Testimonial) -> str:
     """Return why an action didn't change a testimonial: somebody else was quicker."""
-    status = "trash" if row.deleted_at is not None else row.status
-    state = translate(TAB_NAMES[status])
-    return _("Already decided: %(state)s", state=state)
+    return _("Already decided: %(state)s", state=name_status(row))
 
 
 def describe_step(step: Step) -> str:

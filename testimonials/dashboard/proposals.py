@@ -20,7 +20,7 @@ from testimonials.core.http.i18n import gettext_noop, ngettext, translate
 from testimonials.core.http.urls import image_url
 from testimonials.core.images.colors import colour_of, initials_of
 from testimonials.core.text import Parts, compare_texts
-from testimonials.dashboard.formatting import LANGUAGE_NAMES, name_field
+from testimonials.dashboard.formatting import LANGUAGE_NAMES, name_field, name_status
 from testimonials.projects.access import Access
 from testimonials.projects.changes import CHANGES, kinds_of
 from testimonials.projects.models import Project, Proposal
@@ -64,13 +64,14 @@ def describe_proposals(project: Project, rows: Sequence[Proposal]) -> list[dict[
 def _describe(project: Project, row: Proposal, named: Mapping[str, Testimonial]) -> dict[str, Any]:
     target = named.get(row.target_id or "")
     now, problem = _read_now(project, row, target)
+    ids = dict.fromkeys(row.values.get("ids", ()))
     return {
         "row": row,
         "title": name_proposal(row, target),
         "is_compared": row.kind not in NOT_COMPARED,
         "differences": list_differences(row, now) if row.kind not in NOT_COMPARED else [],
         "card": _describe_card(row.values) if row.kind == "testimonial.add" else None,
-        "about": [named.get(id) for id in dict.fromkeys(row.values.get("ids", ()))],
+        "about": [(one := named.get(id), one and name_status(one)) for id in ids],
         "people": row.values.get("people", []),
         "mail": _describe_mail(project, row.values) if row.kind == "request" else None,
         "problem": problem,

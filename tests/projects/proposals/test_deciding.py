@@ -205,6 +205,10 @@ def test_all_that_would_be_public_is_seen_before(app, owner, browser, project):
     assert "4 Mar 2019" in text
     assert "“Not bad”, “cheap”" in text
     assert f'href="/dashboard/projects/{project}/testimonials/{long}"' in text
+    # What was decided since isn't decided otherwise unseen.
+    assert "Rejected" not in text.partition('id="proposals"')[2]
+    change_testimonial(app, long, status="rejected")
+    assert "Rejected" in page(browser, project).partition('id="proposals"')[2]
 
 
 def test_two_people_at_once_have_one_effect(app, owner, make_caller, browser, project):
