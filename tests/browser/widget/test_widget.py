@@ -438,9 +438,14 @@ def test_show_more(page, pages):
 
 def test_show_more_can_be_tried_again(page, pages):
     labels = {"showMore": "More voices"}
+    later = "**/*later.js"
+    page.route(later, lambda route: route.abort())
     open_widgets(page, pages, feed(6, initialCount=3, layout="list", design={"labels": labels}))
-    pages.broken.add("p1")
     page.get_by_role("button", name="More voices").click()
+    # Neither this code nor the data could be loaded.
+    page.unroute(later)
+    pages.broken.add("p1")
+    page.get_by_role("button", name="Try again").click()
     expect(page.get_by_role("status")).to_have_text("This couldn’t be loaded.")
     pages.broken.clear()
     page.get_by_role("button", name="Try again").click()

@@ -64,8 +64,9 @@ const load = async (url) => {
   return response.ok ? response.json() : Promise.reject(response.status);
 };
 
-// If a piece can't be loaded, such as one of a later version, only what it draws is missing.
-const get = (name) => pieces['VERSION' + name] ||= import(BASE + 'v1-VERSION' + name + '.js').then((file) => file.default, () => ['']);
+// If a piece can't be loaded, such as one of a later version, only what it draws is missing, until
+// it is needed again.
+const get = (name) => pieces['VERSION' + name] ||= import(BASE + 'v1-VERSION' + name + '.js').then((file) => file.default, () => [pieces['VERSION' + name] = '']);
 
 // Everything that a container chooses is requested from the server, except its theme.
 const find = pieces.find = (host) => {
@@ -113,7 +114,7 @@ const start = async (host) => {
         const sheet = new CSSStyleSheet();
         sheet.replaceSync(css);
         shadow.adoptedStyleSheets.push(sheet);
-        return made[name] = draw?.(widget);
+        return draw && (made[name] = draw(widget));
       });
     };
     const put = (name, value) => root.style.setProperty('--tm-' + name, value);

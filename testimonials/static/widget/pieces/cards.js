@@ -153,7 +153,11 @@ export default [`cards.css`, (widget) => {
   root.append(el('p', { class: 'proof' }, proof.text && proof.text + ' · ', link('', proof.url, proof.label)));
 
   if (feed.next && /^[ml]/.test(kind)) {
-    const showMore = button({ class: 'button' }, async () => (await widget.use('later'))[0].showMore(showMore), say('showMore') + ' ', progress);
+    const showMore = button({ class: 'button' }, async () => {
+      const [later] = await widget.use('later');
+      if (later) later.showMore(showMore);
+      else showMore.textContent = say('tryAgain');
+    }, say('showMore') + ' ', progress);
     foot.append(showMore);
   }
   const href = webUrl(feed.cta?.url);
