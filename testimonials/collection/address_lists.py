@@ -120,8 +120,10 @@ def read_pasted(text: str) -> AddressList:
     """
     text = text.removeprefix("\ufeff")
     _number, head = next(_read_rows(text), (1, []))
-    # Cells that are copied from a spreadsheet have tabs between them.
-    if _find_columns(head) is not None or ("@" in text and "\t" in text.partition("\n")[0].strip()):
+    first = text.partition("\n")[0].strip()
+    # Cells that are copied from a spreadsheet have tabs between them, but so may addresses.
+    is_table = "@" in text and "\t" in first and first.count("@") < 2 and "<" not in first
+    if is_table or _find_columns(head) is not None:
         return _read_table(text)
     if len(text) > MAX_PEOPLE * 400:
         raise TableUnreadable(TOO_MANY)
@@ -239,5 +241,5 @@ def _guess_columns(row: Sequence[str]) -> dict[str, int] | None:
     places = [place for place, cell in enumerate(row) if "@" in cell]
     if not places:
         return None
-    others = [place for place in range(len(row)) if place != places[0]]
+    others = [place for place in range(len(row)) if place not in places]
     return {"email": places[0]} | dict(zip(("name", "company"), others, strict=False))
