@@ -1,6 +1,6 @@
 """Accounts in a browser: begun or got into by somebody else, with many projects, and a new one."""
 
-from playwright.sync_api import Route, expect
+from playwright.sync_api import FilePayload, Route, expect
 
 from testimonials.auth.models import Account
 from testimonials.core.db.transactions import write
@@ -92,3 +92,15 @@ def test_a_project_is_created_over_the_page(open_page, project):
         page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Brand", level=1)).to_be_visible()
     expect(switcher).to_contain_text(business)
+
+
+def test_an_archive_waits_for_its_button(site, open_page):
+    page = open_page(site.url)
+    site.create_project().sign_in(page)
+    page.goto(f"{site.url}/dashboard/projects/import")
+    file: FilePayload = {"name": "a.zip", "mimeType": "application/zip", "buffer": b"no archive"}
+    page.get_by_label("Archive of a project").set_input_files(file)
+    page.get_by_label("Address").fill("a-copy")
+    follow(page.get_by_role("button", name="Import"))
+    expect(page.get_by_label("Address")).to_have_value("a-copy")
+    expect(page.locator("#archive-file-error")).to_contain_text("isn’t an archive")

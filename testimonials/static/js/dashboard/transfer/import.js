@@ -15,14 +15,15 @@ if (upload) {
     showProblem(problem, isTooLarge ? upload.dataset.tooLarge : '', file);
     return isTooLarge;
   };
-  // A chosen or dropped file is uploaded at once.
-  file.addEventListener('change', () => { if (!check() && file.files.length) upload.requestSubmit(); });
+  // A chosen or dropped table is previewed at once; an archive, which has no preview, waits for the button.
+  const take = () => { if (!check() && file.files.length && upload.dataset.upload) upload.requestSubmit(); };
+  file.addEventListener('change', take);
   upload.addEventListener('submit', (event) => {
     if (check()) event.preventDefault();
   });
   takeDropped(file.parentElement, (files) => {
     file.files = files;
-    upload.requestSubmit();
+    take();
   });
 }
 
