@@ -150,7 +150,8 @@ export default [`cards.css`, (widget) => {
   root.className = widget.look;
   host.shadowRoot.prepend(root);
   root.append(stage, foot, status);
-  root.append(el('p', { class: 'proof' }, proof.text && proof.text + ' · ', link('', proof.url, proof.label)));
+  // The front page's samples have none.
+  if (proof) root.append(el('p', { class: 'proof' }, proof.text && proof.text + ' · ', link('', proof.url, proof.label)));
 
   if (feed.next && /^[ml]/.test(kind)) {
     const showMore = button({ class: 'button' }, async () => {
