@@ -12,7 +12,7 @@ from testimonials.core.csv_rows import SAMPLE, TableUnreadable, find_delimiter, 
 from testimonials.core.faults import FAULTS, refusing
 from testimonials.core.http.i18n import gettext, gettext_noop
 from testimonials.core.text import load_json
-from testimonials.testimonials.fields import COLUMNS
+from testimonials.transfer.tables.columns import OWN, guess_mapping
 from testimonials.transfer.tables.export import unshield
 from testimonials.transfer.tables.values import LONGEST_TEXT
 
@@ -128,8 +128,7 @@ def _read_csv(text: str) -> Table:
     _require_few_columns(head)
     headings = _name_columns(head)
     lines = []
-    # Any further columns have answers.
-    is_own = headings[: len(COLUMNS)] == list(COLUMNS)
+    is_own = guess_mapping(headings).service == OWN
     for number, row in islice(rows, MAX_LINES + 1):
         cells = [cell[:LONGEST_TEXT] for cell in row]
         cells = [unshield(cell) for cell in cells] if is_own else cells

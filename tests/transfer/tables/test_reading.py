@@ -192,7 +192,7 @@ def test_answers_come_back_from_our_own_table(app, owner, tmp_path):
     public = [each | {"isPublic": True} for each in ANSWERS]
     private = [each | {"isPublic": False} for each in ANSWERS]
     for number, answers in enumerate((public, private, private[:1], None)):
-        said = {"text": f"Words {number}", "answers": answers, "form_name": "after-class"}
+        said = {"text": f"- Words {number}", "answers": answers, "form_name": "after-class"}
         add_testimonial(app, first, **said)
     path = tmp_path / "first.csv"
     run_well(app, "projects", "export", "first", str(path), "--csv")
@@ -200,6 +200,12 @@ def test_answers_come_back_from_our_own_table(app, owner, tmp_path):
     assert rows[0]["How likely? (q_comeback, scale, public)"] == "0"
     assert rows[1]["'=What? (q_takehome, choice)"] == "Bread, rye\nBuns"
     assert rows[2]["How likely? (q_comeback, scale)"] == ""
+    # A table of an earlier version lacks some columns.
+    with path.open("w", encoding="utf-8", newline="") as file:
+        names = [name for name in rows[0] if name not in ("insider", "translatedFrom")]
+        table = csv.DictWriter(file, names, extrasaction="ignore")
+        table.writeheader()
+        table.writerows(rows)
     run_well(app, "testimonials", "import", "second", str(path))
     kept = [(row.text, row.answers, row.form_name) for row in read_testimonials(app, first)]
     assert [
