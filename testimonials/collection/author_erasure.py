@@ -16,7 +16,7 @@ from testimonials.collection.models import MailedRequest, UnsubscribedAddress, h
 from testimonials.collection.request_mail import PURPOSES
 from testimonials.core import clock
 from testimonials.core.audit import IS_HISTORY, Actor, ActorKind, Event, record
-from testimonials.core.db.engine import list_columns, write_columns
+from testimonials.core.db.engine import list_columns, to_name, write_columns
 from testimonials.core.db.erasure import ADDRESS as ERASED_ADDRESS
 from testimonials.core.db.erasure import TESTIMONIAL, note_erased, note_erased_person
 from testimonials.core.extensions import db
@@ -231,8 +231,9 @@ def _count(column: InstrumentedAttribute[str], condition: ColumnElement[bool]) -
 # What is stored about authors, as JSON for them. It doesn't reveal that spam was detected.
 
 FORMAT, VERSION = "testimonials-person", 1
-HIDDEN = ("held_for", "text_fingerprint", "submission_key", "is_visible", "rank")
-SHOWN_STATUS = {"spam": "pending"}
+HIDDEN = ("held_for", "text_fingerprint", "submission_key", "is_visible", "rank", "standing")
+# What is shown in place of `spam`.
+SHOWN = {"status": "pending", "set_aside": None}
 
 
 def describe_own_data(row: Testimonial) -> dict[str, Any]:
@@ -243,8 +244,9 @@ def describe_written(row: Testimonial) -> dict[str, Any]:
     """Return a testimonial with its history and the URLs of its files."""
     changes, recording = reversed(list_history(row.id)), row.recording
     columns = [name for name in list_columns(Testimonial) if name not in HIDDEN]
+    shown = _replace_spam({name: getattr(row, name) for name in SHOWN})
     return write_columns(row, columns) | {
-        "status": SHOWN_STATUS.get(row.status, row.status),
+        **{to_name(name): value for name, value in shown.items()},
         "project": {"id": row.project_id, "slug": row.project.slug, "name": row.project.name},
         "tags": row.tags,
         "pictureUrl": image_url(row.avatar_id),
@@ -265,9 +267,12 @@ def begin_person(email: str | None) -> dict[str, Any]:
 
 def _describe_change(change: Event) -> dict[str, Any]:
     before = {name: old for name, old in change.before.items() if name not in HIDDEN}
-    if "status" in before:
-        before["status"] = SHOWN_STATUS.get(before["status"], before["status"])
     # The names of other people are their own data.
     by = "author" if change.actor in (AUTHOR, ADDRESS) else "business"
     columns = ["action", "before", "created_at", "undone_at"]
-    return write_columns(change, columns) | {"before": before, "by": by}
+    return write_columns(change, columns) | {"before": _replace_spam(before), "by": by}
+
+
+def _replace_spam(values: dict[str, Any]) -> dict[str, Any]:
+    spam = {name: SHOWN[name] for name in SHOWN.keys() & values.keys() if values[name] == "spam"}
+    return values | spam
