@@ -443,10 +443,14 @@ def list_lines(design: Values) -> Iterator[Line]:
 
 
 def put_words(design: Values, language: str, sent: Mapping[str, str]) -> Values:
-    """Return `translations` and `questions` with the texts sent for this language."""
+    """Return `translations` and `questions` with the texts sent for this language.
+
+    The script leaves out what would be refused.
+    """
     parts: dict[str | None, dict[str, Any]] = {}
     for line in list_lines(design):
-        words, text = parts.setdefault(line.part.get("id"), {}), sent.get(line.field, "")
+        words = parts.setdefault(line.part.get("id"), {})
+        text = sent.get(line.field, line.translate(language))
         if line.place is None:
             words[line.name] = text
         else:
