@@ -286,7 +286,7 @@ def thank(access: Access, testimonial_id: str, *, thanks: str) -> Done:
 def save_transcript(access: Access, testimonial_id: str, *, prepared: Values, **sent: Any) -> Done:
     row = moderation.find_testimonial(access.project, testimonial_id)
     moderation.edit_testimonial(access.project, row, sent | prepared, access.user.email)
-    return Done(_("Saved"), shown={"text": row.text})
+    return Done(_("Saved"), shown={"text": row.text, "highlights": row.highlights or []})
 
 
 @one.save(inbox_data.ReturnForm, at="/recording/remove", role=Right.DECIDE)

@@ -267,8 +267,10 @@ def test_captions_saved(app, client, browser, page):
     form: dict[str, Any] = {"transcript": "Warm buns.", "shows_transcript": "true"}
     form["captions"] = as_file(vtt, "me.vtt")
     saved = browser.post(path, data=form, headers=JSON)
-    assert saved.json | {"text": "Warm buns.", "ok": True} == saved.json
+    assert saved.json | {"text": "Warm buns.", "highlights": [], "ok": True} == saved.json
     assert row_of(app, page).text == "Warm buns."
+    browser.post(path.replace("transcript", "highlights"), data={"words": "Warm"})
+    assert browser.post(path, data=form | {"captions": ""}, headers=JSON).json["highlights"]
     # Without a script, back to the list; and captions that are none are refused in words.
     assert browser.post(path, data={"transcript": ""}).status_code == 303
     assert row_of(app, page).text == ""

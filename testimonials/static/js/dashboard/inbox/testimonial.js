@@ -39,9 +39,8 @@ function show(card) {
   }
 }
 document.addEventListener('saved', ({ target, detail }) => {
-  if (target === form) show(detail);
   // The transcript may be the card's text.
-  if (target.matches('[data-transcript]')) show({ ...detail, highlights: [] });
+  if (target === form || target.matches('[data-transcript]')) show(detail);
 });
 
 // Escape resets a field.
