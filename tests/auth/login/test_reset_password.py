@@ -47,6 +47,8 @@ def test_who_gets_no_mail_is_told_whom_to_ask(make_app):
 def test_the_link_sets_a_new_password_and_ends_every_session(app, client, owner, outsider, link):
     before, strange = open_browser(app, owner), open_browser(app, outsider)
     assert client.get(link).headers["Referrer-Policy"] == "same-origin"
+    weak = reset(client, link, "password123")
+    assert (weak.status_code, is_signed_in(client), is_signed_in(before)) == (422, False, True)
     answer = reset(client, link)
     assert (answer.status_code, answer.headers["Location"]) == (303, "/dashboard")
     assert answer.headers["Set-Cookie"].startswith(f"{COOKIE}=")

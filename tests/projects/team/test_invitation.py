@@ -39,6 +39,8 @@ def test_somebody_new_chooses_a_password(team, client, link):
     team.browser.post(f"{here}/settings/delete", data={"confirm": "fern"})
     assert client.get(link).status_code == 410
     assert team.browser.post(f"{here}/take-back").status_code == 303
+    assert accept(client, link, password=NOOR).status_code == 422
+    assert members(team.app) == {}
     answer = accept(client, link, password=PASSWORD)
     assert answer.status_code == 303
     assert answer.headers["Location"] == f"/dashboard/projects/{team.project}/inbox"
