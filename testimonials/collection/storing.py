@@ -41,6 +41,7 @@ FORM_COLUMNS: dict[str, Any] = {
     "author_company": None,
     "author_email": None,
     "rating": None,
+    "is_insider": False,
 }
 
 

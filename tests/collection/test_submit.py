@@ -105,8 +105,10 @@ def test_edited_words_are_still_the_same(app, client, project):
 
 
 def test_a_change_after_going_back_stays(app, client, project):
+    change_project(app, project, page_design={"asksInsider": True})
     token = _token(client)
     changes = [{}, {"text": "They listened. Three times."}, {"rating": "5"}, {"company": ""}]
+    changes.append({"insider": "yes"})
     for change in (*changes, *changes):
         assert _send(client, token=token, **change).status_code == 303
     assert len(read_testimonials(app, project)) == len(changes)
