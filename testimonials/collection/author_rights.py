@@ -281,8 +281,11 @@ def correct(own: OwnTestimonial, values: dict[str, Any]) -> bool:
 
 def withdraw(own: OwnTestimonial) -> None:
     """Withdraw consent, which hides the testimonial. The project is locked."""
-    if own.row.status != "withdrawn":
+    is_by_owner = own.row.set_aside == "withdrawn"
+    if own.row.status != "withdrawn" or is_by_owner:
         changes = {"status": "withdrawn", "consent_withdrawn_at": clock.now()}
+        # So the owner can no longer undo it.
+        changes |= {"set_aside": None} if is_by_owner else {}
         _change(own, changes, "withdraw")
 
 

@@ -161,8 +161,9 @@ def test_nothing_of_the_owners_brings_a_withdrawn_one_back(visitor, inbox):
     rejected = inbox.act(row_id, "reject")
     many = inbox.bulk("approve", ids=[row_id])
     pinned = inbox.act(row_id, "pin")
+    aside = inbox.act(row_id, "set-aside", "withdrawn")
     visitor.post(path + "/withdraw")
-    for answer in (approved, rejected, many, pinned):
+    for answer in (approved, rejected, many, pinned, aside):
         assert inbox.undo(answer).status_code == 409
     for action in ("approve", "reject", "pin"):
         assert inbox.act(row_id, action).status_code == 409
