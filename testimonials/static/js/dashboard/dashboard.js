@@ -56,7 +56,7 @@ for (const form of document.querySelectorAll('form[data-once]')) {
 // The delete button is disabled until the name is typed; the server checks it too.
 for (const field of document.querySelectorAll('[data-match]')) {
   const button = field.form.querySelector('[data-match-button]');
-  const check = () => { button.disabled = field.value.trim() !== field.dataset.match; };
+  const check = () => { button.disabled = field.value.trim().toLowerCase() !== field.dataset.match.toLowerCase(); };
   field.addEventListener('input', check);
   check();
 }
