@@ -251,6 +251,10 @@ class BackgroundWorker:
                 # The thread must survive a full disk and an outage of the database.
                 _attempt(lambda: run_due(thread, self._stop.is_set))
             self._stop.wait(seconds)
+        # What is under way, such as requests to webhooks, would be repeated by another process.
+        with self._app.app_context():
+            g.is_ending = self._stop.is_set
+            do_own_work(thread)
 
 
 @contextlib.contextmanager
