@@ -61,12 +61,18 @@ def write_words(
             "fromRatings": ratings,
             "people": ngettext("%(num)s person wrote", "%(num)s people wrote", people, num="{n}"),
         }
-    return words | dict(labels)
+    return words | {name: _without_values(label) for name, label in labels.items()}
+
+
+def _without_values(text: str) -> str:
+    """Keep the script from filling in what an owner wrote in braces; it fails for other names."""
+    return text.replace("{", "{\u2060")
 
 
 def _write_extra_words(business: str) -> dict[str, str]:
     words = {name: translate(message) for name, message in EXTRA_WORDS.items()}
     # The name is filled in here, since older versions of the script don't do it.
+    business = _without_values(business)
     words |= {
         "shortened": gettext("Shortened by %(name)s", name=business),
         "edited": gettext("Edited by %(name)s", name=business),

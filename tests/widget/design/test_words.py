@@ -1,7 +1,10 @@
 """The widget's own words come with its data, in the language that is asked for."""
 
+import re
+
 from testimonials.core.http.i18n import LANGUAGES
 from testimonials.projects.defaults import WIDGET_CONFIG
+from testimonials.widget.words import write_words
 from tests.support.rows import add_testimonial, change_project
 from tests.widget.conftest import read_feed
 
@@ -63,13 +66,18 @@ def test_numbers_and_dates_come_as_the_language_writes_them(app, client, project
 
 def test_the_owners_words_go_before_others(app, client, project):
     cta = {"cta": {"label": "Write to us"}}
-    labels = {"labels": {"showMore": "Noch mehr Lob", "readMore": "Ganz lesen"}}
+    labels = {"labels": {"showMore": "Noch mehr Lob", "readMore": "Ganz lesen", "showLess": "{n}"}}
     change_project(app, project, widget_design=labels, dashboard_config=cta)
     for code in ("en", "ar"):
         found = read_feed(client, project, f"lang={code}")
         assert found["words"]["showMore"] == "Noch mehr Lob"
         assert (found["words"]["readMore"], found["cta"]["label"]) == ("Ganz lesen", "Write to us")
-    assert found["words"]["showLess"] == "عرض أقل"
+    assert found["words"]["previous"] == "السابق"
+    # The script would look for a value where there is none, and draw nothing.
+    with app.app_context():
+        edited = write_words({}, name="{Cut} Salon")["edited"]
+    for own in (edited, found["words"]["showLess"]):
+        assert not re.search(r"{\w+}", own)
 
 
 def test_a_number_of_ratings_has_its_form(app, client, project):
