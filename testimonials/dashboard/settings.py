@@ -223,7 +223,7 @@ def show_deletion(access: Access) -> Values:
 def delete_project(access: Access, confirm: str) -> Done:
     """Delete the project if its slug was typed; the owner can restore it for 7 days."""
     project = access.project
-    if confirm.lower() != project.slug:
+    if confirm != project.slug:
         problem = _("Type %(slug)s to confirm.", slug=project.slug)
         raise ValidationFailed.of({"confirm": [problem]})
     move_to_trash(project)
