@@ -9,11 +9,11 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
-from typing import IO
+from threading import Thread
+from typing import IO, cast
 
 from sqlalchemy import delete, select
 
@@ -35,7 +35,7 @@ logger = logging.getLogger("testimonials")
 # How long a command may take to stop after SIGTERM.
 PATIENCE_SECONDS = 10.0
 MINUTE = 60.0
-MOST_OUTPUT = 4000
+MAX_OUTPUT = 4000
 # The names of variables whose values must not be logged.
 _SECRET = re.compile(r"(PASS|PASSWORD|PASSPHRASE|SECRET|KEY|TOKEN)$", re.IGNORECASE)
 
@@ -52,21 +52,22 @@ def run_command(file: Path) -> None:
         word.replace("{file}", str(file)).replace("{folder}", str(file.parent))
         for word in shlex.split(current_settings().backup_command)
     ]
-    with tempfile.TemporaryFile() as output:
-        code = _run(words, file, output)
-        message = _hide_secrets(_read_end(output))
+    output = bytearray()
+    code = _run(words, file, output)
+    message = _hide_secrets(_join_last_lines(output))
     if code:
         end = f"by signal {-code}" if code < 0 else f"with exit code {code}"
         raise CopyFailed(f"{words[0]} ended {end}{': ' if message else ''}{message}")
     logger.info("backup command: %s: %s", file.name, message or "done")
 
 
-def _run(words: list[str], file: Path, output: IO[bytes]) -> int:
+def _run(words: list[str], file: Path, output: bytearray) -> int:
+    """Run a command, and keep the end of its output: a file with all of it could fill the disk."""
     try:
         process = subprocess.Popen(  # noqa: S603 - it is the operator's own
             words,
             stdin=subprocess.DEVNULL,
-            stdout=output,
+            stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             env=_make_environment(file),
             start_new_session=True,
@@ -74,6 +75,15 @@ def _run(words: list[str], file: Path, output: IO[bytes]) -> int:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise CopyFailed(f"{words[0]} can't be run: {reason}") from None
+    pipe = cast(IO[bytes], process.stdout)
+
+    def read() -> None:
+        with pipe:
+            while chunk := os.read(pipe.fileno(), MAX_OUTPUT):
+                output[:] = (output + chunk)[-MAX_OUTPUT:]
+
+    reader = Thread(target=read, name="backup-command", daemon=True)
+    reader.start()
     minutes = current_settings().backup_command_minutes
     try:
         return process.wait(minutes * MINUTE)
@@ -83,6 +93,8 @@ def _run(words: list[str], file: Path, output: IO[bytes]) -> int:
         ) from None
     finally:
         _end(process)
+        # What the command has left running may still write.
+        reader.join(PATIENCE_SECONDS)
 
 
 def _make_environment(file: Path) -> dict[str, str]:
@@ -105,10 +117,8 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
     process.wait()
 
 
-def _read_end(output: IO[bytes]) -> str:
-    """Return the last three lines, joined."""
-    output.seek(max(0, output.seek(0, os.SEEK_END) - MOST_OUTPUT))
-    lines = [line.split() for line in output.read().decode(errors="replace").split("\n")]
+def _join_last_lines(output: bytearray) -> str:
+    lines = [line.split() for line in output.decode(errors="replace").split("\n")]
     return " ".join(" ".join(words) for words in [each for each in lines if each][-3:])
 
 
