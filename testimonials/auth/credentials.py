@@ -23,7 +23,7 @@ from testimonials.core.http.i18n import gettext, gettext_noop
 from testimonials.core.http.rate_limits import Limit
 from testimonials.core.http.signing import TokenPurpose
 from testimonials.core.http.urls import app_url, base_url, link_url
-from testimonials.core.images.worker import decoder
+from testimonials.core.images.worker import DecoderBusy, LimitsExceeded, decoder
 from testimonials.core.late import Signal
 from testimonials.core.text import normalize
 
@@ -63,8 +63,14 @@ def find_password_problem(password: str, email: str, names: Iterable[str] = ()) 
     lowered = password.casefold()
     if lowered in email.casefold() or email.casefold() in lowered:
         return gettext("Don’t use your email address.")
-    file = io.BytesIO(json.dumps([password, _list_words([email, *names])]).encode())
-    if decoder.run(rate, file, waits=True)[0]["is_guessable"]:
+    rated = password, _list_words([email, *names])
+    try:
+        file = io.BytesIO(json.dumps(rated).encode())
+        is_weak = decoder.run(rate, file, waits=True)[0]["is_guessable"]
+    except (DecoderBusy, LimitsExceeded):
+        # Such as killed for lack of memory, or unable to fork.
+        is_weak = is_guessable(*rated)
+    if is_weak:
         return gettext("This password is easy to guess. Use a few unrelated words.")
     return None
 

@@ -12,6 +12,7 @@ from testimonials.auth.credentials import (
     is_guessable,
     is_password,
 )
+from testimonials.core.images import worker
 from tests.conftest import QUICK_METHOD
 from tests.support.sampling import rounds
 
@@ -46,6 +47,14 @@ def test_what_is_known_of_the_owner_is_refused(password):
     email = "quillfeather@kew.example"
     assert "easy to guess" in (find_password_problem(password, email, names) or "")
     assert find_password_problem("Marigold tango wardrobe", email, names) is None
+
+
+def test_passwords_are_judged_although_the_process_for_it_is_killed(monkeypatch):
+    monkeypatch.setattr(worker, "SECONDS", 0.001)
+    worker.decoder.close()
+    assert find_password_problem(PASSWORD, EMAIL) is None
+    assert "easy to guess" in (find_password_problem("password12", EMAIL) or "")
+    worker.decoder.close()
 
 
 def test_no_password_keeps_the_judge_busy(monkeypatch):
