@@ -241,5 +241,5 @@ def _guess_columns(row: Sequence[str]) -> dict[str, int] | None:
     places = [place for place, cell in enumerate(row) if "@" in cell]
     if not places:
         return None
-    others = [place for place in range(len(row)) if place not in places]
+    others = (place for place, cell in enumerate(row) if "@" not in cell)
     return {"email": places[0]} | dict(zip(("name", "company"), others, strict=False))

@@ -12,12 +12,15 @@ import pkgutil
 import re
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import testimonials
+from testimonials.collection.address_lists import read_csv, read_pasted
+from testimonials.core.csv_rows import TableUnreadable
 from testimonials.core.logs import JsonFormatter, clean_event
 
 # Four times as much costs four times as much; sixteen times is a square.
@@ -145,3 +148,15 @@ def test_a_header_is_read_in_linear_time(client):
         if grows_too_fast(send, 20_000, 20 * cost(lambda send=send: send(100))):
             slow.append((name, unit))
     assert slow == []
+
+
+@pytest.mark.parametrize("unit", ["@,", "<a@b.co>, ", "(", "a:", ",a"])
+def test_a_list_of_people_is_read_in_linear_time(app, unit):
+    def read(size: int) -> None:
+        for reader in (read_pasted, lambda text: read_csv(text.encode())):
+            with suppress(TableUnreadable):
+                reader(f"a@b.co{unit * size}")
+
+    with app.test_request_context():
+        read(10)
+        assert not grows_too_fast(read, 20_000, 20 * cost(lambda: read(100)))
