@@ -197,11 +197,11 @@ def _write_visits(visits: dict[tuple[str, str], tuple[str, int]]) -> None:
         model.name.in_({form for form, _ in visits.values()}),
     )
     known = {tuple(row) for row in db.session.execute(query)}
-    full = _find_full_days(visits)
+    refused = _find_refused(visits)
     rows = [
         {"project_id": project_id, "visit": visit, "form": form, "step": step}
         for (project_id, visit), (form, step) in sorted(visits.items())
-        if (not form or (project_id, form) in known) and (project_id, visit[:10]) not in full
+        if (not form or (project_id, form) in known) and (project_id, visit) not in refused
     ]
     if rows:
         table, insert = InsightVisit.__table__, insert_into(db.session(), InsightVisit)
@@ -213,15 +213,22 @@ def _write_visits(visits: dict[tuple[str, str], tuple[str, int]]) -> None:
         )
 
 
-def _find_full_days(visits: Iterable[tuple[str, str]]) -> set[tuple[str, str]]:
-    """Return the projects and days with so many visits (by bots) that no more are stored."""
+def _find_refused(visits: Iterable[tuple[str, str]]) -> set[tuple[str, str]]:
+    """Return the new visits of days with so many (by bots) that no more are stored."""
     row, day = InsightVisit, func.substr(InsightVisit.visit, 1, 10)
     query = select(row.project_id, day).where(
         row.project_id.in_({project_id for project_id, _ in visits}),
         row.visit >= min(visit for _, visit in visits)[:10],
     )
     full = query.group_by(row.project_id, day).having(func.count() >= MAX_VISITS_A_DAY)
-    return {(each[0], each[1]) for each in db.session.execute(full)}
+    days = {(each[0], each[1]) for each in db.session.execute(full)}
+    refused = {
+        (project_id, visit) for project_id, visit in visits if (project_id, visit[:10]) in days
+    }
+    if refused:
+        stored = select(row.project_id, row.visit).where(row.visit.in_({key[1] for key in refused}))
+        refused -= {(each[0], each[1]) for each in db.session.execute(stored)}
+    return refused
 
 
 def _find_known(rows: dict[Key, Any]) -> dict[str, set[str]]:

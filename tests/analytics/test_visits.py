@@ -128,6 +128,11 @@ def test_a_day_has_room_for_so_many_visits(app, project, monkeypatch, moved_cloc
         with app.app_context():
             current_counts().note(project, Beacon(visit=visit, step=OPENED), str(number))
         assert path(app, project)[0] == min(number + 1, 3)
+    # Those that are stored go on.
+    with app.app_context():
+        visit = f"{moved_clock.time:%Y-%m-%d}.1"
+        current_counts().note(project, Beacon(visit=visit, step=STARTED), "a")
+    assert path(app, project)[:2] == (3, 1)
     moved_clock.move(days=1)
     with app.app_context():
         visit = f"{moved_clock.time:%Y-%m-%d}.0"
