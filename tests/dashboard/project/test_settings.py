@@ -171,7 +171,9 @@ def test_a_deleted_project_can_be_taken_back_for_seven_days(
 def test_after_seven_days_it_is_gone_for_good(
     app, browser, outsider, project, moved_clock, is_swept
 ):
+    add_member(app, project, outsider, "admin")
     send(browser, project, "settings/delete", confirm="fern")
+    assert send(open_browser(app, outsider), project, "take-back").status_code == 404
     assert not can_create(outsider, "fern")
     moved_clock.move(days=7)
     if is_swept:
