@@ -284,9 +284,10 @@ def _replace(work: Path, places: dict[str, Path], instance: Path) -> list[Path]:
         for draft in drafts.values():
             _remove(draft)
         raise
-    # The database comes last: until then, the old one is in place.
-    for place, draft in reversed(drafts.items()):
+    # The database goes first and comes last: in between, nothing starts with a mixture.
+    for place in drafts:
         _move_aside(place, place.parent / aside, instance)
+    for place, draft in reversed(drafts.items()):
         draft.rename(place)
         sync(place.parent)
     return sorted(folder / aside for folder in folders if (folder / aside).exists())
