@@ -95,12 +95,12 @@ def _by_language(name: str, parts: Mapping[str, fields.Field[Any]], **options: A
     part: Any = StrictSchema.from_dict(dict(parts), name=f"{name}WordsSchema")
     codes = Choice(*(language.code for language in LANGUAGES))
     about = {"description": _TRANSLATED, "propertyNames": {"enum": list(codes.choices)}}
-    return NamedParts(
-        codes,
-        fields.Nested(part),
-        metadata=about,
-        **options,
-    )
+    return NamedParts(codes, fields.Nested(part), validate=_require_few, metadata=about, **options)
+
+
+def _require_few(words: Mapping[str, Any]) -> None:
+    if len(words) > len(LANGUAGES):
+        raise ValidationError(f"Must be at most {len(LANGUAGES)}.")
 
 
 def question_translations(name: str, **options: Any) -> Any:

@@ -232,9 +232,7 @@ class CardFields(Schema):
     authorRole = AuthorLine(attribute="author_role")
     authorCompany = AuthorLine(attribute="author_company")
     authorAvatar = AuthorAvatar(attribute="author_avatar", description="URL of a public image.")
-    translatedFrom = LanguageTag(
-        attribute="translated_from", description="The language that the text was translated from."
-    )
+    translatedFrom = LanguageTag(attribute="translated_from")
 
 
 def list_columns(but: Collection[str]) -> dict[str, fields.Field[Any]]:

@@ -230,8 +230,10 @@ def _resolve(schema: Any, schemas: Schema) -> Any:
         return [_resolve(value, schemas) for value in schema]
     if not isinstance(schema, dict):
         return schema
-    # Patterns don't help a model, and the operation checks them anyway.
-    left_out = {"$ref"} | ({"pattern"} if isinstance(schema.get("pattern"), str) else set())
+    # Rules in words are shorter than patterns and examples, and the operation checks them anyway. A
+    # property can have such a name.
+    words = {"pattern": str, "examples": list}
+    left_out = {"$ref"} | {name for name in words if isinstance(schema.get(name), words[name])}
     resolved = {
         name: _resolve(value, schemas) for name, value in schema.items() if name not in left_out
     }

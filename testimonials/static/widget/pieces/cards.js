@@ -10,7 +10,7 @@ const makeDates = ({ feed, writeDate }) => {
     if (!(date > 0)) return '';
     if (writeDate) return writeDate(date);
     const days = Math.max(0, (Date.now() - date) / 864e5);
-    const count = (size) => Math.floor(days / size);
+    const count = (size) => (days / size) | 0;
     const ago = count(365) ? 22 + count(365) : count(30) ? 10 + count(30) : count(7) ? 6 + count(7) : count(1);
     return feed.dates[design.dateStyle === 'month' ? date.getUTCMonth() : ago]?.replace('{year}', date.getUTCFullYear());
   };
@@ -60,7 +60,6 @@ export default [`cards.css`, (widget) => {
 
   const makeCard = (item, featured) => {
     const name = item.authorName;
-    const rating = Math.min(item.rating, 5);
     const size = weigh(item.text || '');
     const words = el('blockquote', { class: 'text', lang: locale }, item.text);
     words.className += size <= 30 ? ' short tiny' : size <= 64 ? ' short' : size <= 140 ? ' medium' : '';
@@ -74,7 +73,7 @@ export default [`cards.css`, (widget) => {
       arrange();
     });
     label(false);
-    const top = el('div', { class: 'top' }, config.showStars && rating >= 1 && stars(rating));
+    const top = el('div', { class: 'top' }, config.showStars && item.rating && stars(item.rating));
     // The direction of a whole card follows the first strong letter of its text.
     const record = !item.isSample && proof.record.replace('{id}', item.id);
     const figure = el('figure', { class: 'card', dir: 'auto' }, top, words, more, author(item, name, record));
