@@ -10,7 +10,7 @@ const makeDates = ({ feed, writeDate }) => {
     if (!(date > 0)) return '';
     if (writeDate) return writeDate(date);
     const days = Math.max(0, (Date.now() - date) / 864e5);
-    const count = (size) => (days / size) | 0;
+    const count = (size) => Math.floor(days / size);
     const ago = count(365) ? 22 + count(365) : count(30) ? 10 + count(30) : count(7) ? 6 + count(7) : count(1);
     return feed.dates[design.dateStyle === 'month' ? date.getUTCMonth() : ago]?.replace('{year}', date.getUTCFullYear());
   };
@@ -60,6 +60,7 @@ export default [`cards.css`, (widget) => {
 
   const makeCard = (item, featured) => {
     const name = item.authorName;
+    const rating = Math.min(item.rating, 5);
     const size = weigh(item.text || '');
     const words = el('blockquote', { class: 'text', lang: locale }, item.text);
     words.className += size <= 30 ? ' short tiny' : size <= 64 ? ' short' : size <= 140 ? ' medium' : '';
@@ -73,7 +74,7 @@ export default [`cards.css`, (widget) => {
       arrange();
     });
     label(false);
-    const top = el('div', { class: 'top' }, config.showStars && item.rating && stars(item.rating));
+    const top = el('div', { class: 'top' }, config.showStars && rating >= 1 && stars(rating));
     // The direction of a whole card follows the first strong letter of its text.
     const record = !item.isSample && proof.record.replace('{id}', item.id);
     const figure = el('figure', { class: 'card', dir: 'auto' }, top, words, more, author(item, name, record));
@@ -153,11 +154,10 @@ export default [`cards.css`, (widget) => {
   if (proof) root.append(el('p', { class: 'proof' }, proof.text && proof.text + ' · ', link('', proof.url, proof.label)));
 
   if (feed.next && /^[ml]/.test(kind)) {
-    const showMore = button({ class: 'button' }, async () => {
-      const [later] = await widget.use('later');
+    const showMore = button({ class: 'button' }, () => widget.use('later').then(([later]) => {
       if (later) later.showMore(showMore);
       else showMore.textContent = say('tryAgain');
-    }, say('showMore') + ' ', progress);
+    }), say('showMore') + ' ', progress);
     foot.append(showMore);
   }
   const href = webUrl(feed.cta?.url);
