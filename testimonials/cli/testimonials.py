@@ -248,7 +248,8 @@ def _report(plan: Plan, reading: Reading, row: TableImport | None) -> Output:
     verb = "would be imported" if row is None else "imported"
     text.append(f"{counts[NEW]} {verb}, {counts[THERE]} already there, {counts[REFUSED]} refused.")
     if row is not None and written:
-        text.append(f"testimonials undo-import takes them back: {row.id}")
+        undo = f"testimonials testimonials undo-import {row.project_id} {row.id}"
+        text.append(f"To take them back: {undo}")
     return Output(value, "\n".join(map(make_printable, text)), is_failure=bool(counts[REFUSED]))
 
 

@@ -174,8 +174,8 @@ def check_database() -> Iterator[Finding]:
     if not path.exists():
         yield Finding(
             f"There is no database at {path}.",
-            "`testimonials serve` creates one. If there should be data, check "
-            "TESTIMONIALS_INSTANCE_PATH and TESTIMONIALS_DATABASE_URL.",
+            "`testimonials serve` creates one, or says that a restore was interrupted. If there "
+            "should be data, check TESTIMONIALS_INSTANCE_PATH and TESTIMONIALS_DATABASE_URL.",
         )
         return
     try:

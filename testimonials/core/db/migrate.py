@@ -219,7 +219,7 @@ def _refuse_unrestored(file: Path) -> None:
     if not path.exists() and path.with_name(path.name + RESTORED).exists():
         raise SchemaError(
             f"A restore was interrupted before {path.name} was in place. Run it again with "
-            "--replace, or move what it put into before-restore-... up again."
+            "--replace, or move the files in before-restore-... back to where they were."
         )
 
 
