@@ -18,7 +18,7 @@ from testimonials.core import clock
 from testimonials.core.audit import IS_HISTORY, Actor, ActorKind, Event, record
 from testimonials.core.db.engine import list_columns, to_name, write_columns
 from testimonials.core.db.erasure import ADDRESS as ERASED_ADDRESS
-from testimonials.core.db.erasure import TESTIMONIAL, note_erased, note_erased_person
+from testimonials.core.db.erasure import REQUEST, TESTIMONIAL, note_erased, note_erased_person
 from testimonials.core.extensions import db
 from testimonials.core.http.idempotency import forget_answers
 from testimonials.core.http.urls import image_url, project_url
@@ -45,7 +45,8 @@ from testimonials.testimonials.word_index import MERGE_WORDS
 
 
 def erase(own: OwnTestimonial) -> None:
-    """Permanently delete the testimonial with its history, files and emails; the project is locked.
+    """Permanently delete the testimonial with its history, files and emails, and the request that
+    it answers; the project is locked.
 
     Call `record_erased` afterwards.
     """
@@ -58,6 +59,9 @@ def erase(own: OwnTestimonial) -> None:
     forget_answers(db.session(), own.project.account_id)
     _remove_author_mails(row)
     _blank_submission_mails(own.project, row)
+    answered = select(MailedRequest).where(MailedRequest.testimonial_id == row.id)
+    for request in db.session.scalars(answered).all():
+        erase_request(own.project, request)
     note_erased(db.session(), TESTIMONIAL, [row.id])
     # Unlike a deletion by others, this withdraws the rating too.
     row.set_aside = row.set_aside or "withdrawn"
@@ -67,6 +71,21 @@ def erase(own: OwnTestimonial) -> None:
     enqueue_anew(MERGE_WORDS, [MERGE_WORDS])
     is_own = Image.id.in_([each for each in pictures if each])
     db.session.execute(delete(Image).where(is_own, is_unused()))
+
+
+def erase_request(project: Project, request: MailedRequest) -> None:
+    """Permanently delete a request, and send no more mail to its address."""
+    _unsubscribe(project, request.email)
+    mail = OutboxMail
+    is_own = (mail.id == request.mail_id, mail.state != MailState.SENDING)
+    db.session.execute(delete(mail).where(*is_own))
+    note_erased(db.session(), REQUEST, [request.id])
+    db.session.delete(request)
+
+
+def _unsubscribe(project: Project, email: str) -> None:
+    key = {"account_id": project.account_id, "email_hash": hash_email(project.account_id, email)}
+    db.session.merge(UnsubscribedAddress(**key))
 
 
 def record_erased(own: OwnTestimonial) -> None:
@@ -95,10 +114,7 @@ def disown(own: OwnTestimonial) -> None:
     changes = {}
     if row.status != "withdrawn":
         changes = {"status": "spam", "held_for": reasons, "set_aside": "spam"}
-    address = UnsubscribedAddress(
-        account_id=own.project.account_id, email_hash=hash_email(own.project.account_id, email)
-    )
-    db.session.merge(address)
+    _unsubscribe(own.project, email)
     note_erased(db.session(), ERASED_ADDRESS, [row.id])
     by = Actor(ActorKind.VISITOR, ADDRESS)
     change_all(own.project, [(row, changes)], ADDRESS, "disown", by=by)

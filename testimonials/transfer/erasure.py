@@ -9,11 +9,17 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import ColumnElement, exists, select
+from sqlalchemy import exists, select
 from sqlalchemy.orm import InstrumentedAttribute
 
 from testimonials.auth.models import Account
-from testimonials.collection.author_erasure import disown, erase, forget_email, record_erased
+from testimonials.collection.author_erasure import (
+    disown,
+    erase,
+    erase_request,
+    forget_email,
+    record_erased,
+)
 from testimonials.collection.author_rights import AUTHOR_MAIL, OwnTestimonial, remove_recording
 from testimonials.collection.models import MailedRequest
 from testimonials.collection.request_mail import PURPOSES
@@ -26,6 +32,7 @@ from testimonials.core.db.erasure import (
     PERSON,
     PROJECT,
     RECORDING,
+    REQUEST,
     TESTIMONIAL,
     Erased,
     ErasedPeople,
@@ -179,21 +186,23 @@ def erase_again(erased: ErasedList, project_id: str = "") -> int:
     count = 0
     if not project_id:
         count += _delete(Account, times[ACCOUNT]) + _delete(Project, times[PROJECT])
-    is_here = [Testimonial.project_id == project_id] if project_id else []
-    for row in _find(times[TESTIMONIAL], *is_here):
+    for row in _find(Testimonial, times[TESTIMONIAL], project_id):
         _erase(row)
         count += 1
-    for row in _find(times[RECORDING], *is_here):
+    for row in _find(Testimonial, times[RECORDING], project_id):
         if row.recording and row.recording.created_at <= times[RECORDING][row.id]:
             if row.text:
                 remove_recording(_own(row))
             else:
                 _erase(row)
             count += 1
-    for row in _find(times[ADDRESS], *is_here):
+    for row in _find(Testimonial, times[ADDRESS], project_id):
         if row.author_email and row.updated_at <= times[ADDRESS][row.id]:
             disown(_own(row))
             count += 1
+    for row in _find(MailedRequest, times[REQUEST], project_id):
+        erase_request(db.session.get_one(Project, row.project_id), row)
+        count += 1
     people = ErasedPeople((id, at) for (kind, id), at in erased.items() if kind == PERSON)
     return count if people.is_empty else count + _erase_people(people, project_id)
 
@@ -211,7 +220,7 @@ def _erase_people(people: ErasedPeople, project_id: str) -> int:
     written = find(MailedRequest.testimonial_id, MailedRequest.email)
     written += find(Testimonial.id, Testimonial.author_email)
     count = 0
-    for row in _find(set(written)):
+    for row in _find(Testimonial, set(written), project_id):
         _erase(row)
         count += 1
     count += _delete(MailedRequest, find(MailedRequest.id, MailedRequest.email))
@@ -224,11 +233,10 @@ def _erase_people(people: ErasedPeople, project_id: str) -> int:
     return count
 
 
-def _find(ids: Iterable[str], *conditions: ColumnElement[bool]) -> Iterator[Testimonial]:
+def _find(of: Any, ids: Iterable[str], project_id: str) -> Iterator[Any]:
+    is_here = [of.project_id == project_id] if project_id else []
     for part in in_chunks(sorted(ids)):
-        yield from db.session.scalars(
-            select(Testimonial).where(Testimonial.id.in_(part), *conditions)
-        ).all()
+        yield from db.session.scalars(select(of).where(of.id.in_(part), *is_here)).all()
 
 
 def _own(row: Testimonial) -> OwnTestimonial:

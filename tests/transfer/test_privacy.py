@@ -171,8 +171,15 @@ class Kept:
         (media / self.recording).write_bytes(b"v")
         with app.app_context(), write():
             db.session.add(make_change(self.lis, {"author_email": EMAIL, "rating": 4}))
+            words = {"actor": "a@b.example", "subject": "Please", "message": "Write"}
+            batch = RequestBatch(project_id=self.project, language="en", size=1, **words)
+            db.session.add(batch)
+            db.session.flush()
+            asked = {"email": EMAIL, "email_hash": hash_email(self.account, EMAIL)}
+            db.session.add(MailedRequest(project_id=self.project, batch_id=batch.id, **asked))
         self.backup = folder / "backup.tar.gz"
         back_up(self.instance, self.backup)
+        change(self, "UPDATE invitation SET testimonial_id = :id")
 
 
 @pytest.fixture
@@ -243,6 +250,9 @@ def test_no_older_backup_brings_it_back(kept, tmp_path, erase, left):
         done = restore_here(folder, kept.backup, "--replace")
         assert done["erasedAgain"] > 0
         assert texts(folder) == left
+        assert query(folder, "SELECT email FROM invitation") == []
+        if left:
+            assert len(query(folder, "SELECT email_hash FROM unsubscribed_address")) == 1
         assert [path.name for path in (folder / "media").iterdir()] == []
         assert b"Xylophones" not in (folder / "testimonials.db").read_bytes()
         words = "SELECT count(*) FROM testimonial_search WHERE words MATCH 'xylophones'"
@@ -347,7 +357,7 @@ def test_a_dry_run_changes_nothing_and_others_history_forgets(kept, tmp_path):
     run_well(kept.app, "prune")
     restored = tmp_path / "restored"
     told = restore_here(restored, kept.backup, "--dry-run")
-    assert (told["restored"], told["erasedAgain"]) == (False, 1)
+    assert (told["restored"], told["erasedAgain"]) == (False, 2)
     assert not (restored / NAME).exists()
     restore_here(restored, kept.backup)
     found = query(restored, "SELECT before FROM event WHERE before IS NOT NULL")
@@ -371,7 +381,7 @@ def test_a_database_from_before_the_table_learns_it_from_the_file(kept):
     with kept.app.app_context(), write():
         db.session.execute(delete(Erased))
     run_well(kept.app, "prune")
-    assert count_rows(kept.app, Erased) == 2
+    assert count_rows(kept.app, Erased) == 3
     assert read_list(kept.instance / NAME) == known == read_list(kept.folder / NAME)
 
 
@@ -392,7 +402,7 @@ def test_an_archive_brings_back_a_deleted_project_but_nothing_that_its_author_er
         query(kept.instance, "SELECT before FROM event WHERE before IS NOT NULL")
     )
     kinds = {kind for kind, _ in read_list(kept.folder / NAME)}
-    assert kinds == {"testimonial", "person"}, "The project is there again."
+    assert kinds == {"testimonial", "person", "request"}, "The project is there again."
 
 
 TEXT = (Path(__file__).parents[2] / "docs/privacy.md").read_text(encoding="utf-8")

@@ -17,7 +17,9 @@ from testimonials.core.db.engine import Base, Timestamp, insert_if_missing, pres
 TESTIMONIAL, PROJECT, ACCOUNT, PERSON = "testimonial", "project", "account", "person"
 # The recording, or the author's address, of a testimonial that stays; by the testimonial's id.
 RECORDING, ADDRESS = "recording", "address"
-KINDS = (TESTIMONIAL, PROJECT, ACCOUNT, PERSON, RECORDING, ADDRESS)
+# The request that an erased testimonial answered.
+REQUEST = "request"
+KINDS = (TESTIMONIAL, PROJECT, ACCOUNT, PERSON, RECORDING, ADDRESS, REQUEST)
 SALT_LENGTH = 16
 
 
