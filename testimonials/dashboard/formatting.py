@@ -26,7 +26,7 @@ from testimonials.core.text import split_text
 from testimonials.projects.page_design import SCALE_RANGE
 from testimonials.projects.projects import count_projects, more_projects_url, project_limit_of
 from testimonials.testimonials.events import DISOWNED
-from testimonials.testimonials.fields import COLUMNS, write_answer
+from testimonials.testimonials.fields import COLUMNS, is_day, write_answer
 from testimonials.testimonials.media.containers import describe_support
 from testimonials.testimonials.media.playback import describe_recording_of
 from testimonials.testimonials.models import Testimonial
@@ -212,9 +212,8 @@ def describe_plan(account: Account) -> dict[str, Any]:
 
 
 def describe_time(time: datetime) -> str:
-    """Return a time to the minute, or only its day if no time is known (`SubmittedAt`)."""
-    is_day = (time.hour, time.minute, time.second, time.microsecond) == (12, 0, 0, 0)
-    return format_day(time) if is_day else format_time(time)
+    """Return a time to the minute, or only its day if no time is known."""
+    return format_day(time) if is_day(time) else format_time(time)
 
 
 def start_small(text: str) -> str:
@@ -232,7 +231,12 @@ def make_breakable(address: str) -> Markup:
 
 def describe_age(time: datetime) -> str:
     """Return how long ago a time is, or its date after seven days."""
-    age = clock.now() - time
+    now = clock.now()
+    age = now - time
+    if is_day(time):
+        age = timedelta(days=(now.date() - time.date()).days)
+        if not age:
+            return _("Today")
     if age < timedelta(minutes=1):
         return _("Just now") if age > -timedelta(days=1) else format_day(time)
     if age < timedelta(hours=1):

@@ -155,6 +155,18 @@ class Highlights(RuleField):
         return value
 
 
+def begin_day(time: datetime) -> datetime:
+    """Return what stands for a day alone: its noon, which is on the same day in most of the world,
+    or its midnight until then."""
+    noon = time.replace(hour=12, minute=0, second=0, microsecond=0)
+    return noon if noon <= clock.now() else noon.replace(hour=0)
+
+
+def is_day(time: datetime) -> bool:
+    """Return whether a time stands for a day alone (`begin_day`)."""
+    return time == time.replace(hour=time.hour // 12 * 12, minute=0, second=0, microsecond=0)
+
+
 class SubmittedAt(RuleField):
     """When a testimonial was given: a day, or a time with its zone, from 1990 until now."""
 
@@ -179,8 +191,7 @@ class SubmittedAt(RuleField):
         try:
             moment = datetime.fromisoformat(value)
             if "T" not in value:
-                noon = moment.replace(hour=12, tzinfo=UTC)
-                moment = min(noon, clock.now()) if noon.date() == clock.now().date() else noon
+                moment = begin_day(moment.replace(tzinfo=UTC))
             if moment.tzinfo is None or moment.year < EARLIEST_DAY.year or moment > clock.now():
                 raise self.make_error("invalid")
         except (ValueError, OverflowError):

@@ -84,6 +84,10 @@ def _describe(
     with speaking(language):
         settings = find_settings(project, selection.widget)
         described = describe_feed(project, after, selection=selection, settings=settings)
+        if settings.design["dateStyle"] == "relative":
+            # The script counts days from the time, so a day alone is sent as its midnight.
+            for item in described["items"]:
+                item["submittedAt"] = item["submittedAt"].replace("T12:00:00.000", "T00:00:00.000")
         if language is not None:
             # Further pages, which get no words, may have extras too.
             has_extras = described["next"] or any("extras" in item for item in described["items"])

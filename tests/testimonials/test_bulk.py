@@ -1,10 +1,13 @@
 """POST .../testimonials/bulk: up to a hundred at once, each answered for itself."""
 
+import re
+from datetime import UTC, datetime, time
 from typing import Any
 
 import pytest
 
 from testimonials.auth.tokens import Scope
+from tests.auth.browsers import open_browser
 from tests.auth.tokens import give_token
 from tests.conftest import Caller
 from tests.core.events import read_events
@@ -45,6 +48,24 @@ def test_each_is_answered_and_none_stops(app, owner, project_id):
     ]
     (event,) = [e for e in read_events(app, owner.account_id) if e.type == "testimonial.created"]
     assert event.times == 2
+
+
+def test_a_day_alone_is_told_as_a_day(app, owner, project_id, moved_clock):
+    """Whatever the hour is, on a card and for the widget's script, which counts from the time."""
+    browser, today = open_browser(app, owner), moved_clock.time.date()
+    owner.patch(f"/v1/projects/{project_id}/widget-design", {"dateStyle": "relative"})
+    for hour in (8, 20):
+        moved_clock.time = datetime.combine(today, time(hour), UTC)
+        add(owner, project_id, GOOD | {"submittedAt": f"{today}", "externalId": f"{hour}"})
+        told = browser.get(f"/dashboard/projects/{project_id}/inbox?status=approved").text
+        assert re.findall("<time [^>]*>(.*?)</time>", told) == ["Today"] * (1 + (hour > 8))
+        items = app.test_client().get(f"/widget/{project_id}/feed").json["items"]
+        assert {each["submittedAt"] for each in items} == {f"{today}T00:00:00.000Z"}
+    moved_clock.move(hours=8)
+    assert (
+        "Yesterday</time>"
+        in browser.get(f"/dashboard/projects/{project_id}/inbox?status=approved").text
+    )
 
 
 def test_a_repeated_call_adds_nothing(app, owner, project_id):

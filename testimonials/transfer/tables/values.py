@@ -12,7 +12,7 @@ from marshmallow import ValidationError
 from testimonials.core import clock
 from testimonials.core.http.fields import RuleField
 from testimonials.core.http.i18n import gettext, gettext_noop, translate
-from testimonials.testimonials.fields import Rating
+from testimonials.testimonials.fields import Rating, begin_day
 
 # Dates. Nothing is guessed: the order of 03/04/2026 must follow from other dates, or a person has
 # to say what it is.
@@ -63,10 +63,7 @@ def find_order(texts: Iterable[str]) -> str | None:
 
 
 def read_date(text: str, order: str | None) -> datetime:
-    """Return the time that a text names, in UTC unless it has a zone; raise `DateWrong`.
-
-    A date without a time becomes noon, which is on the same day in most of the world.
-    """
+    """Return the time or day that a text names, in UTC unless it has a zone; raise `DateWrong`."""
     text = _tidy(text)
     if _SECONDS.fullmatch(text):
         return _check(clock.from_milliseconds(int(text.ljust(13, "0"))))
@@ -111,7 +108,8 @@ def _build(match: re.Match[str], month: int, day: int) -> datetime:
             hour = hour % 12 + (12 if half[0].lower() == "p" else 0)
         text = f"{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}"
         time = datetime.fromisoformat(f"{text}.{milliseconds:03}{zone}")
-        return _check(time.astimezone(UTC))
+        time = _check(time.astimezone(UTC))
+        return time if match["hour"] else begin_day(time)
     except (ValueError, OverflowError):
         raise DateWrong(gettext("This date or time doesn’t exist.")) from None
 
