@@ -54,6 +54,7 @@ def test_unknown_path(owner, case):
             answer = owner.client.open(path, method=method, headers=owner.headers)
             check_shape(answer, 404, 405)
             assert b"<script>" not in answer.data
+    assert owner.get("/v1").json == owner.get("/v1/nothing").json
 
 
 def test_problem_details_for_who_asks(owner):

@@ -73,8 +73,11 @@ DATA_POLICY = "default-src 'none'; object-src 'none'; base-uri 'none'; frame-anc
 
 
 class _Request(Request):
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
+    def __init__(self, environ: dict[str, Any], *args: Any, **options: Any) -> None:
+        if environ["PATH_INFO"] == "/v1":
+            # Otherwise it would be the page of a project.
+            environ["PATH_INFO"] = "/v1/"
+        super().__init__(environ, *args, **options)
         # Werkzeug fails on bytes that aren't UTF-8 unless they are escaped.
         if not self.query_string.isascii():
             self.query_string = quote(self.query_string, safe=string.punctuation).encode()
