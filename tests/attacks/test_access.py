@@ -434,6 +434,7 @@ def test_a_link_opens_what_it_was_mailed_for_alone(app, make_app, world, doors):
         for token in wrong:
             for answer in knock(browser, world, door, token=token):
                 assert answer.status_code in (400, 404, 410), (door, token)
+                assert answer.headers["Cache-Control"] == "no-store", (door, token)
                 assert_tells_nothing(answer, door)
                 # Which kind of link it is, nobody needs to know.
                 known = known or shape(answer, door, {"token": token})

@@ -248,8 +248,6 @@ def _answer(
     status = response.status_code
     # A form sent from another site isn't offered again.
     unsent = None if code == CrossSiteRefused.code else read_unsent_form()
-    if unsent:
-        response.headers["Cache-Control"] = "no-store"
     response.data = render_template(
         "errors/error.html",
         status=status,

@@ -13,7 +13,7 @@ from flask.sessions import SessionInterface
 from werkzeug.datastructures import ImmutableMultiDict, MIMEAccept
 from werkzeug.http import parse_accept_header
 
-from testimonials.core.http.errors import CrossSiteRefused, ServiceError, wants_json
+from testimonials.core.http.errors import CrossSiteRefused, ServiceError
 from testimonials.core.http.i18n import MAX_ACCEPT_LENGTH
 from testimonials.core.http.urls import app_url, base_url, current_path, origin_of
 from testimonials.core.late import late
@@ -153,8 +153,8 @@ def _add_headers(response: Response) -> Response:
     if is_page:
         records = g.get("takes_recordings")
         headers["Permissions-Policy"] = DEVICES if records else NO_DEVICES
-    is_error = response.status_code >= 400 and wants_json(request.path)
-    if is_error:
+    if response.status_code >= 400:
+        # The page of a dead link too: a browser or proxy may keep a 404 or 410.
         headers["Cache-Control"] = "no-store"
     if request.is_secure and (policy := current_settings().hsts):
         headers["Strict-Transport-Security"] = policy
@@ -163,7 +163,8 @@ def _add_headers(response: Response) -> Response:
     for name, value in headers.items():
         if name.lower() not in present:
             response.headers.add(name, value)
-    if is_error and request.path.startswith("/v1/") and response.mimetype == "application/json":
+    is_refusal = response.status_code >= 400 and response.mimetype == "application/json"
+    if is_refusal and request.path.startswith("/v1/"):
         late("core.http.openapi:use_problem_details")(response)
     return response
 
