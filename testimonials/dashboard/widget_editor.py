@@ -155,7 +155,8 @@ def _describe_form(project: Project, widget: drafts.Widget) -> Values:
     draft = drafts.read_draft(widget)
     values, brand = controls.to_controls(draft), find_brand(project)
     choices = controls.describe_choices(is_saved=isinstance(widget, SavedWidget))
-    if (number := count_shown(project, EVERYTHING)[0]) > 1:
+    shown, samples = count_shown(project, EVERYTHING)
+    if (number := shown - samples) > 1:
         choices["show"][0] = ("all", _("All %(num)s approved", num=format_number(number)))
     return {
         "widget": name_in_address(),

@@ -117,7 +117,11 @@ def test_the_whole_form_without_a_script(app, browser, project):
     assert stored(app, project) == before, "there was nothing to publish"
 
 
-def test_tags_and_what_is_chosen_are_one_control(app, browser, project):
+def test_tags_and_what_is_chosen_are_one_control(app, owner, browser, project):
+    # Samples aren't counted.
+    assert "All approved" in browser.get(path(project)).text
+    owner.create_testimonial(project)
+    assert "All 2 approved" in browser.get(path(project)).text
     save(browser, project, show="tags", tags=["press"])
     publish(browser, project)
     assert stored(app, project)[1]["tags"] == ["press"]
