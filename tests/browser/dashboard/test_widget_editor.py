@@ -115,6 +115,22 @@ def test_a_look_and_a_colour_and_what_visitors_see_now(project, page):
     wait_until_drafted(project)
 
 
+def test_a_refused_field_holds_up_no_other(project, page):
+    colour = page.get_by_label("Its own colour")
+    page.get_by_text("Your brand", exact=True).first.click()
+    colour.fill("#zz")
+    expect(colour).to_have_attribute("aria-invalid", "true")
+    page.get_by_role("radio", name="Airy").check()
+    wait_until_drafted(project, density="airy")
+    expect(colour).to_have_value("#zz")
+    page.get_by_role("button", name="Publish").click()
+    expect(page.get_by_text("Enter a colour such as #4F46E5.").last).to_be_visible()
+    expect(colour).to_have_attribute("aria-invalid", "true")
+    colour.fill("#065f46")
+    wait_until_drafted(project, density="airy", brandColor="#065F46")
+    expect(colour).to_have_attribute("aria-invalid", "false")
+
+
 def test_more_slides_over_and_is_left_by_escape(page):
     page.locator("details.more > summary").click()
     page.get_by_label("Arrangement").select_option("Slider")

@@ -37,22 +37,39 @@ function take(data, waiting = new Set()) {
   find('back').textContent = data.back;
   find('order-name').textContent = data.order;
   find('undo-step').disabled = !data.may_undo;
-  for (const field of form.querySelectorAll('[aria-invalid]')) field.removeAttribute('aria-invalid');
   show(data);
   tell({ feed: data.feed });
 }
 
 /* ------------------------------------------------------------------ saving */
 
-const readForm = (submitter = null) => new URLSearchParams(new FormData(form, submitter));
+// The fields that the server refused, until they are changed.
+const refused = new Set();
+function mark(name, isRefused) {
+  refused[isRefused ? 'add' : 'delete'](name);
+  document.getElementById(`editor-${name}`)?.setAttribute('aria-invalid', isRefused);
+}
+
+// The whole form, without what would be refused again, so that it doesn't hold up the rest.
+function readForm(submitter = null) {
+  const body = new URLSearchParams(new FormData(form, submitter));
+  const before = JSON.parse(body.get('before'));
+  for (const name of refused) {
+    body.delete(name);
+    delete before[name];
+  }
+  body.set('before', JSON.stringify(before));
+  return body;
+}
 function refuse(failure) {
-  for (const name of Object.keys(failure.errors ?? {})) document.getElementById(`editor-${name}`)?.setAttribute('aria-invalid', 'true');
+  for (const name of Object.keys(failure.errors ?? {})) mark(name, true);
   showToast(fill(words.sayFailed, { reason: failure.message }));
 }
 // The whole form is sent, with the previous values.
 const saving = startSaving(form.getAttribute('action'), () => readForm(), { onStored: take, onFailed: refuse });
 
 function noteChange(name, delay = 0) {
+  mark(name, false);
   see('draft');
   saving.queue(name, delay);
 }
@@ -82,8 +99,14 @@ async function act(action, readBody) {
 form.addEventListener('submit', async (event) => {
   event.preventDefault();
   const { submitter } = event;
-  if (submitter?.name !== 'publish') saving.save();
-  else if (await act(form.getAttribute('action'), () => readForm(submitter))) tell({ round: performance.now() });
+  if (submitter?.name !== 'publish') {
+    saving.save();
+    return;
+  }
+  // What was refused is sent again, since publishing the rest alone would say that all is.
+  for (const name of refused) mark(name, false);
+  if (await act(form.getAttribute('action'), () => readForm(submitter))) tell({ round: performance.now() });
+});
 });
 for (const each of document.querySelectorAll('[data-act]')) {
   each.addEventListener('submit', (event) => {
