@@ -71,7 +71,7 @@ def serve_website() -> Iterator[Site]:
         "/site.css": (200, "text/css", SHEET.encode()),
         "/logo.png": (200, "image/png", to_bytes(photo(60, 20), "PNG")),
     }
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     yield found
     server.shutdown()
