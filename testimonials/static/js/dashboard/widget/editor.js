@@ -107,7 +107,6 @@ form.addEventListener('submit', async (event) => {
   for (const name of refused) mark(name, false);
   if (await act(form.getAttribute('action'), () => readForm(submitter))) tell({ round: performance.now() });
 });
-});
 for (const each of document.querySelectorAll('[data-act]')) {
   each.addEventListener('submit', (event) => {
     event.preventDefault();
