@@ -153,9 +153,9 @@ def send_download(file: IO[bytes], stem: str, ending: str, kind: str) -> Respons
     day = clock.now().date().isoformat()
     length = file.seek(0, io.SEEK_END)
     file.seek(0)
-    response = send_file(
-        file, kind, as_attachment=True, download_name=f"{stem}-{day}.{ending}", max_age=0
-    )
+    name = f"{stem}-{day}.{ending}"
+    # Each file is made anew, so no part of it continues an earlier one.
+    response = send_file(file, kind, True, name, conditional=False, max_age=0)
     response.content_length = length
     return response
 
