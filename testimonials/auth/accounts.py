@@ -244,7 +244,10 @@ def find_key_problem(account: Account, choice: str, other: str, seen: str) -> st
 
 
 def lock_where(*conditions: ColumnElement[bool]) -> Account | None:
-    return db.session.scalars(select(Account).where(*conditions).with_for_update()).one_or_none()
+    # With `key_share`, rows that refer to the account, such as events, can still be written: their
+    # writers hold the lock of the account's record, which this transaction may wait for.
+    query = select(Account).where(*conditions).with_for_update(key_share=True)
+    return db.session.scalars(query).one_or_none()
 
 
 def find_claimable_account(email: str) -> Account | None:

@@ -176,7 +176,8 @@ def _find_owner(
     query = select(Account).where(
         or_(Account.billing_customer == customer, Account.id.in_(theirs)), is_live()
     )
-    return db.session.scalars(query.order_by(Account.created_at).with_for_update()).first()
+    locked = query.order_by(Account.created_at).with_for_update(key_share=True)
+    return db.session.scalars(locked).first()
 
 
 def delete_unowned_subscriptions() -> int:

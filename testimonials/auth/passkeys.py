@@ -306,7 +306,7 @@ def _find_passkey(answer: dict[str, Any]) -> tuple[Account, Passkey]:
         select(Account, Passkey)
         .join(Passkey)
         .where(Passkey.credential_id == credential_id, Account.claimed_at.is_not(None))
-        .with_for_update(of=Account)
+        .with_for_update(of=Account, key_share=True)
     ).one_or_none()
     if row is None:
         raise PasskeyInvalid("an unknown passkey")

@@ -13,7 +13,7 @@ from sqlalchemy import ColumnElement, and_, delete, func, select, true
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm.attributes import set_committed_value
 
-from testimonials.auth.accounts import delete_expired_accounts, is_live
+from testimonials.auth.accounts import delete_expired_accounts, is_live, lock_where
 from testimonials.auth.billing import find_plan
 from testimonials.auth.models import Account
 from testimonials.core import clock
@@ -293,10 +293,7 @@ def delete_project(project: Project) -> None:
 
 
 def lock_account(account_id: str) -> Account:
-    # With `key_share`, rows that refer to the account, such as events, can still be written.
-    account = db.session.scalars(
-        select(Account).where(Account.id == account_id).with_for_update(key_share=True)
-    ).one_or_none()
+    account = lock_where(Account.id == account_id)
     return require_found(account, gettext_noop("The account has been removed."))
 
 

@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 from testimonials import __version__
+from testimonials.auth.accounts import lock_where
 from testimonials.auth.models import Account
 from testimonials.core.db.identifiers import hash_secret
 from testimonials.core.db.transactions import write
@@ -430,7 +431,7 @@ def read_of_account(owner: str) -> None:
         reading = read_website(website)
     except ServiceError:
         reading = WebsiteReading()
-    with write(lambda: db.session.get(Account, owner, with_for_update=True)) as account:
+    with write(partial(lock_where, Account.id == owner)) as account:
         if account is None or account.is_claimed:
             return
         db.session.add_all(reading.images)
