@@ -301,12 +301,12 @@ def export_account(account: str, file: Path, force: bool) -> Output:
     The zip contains the account's data, sessions, memberships and activity, and an archive of each
     project for `projects import`.
     """
-    finish_records(Project.account_id == get_account(account).id)
+    account_id = get_account(account).id
+    finish_records(Project.account_id == account_id)
     with writing_file(file, is_forced=force) as out, reading_snapshot():
-        row = get_account(account)
-        write_account_archive(row, out)
+        write_account_archive(db.session.get_one(Account, account_id), out)
     with write():
-        record(events.ACCOUNT_EXPORTED, row.id)
+        record(events.ACCOUNT_EXPORTED, account_id)
     return report_written(account, file)
 
 

@@ -14,6 +14,7 @@ from testimonials.auth.cookies import clear_session_cookie, replace_session_cook
 from testimonials.auth.credentials import COMPANY_PER_ADDRESS, LINK_PER_EMAIL
 from testimonials.auth.emails import send_email_change_mail, send_security_mail
 from testimonials.auth.login import make_change_link
+from testimonials.auth.models import Account
 from testimonials.auth.oidc.accounts import AttemptPurpose
 from testimonials.auth.oidc.pages import leave
 from testimonials.auth.schemas import GoOnForm, NewLinkForm
@@ -23,9 +24,9 @@ from testimonials.core import clock
 from testimonials.core.audit import record
 from testimonials.core.db.identifiers import hash_secret
 from testimonials.core.db.transactions import next_batch, write
-from testimonials.core.extensions import limiter
+from testimonials.core.extensions import db, limiter
 from testimonials.core.http.blueprints import account
-from testimonials.core.http.errors import ValidationFailed
+from testimonials.core.http.errors import ValidationFailed, require_found
 from testimonials.core.http.fields import Text
 from testimonials.core.http.forms import FormSchema
 from testimonials.core.http.i18n import (
@@ -224,7 +225,8 @@ def show_data(owner: SignedIn) -> Values:
 def export_everything(owner: SignedIn) -> ResponseReturnValue:
     finish_records(Project.account_id == owner.account_id)
     with reading_snapshot():
-        file = spool(partial(write_account_archive, accounts.get_account(owner.account_id)))
+        row = require_found(db.session.get(Account, owner.account_id))
+        file = spool(partial(write_account_archive, row))
     with write():
         record(events.ACCOUNT_EXPORTED, owner.account_id)
     return send_download(file, "testimonials-account", "zip", "application/zip")

@@ -187,18 +187,21 @@ def test_the_code_of_the_documents_notices_it_too(client, owner, project):
 def test_writers_at_once_make_one_chain(app, owner, project):
     callers = [replace(owner, client=app.test_client()) for _ in range(4)]
 
-    browser = open_browser(app, owner)
+    browser, other = open_browser(app, owner), open_browser(app, owner)
 
     def add(number: int) -> None:
         for turn in range(5):
             if number < 4:
                 callers[number].create_testimonial(project)
-                continue
-            # This locks the account, and nobody who writes to its record may wait for that.
-            path, name = "/dashboard/account/name", {"display_name": f"Name {turn}"}
-            assert browser.post(path, data=name).status_code == 303
+            elif number == 4:
+                # This locks the account, and nobody who writes to its record may wait for that.
+                path, name = "/dashboard/account/name", {"display_name": f"Name {turn}"}
+                assert browser.post(path, data=name).status_code == 303
+            else:
+                # This locks nothing.
+                assert other.post("/dashboard/account/export", buffered=True).status_code == 200
 
-    at_once(5, add)
+    at_once(6, add)
     assert len(read_log(get_log(owner.client, project)).entries) == 20
 
 
