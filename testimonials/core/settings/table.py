@@ -53,7 +53,13 @@ class Settings:
 
     instance_path: Path = setting(Path("instance"), parsers.parse_path)
     """The folder of the database, the secret and `testimonials.toml`. Only from the environment."""
-    host: str = setting("127.0.0.1", parsers.parse_text)
+    host: str = setting(
+        "127.0.0.1",
+        parsers.matching(
+            r"unix:.+|[^\s:/@]+|\[?([0-9A-Fa-f.]*:){2,}[0-9A-Fa-f.]*(%\w+)?\]?",
+            "must be a name or an address without a port, or unix: and a path",
+        ),
+    )
     """The address `serve` listens on: a name, an IPv4 or IPv6 address, or `unix:/path` for a Unix
     socket, which needs `BASE_URL` and a proxy."""
     port: int = setting(8000, parsers.whole(0, 65535))

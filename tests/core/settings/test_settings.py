@@ -107,6 +107,7 @@ def test_overrides_win_over_the_environment_over_the_file_over_the_default(insta
     ("name", "value", "rule"),
     [
         ("port", "", "whole number from 0 to 65535"), ("port", "65536", "from 0 to 65535"),
+        ("host", "http://h", "without a port"), ("host", "127.0.0.1:80", "without a port"),
         ("port", "８０００", "whole number"), ("threads", "0", "from 1 to 64"),
         ("hsts", "max-age=1 year", "must look like"),
         ("hsts", "max-age=31536000; preload", "includeSubDomains"),
