@@ -6,8 +6,11 @@ import ipaddress
 import json
 import os
 import platform
+import re
 import shlex
+import shutil
 import stat
+import tempfile
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -34,10 +37,17 @@ from testimonials.core.settings.table import PREFIX, current_settings, unknown_v
 from testimonials.operations import doctor
 from testimonials.operations.database import instance_mark
 from testimonials.operations.doctor import CLOCK_DIFFERENCE, NO_SCHEMA, SET_CLOCK, Finding
-from testimonials.operations.health import check_disk, check_room_left, data_folders
+from testimonials.operations.health import MEGABYTE, check_disk, check_room_left, data_folders
 from testimonials.operations.health import check_mail as check_waiting
 
 # Checks of Python, settings, files and the disk.
+
+# Their locks and shared memory aren't reliable enough for SQLite.
+NETWORK_SHARES = re.compile(
+    r"9p|afs|ceph|cifs|(fuse\.)?glusterfs|fuse\.(rclone|s3fs|sshfs)|lustre|nfs4?|smb3|smbfs"
+)
+# A few uploads of the largest photo at once.
+UPLOADS = 50 * MEGABYTE
 
 
 def check_python() -> Iterator[Finding]:
@@ -71,6 +81,21 @@ def check_settings() -> Iterator[Finding]:
                 "the widget on https pages.",
                 f"Put a proxy with TLS in front and set {PREFIX}{name} to its https:// address.",
             )
+    file = settings.database_file
+    if file is not None and NETWORK_SHARES.fullmatch(kind := find_filesystem(file.parent)):
+        yield Finding(
+            f"The SQLite file is on a network share ({kind}), where it can be damaged.",
+            "Move it to a local disk, or move to PostgreSQL.",
+        )
+
+
+def find_filesystem(folder: Path, mounts: Path = Path("/proc/self/mounts")) -> str:
+    """Return the type of file system that a folder is on, or "" if the system doesn't tell."""
+    lines = mounts.read_text(errors="replace").splitlines() if mounts.exists() else []
+    types = dict(line.split()[1:3] for line in lines)
+    path = folder.resolve()
+    points = (str(each).replace(" ", r"\040") for each in (path, *path.parents))
+    return next((types[point] for point in points if point in types), "")
 
 
 def check_files() -> Iterator[Finding]:
@@ -96,6 +121,12 @@ def check_files() -> Iterator[Finding]:
 
 
 def check_room() -> Iterator[Finding]:
+    if (free := shutil.disk_usage(temporary := tempfile.gettempdir()).free) < UPLOADS:
+        yield Finding(
+            f"The folder for temporary files, {temporary}, has {free // MEGABYTE} MB free: photo "
+            "uploads and large exports fail.",
+            "Make room there, or set TMPDIR to another folder and restart.",
+        )
     folders = " or ".join(dict.fromkeys(data_folders()))
     disk, room = check_disk(), check_room_left()
     if not disk.is_ok:

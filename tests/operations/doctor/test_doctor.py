@@ -7,6 +7,7 @@ import os
 import platform
 import re
 import sqlite3
+import tempfile
 import urllib.request
 from collections.abc import Callable, Iterator
 from datetime import timedelta
@@ -24,7 +25,7 @@ from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from testimonials.core.jobs import run_due
 from testimonials.core.mail.outbox import MailState, OutboxMail
-from testimonials.operations.doctor_network import CHECKS
+from testimonials.operations.doctor_network import CHECKS, NETWORK_SHARES, find_filesystem
 from tests.conftest import MakeApp, MakeCaller
 from tests.integrations.webhooks.receiver import Handler, receiving
 from tests.operations.disks import fill, mount, small_disk
@@ -140,6 +141,20 @@ def test_addresses_without_tls_or_for_one_host(make_healthy, smtp):
     assert "\n      -> Put a proxy with TLS in front" in read
 
 
+def test_a_network_share_is_known_by_its_mount(tmp_path):
+    (folder := tmp_path / "a share" / "data").mkdir(parents=True)
+    point = str(folder.parent).replace(" ", "\\040")
+    (mounts := tmp_path / "mounts").write_text(
+        f"/dev/sda1 / ext4 rw 0 0\nh:/x {point} nfs4 rw 0 0\n"
+    )
+    types = [find_filesystem(each, mounts) for each in (folder, tmp_path)]
+    assert (types, *map(bool, map(NETWORK_SHARES.fullmatch, types))) == (
+        ["nfs4", "ext4"],
+        True,
+        False,
+    )
+
+
 def test_files_that_others_may_read(make_app, tmp_path):
     """With commands that can be pasted into a shell."""
     folder = tmp_path / "my shop; rm -rf"
@@ -201,7 +216,7 @@ def test_redis_that_is_away(make_healthy):
     assert "s3cret" not in str(found)
 
 
-def test_a_full_disk_has_one_advice_which_makes_room(make_app, tmp_path):
+def test_a_full_disk_has_one_advice_which_makes_room(make_app, tmp_path, monkeypatch):
     """The doctor's, of every command, of the start, and in the table for 3 a.m."""
     with small_disk(tmp_path / "disk", "4m") as disk:
         app = make_app(instance_path=str(disk))
@@ -224,6 +239,8 @@ def test_a_full_disk_has_one_advice_which_makes_room(make_app, tmp_path):
             db.session.rollback()
         full = f"The disk of {disk} can't be written to: No space left on device. {MAKE_ROOM}"
         assert consult(app)["disk"] == full
+        monkeypatch.setattr(tempfile, "tempdir", str(disk))
+        assert f"temporary files, {disk}, has 0 MB free" in consult(app)["disk"]
         assert MAKE_ROOM.startswith("Run `testimonials backup drop`, ")
         assert run(args=["backup", "drop"]).exit_code == 0
         assert f"The disk of {disk} has 0 MB free. {MAKE_ROOM}" in consult(app)["disk"]
