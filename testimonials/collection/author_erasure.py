@@ -93,7 +93,8 @@ def record_erased(own: OwnTestimonial) -> None:
     if is_held(own.row) and own.row.status == "spam":
         note(own.project, own.row, "erased", BY_AUTHOR)
     elif own.row.status != "demo":
-        entry = write_entry(own.row, "erased")
+        # The page How we collect still counts it.
+        entry = write_entry(own.row, "erased") | {"reason": own.row.set_aside}
         record(TESTIMONIAL_DELETED, own.project, BY_AUTHOR, testimonial=own.row.id, entry=entry)
 
 
