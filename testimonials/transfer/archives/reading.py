@@ -248,7 +248,8 @@ def _check_references(archive: Archive) -> None:
 
 
 def _check_recordings(archive: Archive) -> None:
-    """Refuse recordings without a file or a testimonial, and written testimonials without words.
+    """Refuse recordings without a file or a testimonial, testimonials without words, and replies
+    without a time.
 
     The content of the files is checked when it is stored.
     """
@@ -256,6 +257,8 @@ def _check_recordings(archive: Archive) -> None:
     for number, row in enumerate(archive.lists["testimonials"], 1):
         if row["kind"] == "written" and not row["text"]:
             raise ValidationError(f"testimonials {number}, text: Must not be empty.")
+        if row["reply"] and not row["replied_at"]:
+            raise ValidationError(f"testimonials {number}, repliedAt: Must not be empty.")
     for row in archive.lists["recordings"]:
         if recording_file(row["id"]) not in names:
             raise ValidationError(f"{recording_file(row['id'])} is missing.")

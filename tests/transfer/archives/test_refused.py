@@ -66,6 +66,7 @@ WRONG: list[tuple[Callable[[dict[str, Any]], object], str]] = [
     (first("testimonials", id="../../etc"), "testimonials 1, id: Must be an id"),
     (first("testimonials", text=5), "testimonials 1, text: Must be a string"),
     (first("testimonials", text=" "), "text: Must not be empty"),
+    (first("testimonials", reply="x", repliedAt=None), "1, repliedAt: Must not be empty"),
     (first("testimonials", authorName=None), "authorName: Must not be null."),
     (first("testimonials", rating=6), "rating: Must be a number from 1 to 5."),
     (first("testimonials", status="shown"), "status: Must be one of"),
