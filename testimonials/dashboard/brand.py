@@ -241,7 +241,7 @@ def read_logo() -> uploads.Image | None:
     file = request.files.get("logo")
     try:
         return uploads.read_image(file.stream, uploads.LOGO) if file and file.filename else None
-    except uploads.ImageRefused as error:
+    except (uploads.ImageRefused, uploads.ImageBusy) as error:
         raise ValidationFailed.of({"logo": [error.shown]}) from None
 
 

@@ -96,6 +96,11 @@ def test_a_large_logo_comes_along_and_another_file_is_refused_beside_it(client, 
     assert answer.status_code == 422
     assert 'id="brand-logo-error"' in answer.text
     assert 'value="Oat &amp; Ember"' in answer.text
+    with decoder._places, decoder._places:
+        answer = redeem(client, link, **form, logo=(io.BytesIO(large), "logo.png"))
+    assert answer.status_code == 422
+    assert "The server is busy with other pictures" in answer.text
+    assert 'value="Oat &amp; Ember"' in answer.text
     answer = redeem(client, link, **form, logo=(io.BytesIO(large), "logo.png"))
     assert answer.status_code == 303
     (made,) = client.get("/v1/projects", headers=key).json["data"]
