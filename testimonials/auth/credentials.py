@@ -43,6 +43,7 @@ MAX_DECORATION = 8
 
 # Computing a hash takes 32 MiB, so only this many are computed at once.
 _slots = threading.BoundedSemaphore(2)
+_rating = threading.Lock()
 
 
 def find_password_problem(password: str, email: str, names: Iterable[str] = ()) -> str | None:
@@ -66,7 +67,7 @@ def find_password_problem(password: str, email: str, names: Iterable[str] = ()) 
     rated = password, _list_words([email, *names])
     try:
         file = io.BytesIO(json.dumps(rated).encode())
-        is_weak = decoder.run(rate, file, waits=True)[0]["is_guessable"]
+        is_weak = decoder.run(rate, file, turns=_rating)[0]["is_guessable"]
     except (DecoderBusy, LimitsExceeded):
         # Such as killed for lack of memory, or unable to fork.
         is_weak = is_guessable(*rated)

@@ -1,5 +1,7 @@
 """Passwords: at least 10 characters, common ones refused (decisions, "Accounts")."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 import zxcvbn
 from hypothesis import given, settings
@@ -55,6 +57,11 @@ def test_passwords_are_judged_although_the_process_for_it_is_killed(monkeypatch)
     assert find_password_problem(PASSWORD, EMAIL) is None
     assert "easy to guess" in (find_password_problem("password12", EMAIL) or "")
     worker.decoder.close()
+
+
+def test_no_password_waits_for_a_picture():
+    with ThreadPoolExecutor() as threads, worker.decoder.turns:
+        assert threads.submit(find_password_problem, PASSWORD, EMAIL).result(timeout=60) is None
 
 
 def test_no_password_keeps_the_judge_busy(monkeypatch):

@@ -112,7 +112,7 @@ def read_image(file: IO[bytes], use: Use) -> Image:
 
 def list_colors(image: Image) -> list[str]:
     """Return the colors of a small picture on a white background, most frequent first."""
-    result, _content = decoder.run(count_colors, io.BytesIO(image.content), waits=True)
+    result, _content = decoder.run(count_colors, io.BytesIO(image.content), turns=decoder.turns)
     return list(result["colors"])
 
 
@@ -146,7 +146,8 @@ def find_damaged_image(contents: Sequence[bytes]) -> int | None:
     Raises `ImageBusy`, and `ImageDamaged` if decoding them takes too much time or memory.
     """
     try:
-        result, _content = decoder.run(find_damaged, io.BytesIO(b"".join(contents)), waits=True)
+        file = io.BytesIO(b"".join(contents))
+        result, _content = decoder.run(find_damaged, file, turns=decoder.turns)
     except LimitsExceeded:
         raise ImageDamaged(TOO_MUCH_WORK) from None
     except DecoderBusy:

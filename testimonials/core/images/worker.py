@@ -1,6 +1,6 @@
 """A separate process that decodes and draws pictures, so that none can block or harm the server.
 
-It also rates new passwords, since that takes much memory.
+It also rates new passwords, since that takes much memory; they don't wait for pictures.
 
 The process forks a child for each picture, with a low priority and limits on CPU time, memory and
 elapsed time, so whatever a decoder leaks or breaks is gone with the child. `serve` starts one
@@ -67,7 +67,9 @@ class Decoder:
     def __init__(self) -> None:
         self._requests: socket.socket | None = None
         self._process = 0
-        self._lock = threading.Lock()
+        self._opening = threading.Lock()
+        # Held by whose picture is decoded.
+        self.turns = threading.Lock()
         self._places = threading.BoundedSemaphore(2)
 
     def start(self, threads: int) -> None:
@@ -86,21 +88,29 @@ class Decoder:
         return Decoded(content, *result["size"])
 
     def run(
-        self, work: Work, file: IO[bytes], values: Sequence[object] = (), *, waits: bool = False
+        self,
+        work: Work,
+        file: IO[bytes],
+        values: Sequence[object] = (),
+        *,
+        turns: contextlib.AbstractContextManager[Any] | None = None,
     ) -> tuple[dict[str, Any], bytes]:
         """Return the result of `work` for a file. Raises `LimitsExceeded` and `DecoderBusy`.
 
-        With `waits`, it waits no matter how many pictures are waiting already.
+        With `turns`, it waits for that lock, no matter how many pictures are waiting.
         """
         message = json.dumps([work.__module__, work.__name__, values]).encode()
-        with self._lock if waits else self._acquire():
+        with turns or self._acquire():
             try:
-                with self._open(message) as connection:
+                with self._opening:
+                    connection = self._open(message)
+                with connection:
                     answer = _exchange(connection, file)
             except OSError:
                 # It couldn't be forked, hangs, or is gone. The next picture starts a new one.
                 logger.exception("the process that decodes pictures does not answer")
-                self.close()
+                with self._opening:
+                    self.close()
                 raise DecoderBusy from None
         if not answer.endswith(END):
             logger.warning("a picture exceeded the limits on time or memory and was refused")
@@ -113,7 +123,7 @@ class Decoder:
         if not self._places.acquire(blocking=False):
             raise DecoderBusy
         try:
-            with self._lock:
+            with self.turns:
                 yield
         finally:
             self._places.release()
