@@ -19,18 +19,17 @@ from testimonials.core.db import migrate
 from testimonials.core.db.sqlite import is_damage
 from testimonials.core.extensions import db, limiter
 from testimonials.core.http.blueprints import site
-from testimonials.core.jobs import Job
+from testimonials.core.jobs import KINDS, Job
+from testimonials.core.late import load_all
 from testimonials.core.mail.outbox import is_mail_refused, measure_waiting
 from testimonials.core.settings.table import current_settings
-from testimonials.operations.backup.creating import BACKUP_JOB, COPY_JOB, VERIFY_JOB
+from testimonials.operations.backup.creating import COPY_JOB, VERIFY_JOB
 
 EXTENSION = "testimonials_health"
 PATIENCE_SECONDS = 1.0
 # How long mail may be queued, and how long the service may go without running a background job (one
 # runs every minute).
 LONGEST_WAIT = timedelta(minutes=15)
-# The jobs of other threads, which go on if the one of all others hangs.
-OF_OTHER_THREADS = (BACKUP_JOB, COPY_JOB, VERIFY_JOB, "record.sign")
 MEGABYTE = 1024 * 1024
 # A backup needs room for the database twice, and recordings are refused below 256 MB. The alert
 # TestimonialsDiskLow says the same.
@@ -125,9 +124,10 @@ def list_jobs() -> list[Job]:
 
 
 def find_last_work(jobs: list[Job]) -> datetime | None:
-    """Return when one of the jobs that share a thread was last done."""
-    shared = (job.finished_at for job in jobs if job.id not in OF_OTHER_THREADS)
-    return max(filter(None, shared), default=None)
+    """Return when the thread of most jobs last did one; others go on if it hangs."""
+    load_all()
+    times = [job.finished_at for job in jobs if job.id in KINDS and KINDS[job.id].thread == "jobs"]
+    return max(filter(None, times), default=None)
 
 
 def check_disk() -> Check:

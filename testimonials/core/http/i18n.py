@@ -306,8 +306,7 @@ def _translate_plural(one: str, many: str, number: int) -> str:
     return _load(current_language().code).ngettext(one, many, number)
 
 
-@cache
-def _load(code: str) -> NullTranslations:
+def _read_catalog(code: str) -> NullTranslations:
     if code == ENGLISH.code:
         return NullTranslations()
     path = TRANSLATIONS / code / "LC_MESSAGES" / f"{DOMAIN}.mo"
@@ -321,10 +320,13 @@ def _load(code: str) -> NullTranslations:
     return translations
 
 
+_load = cache(_read_catalog)
+
+
 @cache
 def translate_to_all(message: str) -> frozenset[str]:
     """Return the message in each language of the dashboard, without keeping the catalogs."""
-    return frozenset(_load.__wrapped__(each.code).gettext(message) for each in DASHBOARD_LANGUAGES)
+    return frozenset(_read_catalog(each.code).gettext(message) for each in DASHBOARD_LANGUAGES)
 
 
 def _add_headers(response: Response) -> Response:
