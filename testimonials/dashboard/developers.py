@@ -53,7 +53,7 @@ from testimonials.integrations.oauth import (
 from testimonials.integrations.webhooks.endpoints import list_endpoints
 from testimonials.projects.access import Access, Role, search_shared
 from testimonials.projects.models import Project
-from testimonials.projects.projects import list_choosable, list_projects
+from testimonials.projects.projects import list_projects
 from testimonials.widget.embed import write_policy
 
 overview = ProjectPage(settings, "settings/developers", "settings/developers/developers.html")
@@ -355,8 +355,8 @@ def _list_choices(access: Access) -> dict[str, str]:
     """Return the names of the projects that a token can be for, by id."""
     if access.role != Role.OWNER:
         return {access.project.id: access.project.called}
-    choosable = list_choosable(access.user.account_id, access.project.id)
-    names = {project.id: project.called for project in choosable}
+    newest = list_projects(access.user.account_id)
+    names = {project.id: project.called for project in [access.project, *newest]}
     return names | {ALL: _("All projects, including later ones")}
 
 

@@ -270,17 +270,6 @@ def read_projects(account_id: str, only_id: str | None = None, after: Cursor | N
     return read_page(query, Project, LISTED_PROJECTS, after)
 
 
-def list_choosable(account_id: str, also: str | None) -> Sequence[Project]:
-    """Return the projects that a form offers: the newest 50, and the one with the id `also`."""
-    newest = list_projects(account_id)
-    if not is_identifier(also or "") or also in {each.id for each in newest}:
-        return newest
-    query = select(Project).where(
-        Project.id == also, Project.account_id == account_id, Project.deleted_at.is_(None)
-    )
-    return [*db.session.scalars(query), *newest]
-
-
 def list_all_projects() -> Sequence[Project]:
     return db.session.scalars(
         select(Project).order_by(Project.created_at.desc(), Project.id.desc())
