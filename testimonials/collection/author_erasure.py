@@ -69,8 +69,9 @@ def erase(own: OwnTestimonial) -> None:
     db.session.delete(row)
     db.session.flush()
     enqueue_anew(MERGE_WORDS, [MERGE_WORDS])
-    is_own = Image.id.in_([each for each in pictures if each])
-    db.session.execute(delete(Image).where(is_own, is_unused()))
+    if any(pictures):
+        is_own = Image.id.in_([each for each in pictures if each])
+        db.session.execute(delete(Image).where(is_own, is_unused()))
 
 
 def erase_request(project: Project, request: MailedRequest) -> None:
