@@ -1,1 +1,1 @@
-export default { base: './', esbuild: { jsx: 'automatic' } };
+export default { base: './' };
