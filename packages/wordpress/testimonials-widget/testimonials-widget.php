@@ -91,7 +91,8 @@ function render( $attributes ) {
 	}
 	$height = find_height( $service, $address );
 	if ( $height ) {
-		$html .= sprintf( ' style="min-height:%1$s;--tm-reserve:%1$s"', esc_attr( $height ) );
+		$width = preg_match( '/^(badge|people)/', $query['shape'] ?? '' ) ? '' : 'width:100%;';
+		$html .= sprintf( ' style="%1$smin-height:%2$s;--tm-reserve:%2$s"', $width, esc_attr( $height ) );
 	}
 	wp_enqueue_script( 'testimonials-widget', "$service/widget/v1.js", array(), null, true );
 	return $html . sprintf( '><a href="%s">%s</a></div>', esc_url( $address ), 'Read our testimonials' );
