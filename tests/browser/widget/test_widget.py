@@ -117,8 +117,9 @@ def test_the_first_pinned_is_featured(page, pages, case):
             assert first == pytest.approx(wanted, abs=2)
             assert widget(page, n).locator(f".featured.{kind}").count() == (kind != "off")
     # On a ground of the brand's colour the stars are in that of the words.
-    colours = "['.stars svg', '.text'].map((s) => getComputedStyle(root.querySelector(s)).color)"
-    assert len(set(look(page, colours, kinds.index("solid")))) == 1
+    drawn = "getComputedStyle(root.querySelector('.stars svg')).fill"
+    words = "getComputedStyle(root.querySelector('.text')).color"
+    assert look(page, drawn, kinds.index("solid")) == look(page, words, kinds.index("solid"))
 
 
 def test_header_counts_all_ratings(page, pages):
