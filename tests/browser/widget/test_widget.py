@@ -604,7 +604,7 @@ def test_late_moved_changed_and_removed(page, pages):
     page.evaluate("b.firstChild.dataset.testimonialsProject = 'p2'")
     wait_for_count(page, 4)
     page.evaluate("window.kept = b.firstChild; kept.remove()")
-    page.wait_for_function("kept.shadowRoot.querySelectorAll('li').length === 0")
+    page.wait_for_function("kept.shadowRoot.querySelector('slot')")
     page.evaluate("a.append(kept)")
     page.wait_for_function("kept.shadowRoot.querySelectorAll('li').length === 4")
 

@@ -88,7 +88,7 @@ const start = async (host) => {
   let widget;
   let shadow;
   // A shadow root can't be removed, but shows the link.
-  const showLink = () => shadow?.replaceChildren(el('slot'));
+  const showLink = signal.onabort = () => shadow?.replaceChildren(el('slot'));
   widgets.set(host, { key: url + data.testimonialsTheme, stop });
   data.testimonialsState = 'loading';
   data.testimonialsCount = 0;

@@ -9,7 +9,6 @@ if (scan && !page.look) {
     for (const [host, { key, stop }] of widgets) {
       if (host.isConnected && find(host) + host.dataset.testimonialsTheme === key) continue;
       stop.abort();
-      host.shadowRoot?.replaceChildren();
       widgets.delete(host);
     }
     scan();
