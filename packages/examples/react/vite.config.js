@@ -1,1 +1,1 @@
-export default { base: './' };
+export default { base: './', esbuild: { jsx: 'automatic' } };
