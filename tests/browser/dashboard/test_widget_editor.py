@@ -223,3 +223,6 @@ def test_fifteen_controls_are_in_sight(page):
           .map((each) => each.name || each.textContent.trim())"""
     )
     assert len(set(names)) == 15, names
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.locator(".more > summary").click()
+    expect(page.get_by_label("Arrangement")).to_be_in_viewport()

@@ -137,7 +137,11 @@ for (const button of form.querySelectorAll('[data-step]')) {
   });
 }
 const more = form.querySelector('.more');
-more.addEventListener('toggle', () => { if (more.open) form.parentElement.scrollTop = 0; });
+more.addEventListener('toggle', () => {
+  if (!more.open) return;
+  form.parentElement.scrollTop = 0;
+  scrollTo(0, 0);
+});
 more.addEventListener('keydown', (event) => {
   if (event.key !== 'Escape') return;
   more.open = false;
