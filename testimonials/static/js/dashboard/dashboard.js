@@ -14,9 +14,10 @@ for (const type of ['click', 'focusin']) {
     for (const menu of openMenus()) if (!menu.contains(target)) menu.open = false;
   });
 }
-// Scroll to the whole menu. The event doesn't bubble.
-document.addEventListener('toggle', (event) => {
-  if (event.target.matches('details[data-menu][open]')) event.target.querySelector('.menu-panel').scrollIntoView({ block: 'nearest' });
+// Scroll to all of what was opened. The event doesn't bubble.
+document.addEventListener('toggle', ({ target }) => {
+  if (!target.matches('details:is([data-menu], .fold, .by-mail)[open]')) return;
+  (target.querySelector('.menu-panel') ?? target).scrollIntoView({ block: 'nearest' });
 }, true);
 document.addEventListener('keydown', (event) => {
   if (event.key !== 'Escape') return;
