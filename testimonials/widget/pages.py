@@ -209,9 +209,10 @@ def show_widget(project_id: str) -> ResponseReturnValue:
     # Only browsers without scripts request further pages.
     if after is None:
         source = urls.script_url(query=script_query(project, selection))
+        # Deferred until the style sheet is there, since the widget takes the page's font.
         values |= {
             "container": container_attributes(project, selection),
-            "script": Markup('<script src="{}" async></script>').format(source),
+            "script": Markup('<script src="{}" defer></script>').format(source),
         }
     response = Response(_render_widget(project, selection, still, **values))
     response.headers["Vary"] = "Sec-Fetch-Dest, Accept-Language"
