@@ -136,7 +136,7 @@ def test_the_page_has_script_and_frame(client, owner, project):
     answer = client.get(path)
     assert answer.headers["Content-Type"] == "text/html; charset=utf-8"
     snippet = owner.get(f"/v1/projects/{project}/embed-snippet").json["data"]
-    assert snippet["script"] in answer.text
+    assert snippet["script"].replace("async", "defer") in answer.text
     assert f'<div data-testimonials-project="{project}">' in answer.text
     policy = answer.headers["Content-Security-Policy"]
     assert "frame-ancestors *" in policy
