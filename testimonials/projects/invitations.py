@@ -20,7 +20,7 @@ from testimonials.core.http.signing import TokenPurpose
 from testimonials.core.http.urls import link_url
 from testimonials.projects import team
 from testimonials.projects.access import ROLES, Role
-from testimonials.projects.models import Project, TeamInvitation
+from testimonials.projects.models import Member, Project, TeamInvitation
 from testimonials.projects.projects import lock_account, lock_project
 
 # Functions that invite or withdraw take the locked project, or the owner's locked account.
@@ -154,6 +154,10 @@ def _renew(invitation: TeamInvitation, inviter: SignedIn) -> NewInvitation:
     return NewInvitation(invitation, link)
 
 
+USED = gettext_noop("This link was already used. Your account is safe.")
+REPLACED = gettext_noop("Look for our newest email, or ask for another.")
+
+
 class InvitationInvalid(ServiceError):
     """The link is incomplete, expired or replaced, or the invitation was answered or withdrawn."""
 
@@ -194,7 +198,7 @@ def find_invitation(token: str, *, for_update: bool = False) -> OpenInvitation:
     place = _find_place(kind, place_id, for_update=for_update)
     invitation = _find(place, email) if place else None
     if place is None or invitation is None:
-        raise InvitationInvalid
+        raise InvitationInvalid(USED if place and _is_in(place, email) else None)
     _require_usable(invitation, nonce)
     if isinstance(place, Project):
         return OpenInvitation(invitation, place, [place])
@@ -237,6 +241,13 @@ def _find_place(kind: type[team.Place], place_id: str, *, for_update: bool) -> t
 def _require_usable(invitation: TeamInvitation, nonce: str) -> None:
     inviter = db.session.get(Account, invitation.invited_by_id or "")
     is_suspended = inviter is not None and inviter.is_suspended
-    is_expired = invitation.expires_at <= clock.now()
-    if is_suspended or is_expired or invitation.nonce_hash != hash_secret(nonce):
+    if is_suspended or invitation.expires_at <= clock.now():
         raise InvitationInvalid
+    if invitation.nonce_hash != hash_secret(nonce):
+        raise InvitationInvalid(REPLACED)
+
+
+def _is_in(place: team.Place, email: str) -> bool:
+    query = select(Member.id).join(Account, Account.id == Member.account_id)
+    query = query.where(team.is_at(Member, place), Account.email == email)
+    return db.session.scalar(query) is not None

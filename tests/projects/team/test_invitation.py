@@ -53,6 +53,7 @@ def test_somebody_new_chooses_a_password(team, client, link):
     assert is_in(other, team)
     again = accept(team.app.test_client(), link, password="another fine password")
     assert (again.status_code, GONE in again.text) == (410, True)
+    assert "This link was already used." in again.text
     assert "Set-Cookie" not in again.headers
 
 
