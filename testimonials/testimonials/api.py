@@ -248,6 +248,7 @@ def delete_testimonial(caller: Caller, project: Project, row: Testimonial) -> Va
     change="testimonial.decide",
     match=_describe,
     data=schemas.DecisionsSchema,
+    raises=(409,),
 )
 def restore_testimonial(caller: Caller, project: Project, row: Testimonial) -> Values | Answer:
     """Bring a testimonial back from the trash.
