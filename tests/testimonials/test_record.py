@@ -185,8 +185,8 @@ def test_the_code_of_the_documents_notices_it_too(client, owner, project):
 
 
 def test_writers_at_once_make_one_chain(app, owner, project):
+    owner.create_testimonial(project)
     callers = [replace(owner, client=app.test_client()) for _ in range(4)]
-
     browser, other = open_browser(app, owner), open_browser(app, owner)
 
     def add(number: int) -> None:
@@ -202,7 +202,7 @@ def test_writers_at_once_make_one_chain(app, owner, project):
                 assert other.post("/dashboard/account/export", buffered=True).status_code == 200
 
     at_once(6, add)
-    assert len(read_log(get_log(owner.client, project)).entries) == 20
+    assert len(read_log(get_log(owner.client, project)).entries) == 21
 
 
 def read_file(app: Flask, instance: Path) -> bytes:
