@@ -255,18 +255,21 @@ def empty_trash(limit: int) -> int:
         if days
     ]
     row = Testimonial
-    query = select(row.id).where(or_(row.deleted_at <= until(settings.trash_days), *old))
-    ids = db.session.scalars(query.limit(limit)).all()
+    is_over = or_(row.deleted_at <= until(settings.trash_days), *old)
+    ids = db.session.scalars(select(row.id).where(is_over).limit(limit)).all()
     # These leave the numbers, which changes what is shown and the public record.
     stays = and_(row.source == "public_page", row.rating.is_not(None))
-    leaving = select(row).where(row.id.in_(ids), row.standing == "genuine", ~stays)
-    rows = db.session.scalars(leaving).all()
-    projects = select(Project).where(Project.id.in_({each.project_id for each in rows}))
-    for project in db.session.scalars(projects.order_by(Project.id).with_for_update()):
+    is_leaving = and_(row.id.in_(ids), row.standing == "genuine", ~stays)
+    projects = select(Project).where(Project.id.in_(select(row.project_id).where(is_leaving)))
+    locked = db.session.scalars(projects.order_by(Project.id).with_for_update()).all()
+    # Checked again under the locks, and when deleting: somebody may just have restored it.
+    rows = db.session.scalars(select(row).where(is_leaving, is_over)).all()
+    for project in locked:
         mark_changed(project)
         own = [each for each in rows if each.project_id == project.id and not each.deleted_at]
         change_all(project, [(each, {"deleted_at": clock.now()}) for each in own], "", "delete")
-    db.session.execute(delete(row).where(row.id.in_(ids)))
+    is_gone = or_(is_over, row.id.in_([each.id for each in rows]))
+    db.session.execute(delete(row).where(row.id.in_(ids), is_gone))
     return len(ids)
 
 

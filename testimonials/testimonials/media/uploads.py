@@ -1,7 +1,7 @@
 """Uploading a recording, in pieces or with a form, and removing recordings."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from functools import partial
 from typing import IO
@@ -227,11 +227,16 @@ def delete_unsent_recordings(limit: int) -> int:
     unsent = select(Recording.id).where(
         Recording.testimonial_id.is_(None), Recording.created_at <= clock.now() - KEPT
     )
-    ids = db.session.scalars(
-        delete(Recording).where(Recording.id.in_(unsent.limit(limit))).returning(Recording.id)
-    ).all()
-    remove_after_commit(ids)
-    return len(ids)
+    return _delete_unsent(db.session.scalars(unsent.limit(limit)).all())
+
+
+def _delete_unsent(ids: Sequence[str]) -> int:
+    # Somebody may just have sent the form.
+    is_unsent = Recording.testimonial_id.is_(None)
+    gone = delete(Recording).where(Recording.id.in_(ids), is_unsent).returning(Recording.id)
+    removed = db.session.scalars(gone).all()
+    remove_after_commit(removed)
+    return len(removed)
 
 
 def delete_slow_uploads() -> int:
@@ -250,9 +255,7 @@ def delete_slow_uploads() -> int:
             allowed = PATIENCE_SECONDS + recordings.size_of(row.id) / LEAST_BYTES_A_SECOND
         if (now - row.created_at).total_seconds() > allowed:
             slow.append(row.id)
-    db.session.execute(delete(Recording).where(Recording.id.in_(slow)))
-    remove_after_commit(slow)
-    return len(slow)
+    return _delete_unsent(slow)
 
 
 def remove_orphans() -> None:

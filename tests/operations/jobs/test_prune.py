@@ -1,10 +1,13 @@
 """`testimonials prune`: removes expired data of each kind, and nothing else."""
 
+import time
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from flask import Flask
+from sqlalchemy import select, update
 
 from testimonials.analytics.models import InsightPathDay
 from testimonials.auth.models import AccessToken, BillingSubscription, CompanyAttempt, Session
@@ -21,7 +24,14 @@ from testimonials.core.mail.outbox import MailState, OutboxMail
 from testimonials.integrations.webhooks.log import KEPT
 from testimonials.integrations.webhooks.models import WebhookDelivery
 from testimonials.operations.expiry import KINDS
-from testimonials.projects.models import OwnershipOffer, Proposal, TeamInvitation, WidgetSighting
+from testimonials.projects.models import (
+    OwnershipOffer,
+    Project,
+    Proposal,
+    TeamInvitation,
+    WidgetSighting,
+)
+from testimonials.testimonials import models
 from testimonials.testimonials.models import Recording
 from testimonials.transfer.models import TableImport
 from tests.conftest import Caller
@@ -177,6 +187,24 @@ def test_what_was_turned_down_goes_when_a_setting_says_so(make_app, make_caller,
     # The public record says what left the numbers, as the rejected one without stars did.
     log = read_log(app.test_client().get(f"/record/{project}/log").data)
     assert [each["kind"] for each in log.entries] == ["deleted"]
+
+
+def test_what_is_restored_or_sent_meanwhile_stays(app, owner, moved_clock):
+    project = owner.create_project()["_id"]
+    row = add_testimonial(app, project, deleted_at=clock.now())
+    with app.app_context(), write():
+        db.session.add(Recording(project_id=project, kind="video", size=9))
+    moved_clock.move(days=400)
+    with app.app_context(), ThreadPoolExecutor(1) as pool, db.engine.connect() as other:
+        other.execute(select(Project.id).with_for_update())
+        other.execute(update(models.Testimonial).values(deleted_at=None))
+        other.execute(update(Recording).values(testimonial_id=row))
+        done = pool.submit(prune, app)
+        # On PostgreSQL it has read by now what is due, and waits for the rows.
+        time.sleep(1)
+        other.commit()
+        done.result()
+    assert count_rows(app, models.Testimonial) == count_rows(app, Recording) == 1
 
 
 def test_zero_keeps_each_kind(make_app, make_caller, moved_clock):
