@@ -57,8 +57,9 @@ def erase_command(email: str, dry_run: bool, yes: bool) -> Output:
     """Permanently delete everything about an author's email address, in all projects.
 
     This includes testimonials with their history and pictures, requests and other email to the
-    address, and the address in the history of other testimonials. An unsubscribed address stays
-    unsubscribed, by a hash of it. To delete an account with this address, use `accounts delete`.
+    address, agents' proposals that contain it, and the address in the history of other
+    testimonials. An unsubscribed address stays unsubscribed, by a hash of it. To delete an account
+    with this address, use `accounts delete`.
     """
     address = parse_email(email)
     about = find_about(address)
@@ -82,6 +83,7 @@ def _count(about: AboutAddress) -> Record:
         "invitations": about.requests,
         "mails": about.mails,
         "changes": about.changes,
+        "proposals": about.proposals,
         "hasAccount": about.has_account,
     }
 
@@ -100,6 +102,7 @@ def _describe_all(about: AboutAddress, email: str, verb: str) -> str:
             f"  {about.requests} request(s) for a testimonial",
             f"  {about.mails} mail(s) in the outbox",
             f"  the address in {about.changes} change(s) to other testimonials",
+            f"  {about.proposals} proposal(s) of agents with the address",
         ]
     if about.has_account:
         lines.append("This address also has an account; delete it with `accounts delete`.")

@@ -1,12 +1,13 @@
 """Erasing and exporting what an author wrote, or what is stored about an address."""
 
+import json
 from base64 import urlsafe_b64encode
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, delete, func, or_, select, update
+from sqlalchemy import ColumnElement, Text, and_, cast, delete, func, or_, select, update
 from sqlalchemy.orm import InstrumentedAttribute
 
 from testimonials import __version__
@@ -25,7 +26,7 @@ from testimonials.core.http.urls import image_url, project_url
 from testimonials.core.images.uploads import Image
 from testimonials.core.jobs import enqueue_anew
 from testimonials.core.mail.outbox import MailState, OutboxMail
-from testimonials.projects.models import Project
+from testimonials.projects.models import Project, Proposal
 from testimonials.projects.projects import mark_changed
 from testimonials.testimonials.events import (
     ADDRESS,
@@ -168,6 +169,7 @@ class AboutAddress:
     mails: int
     # Changes to other testimonials that contain the address.
     changes: int
+    proposals: int
     has_account: bool
 
     @property
@@ -176,7 +178,8 @@ class AboutAddress:
 
     @property
     def is_empty(self) -> bool:
-        return not (self.testimonials or self.requests or self.mails or self.changes)
+        counts = (self.requests, self.mails, self.changes, self.proposals)
+        return not (self.testimonials or any(counts))
 
 
 def find_about(email: str) -> AboutAddress:
@@ -193,6 +196,7 @@ def find_about(email: str) -> AboutAddress:
         requests=_count(MailedRequest.id, MailedRequest.email == email),
         mails=_count(OutboxMail.id, is_mailed_to(email)),
         changes=_count(Event.id, remembers(email)),
+        proposals=_count(Proposal.id, proposes(email)),
         has_account=bool(_count(Account.id, Account.email == email)),
     )
 
@@ -203,7 +207,10 @@ def forget_address(email: str) -> AboutAddress:
     An account stays, and so does the hash that keeps the address unsubscribed.
     """
     own_projects = select(Project).where(
-        Project.id.in_(select(Testimonial.project_id).where(is_written_by(email)))
+        or_(
+            Project.id.in_(select(Testimonial.project_id).where(is_written_by(email))),
+            Project.id.in_(select(Proposal.project_id).where(proposes(email))),
+        )
     )
     # Ordered, so that two runs can't deadlock.
     projects = db.session.scalars(own_projects.order_by(Project.id).with_for_update()).all()
@@ -214,6 +221,7 @@ def forget_address(email: str) -> AboutAddress:
         erase(own)
     db.session.execute(delete(MailedRequest).where(MailedRequest.email == email))
     db.session.execute(delete(OutboxMail).where(is_mailed_to(email)))
+    db.session.execute(delete(Proposal).where(proposes(email)))
     forget_email(remembers(email))
     note_erased_person(db.session(), email)
     db.session.flush()
@@ -240,6 +248,12 @@ def is_mailed_to(email: str) -> ColumnElement[bool]:
 def remembers(email: str) -> ColumnElement[bool]:
     """Return the condition for changes that contain an address."""
     return and_(IS_HISTORY, Event.before["author_email"].as_string() == email)
+
+
+def proposes(email: str) -> ColumnElement[bool]:
+    """Return the condition for proposals of agents that contain an address."""
+    parts = (cast(each, Text) for each in (Proposal.values, Proposal.before))
+    return or_(*(part.contains(json.dumps(email), autoescape=True) for part in parts))
 
 
 def _count(column: InstrumentedAttribute[str], condition: ColumnElement[bool]) -> int:

@@ -4,6 +4,7 @@ import contextlib
 import json
 import logging
 import os
+import re
 import sqlite3
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -44,7 +45,7 @@ from testimonials.core.faults import refusing
 from testimonials.core.mail.outbox import OutboxMail
 from testimonials.core.settings.instance import give_to_owner, sync
 from testimonials.core.settings.table import current_settings
-from testimonials.projects.models import Project
+from testimonials.projects.models import Project, Proposal
 from testimonials.testimonials.history import in_chunks
 from testimonials.testimonials.models import Testimonial
 
@@ -54,6 +55,7 @@ logger = logging.getLogger("testimonials")
 
 NAME = "erased.json"
 FORMAT = "testimonials-erased"
+_ADDRESS = re.compile(r'"([^"\s]+@[^"\s]+)"')
 
 # The time of erasure in milliseconds, by kind and id.
 ErasedList = dict[tuple[str, str], int]
@@ -227,10 +229,21 @@ def _erase_people(people: ErasedPeople, project_id: str) -> int:
     if not project_id:
         is_to_author = OutboxMail.purpose.in_((AUTHOR_MAIL, *PURPOSES))
         count += _delete(OutboxMail, find(OutboxMail.id, OutboxMail.recipient, is_to_author))
+        count += _delete(Proposal, _find_proposals(people))
     before = Event.before["author_email"].as_string()
     for ids in in_chunks(find(Event.id, before, IS_HISTORY)):
         forget_email(Event.id.in_(ids))
     return count
+
+
+def _find_proposals(people: ErasedPeople) -> list[str]:
+    query = select(Proposal.id, Proposal.created_at, Proposal.values, Proposal.before)
+    return [
+        id
+        for id, created_at, *parts in db.session.execute(query)
+        for email in _ADDRESS.findall(json.dumps(parts, ensure_ascii=False))
+        if people.covers(email, clock.to_milliseconds(created_at))
+    ]
 
 
 def _find(of: Any, ids: Iterable[str], project_id: str) -> Iterator[Any]:

@@ -9,6 +9,7 @@ from testimonials.collection.author_erasure import (
     begin_person,
     describe_written,
     is_written_by,
+    proposes,
     remembers,
 )
 from testimonials.collection.models import (
@@ -22,7 +23,7 @@ from testimonials.core.db.engine import list_columns, write_columns
 from testimonials.core.event_lists import list_events
 from testimonials.core.extensions import db
 from testimonials.core.mail.outbox import OutboxMail
-from testimonials.projects.models import Project, TeamInvitation
+from testimonials.projects.models import Project, Proposal, TeamInvitation
 from testimonials.testimonials.models import Testimonial
 from testimonials.transfer.archives.writing import describe_account, describe_rows, find_rows
 
@@ -47,6 +48,7 @@ def describe_person(email: str) -> dict[str, Any]:
         ],
         # Changes that replaced this address.
         "remembered": describe_rows(Event, remembers(email), ["testimonial_id", "created_at"]),
+        "proposals": describe_rows(Proposal, proposes(email), ["project_id", "kind", "created_at"]),
         "mails": describe_rows(OutboxMail, OutboxMail.recipient == email, MAIL_COLUMNS),
         "unsubscribedFrom": [
             row.account_id for row in rows if row.email_hash == hash_email(row.account_id, email)

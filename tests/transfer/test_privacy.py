@@ -27,7 +27,7 @@ from testimonials.core.extensions import db
 from testimonials.core.jobs import run_due
 from testimonials.core.mail.outbox import OutboxMail
 from testimonials.core.settings.table import Settings, current_settings
-from testimonials.projects.models import TeamInvitation
+from testimonials.projects.models import Proposal, TeamInvitation
 from testimonials.testimonials import models
 from testimonials.transfer.erasure import NAME, read_list
 from tests.auth.browsers import open_browser
@@ -177,6 +177,9 @@ class Kept:
             db.session.flush()
             asked = {"email": EMAIL, "email_hash": hash_email(self.account, EMAIL)}
             db.session.add(MailedRequest(project_id=self.project, batch_id=batch.id, **asked))
+            values = {"people": [{"email": EMAIL}]}
+            by = {"actor_kind": "agent", "kind": "request"}
+            db.session.add(Proposal(project_id=self.project, values=values, **by))
         self.backup = folder / "backup.tar.gz"
         back_up(self.instance, self.backup)
         change(self, "UPDATE invitation SET testimonial_id = :id")
@@ -251,6 +254,8 @@ def test_no_older_backup_brings_it_back(kept, tmp_path, erase, left):
         assert done["erasedAgain"] > 0
         assert texts(folder) == left
         assert query(folder, "SELECT email FROM invitation") == []
+        if erase is not erase_by_page:
+            assert query(folder, "SELECT id FROM proposal") == []
         if left:
             assert len(query(folder, "SELECT email_hash FROM unsubscribed_address")) == 1
         assert [path.name for path in (folder / "media").iterdir()] == []
@@ -357,7 +362,7 @@ def test_a_dry_run_changes_nothing_and_others_history_forgets(kept, tmp_path):
     run_well(kept.app, "prune")
     restored = tmp_path / "restored"
     told = restore_here(restored, kept.backup, "--dry-run")
-    assert (told["restored"], told["erasedAgain"]) == (False, 2)
+    assert (told["restored"], told["erasedAgain"]) == (False, 3)
     assert not (restored / NAME).exists()
     restore_here(restored, kept.backup)
     found = query(restored, "SELECT before FROM event WHERE before IS NOT NULL")

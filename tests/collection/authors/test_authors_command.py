@@ -17,6 +17,7 @@ from testimonials.core.db.transactions import write
 from testimonials.core.extensions import db
 from testimonials.core.images.uploads import AVATAR, Image
 from testimonials.core.mail.outbox import MailState, OutboxMail
+from testimonials.projects.models import Proposal
 from testimonials.testimonials import models
 from tests.conftest import Caller
 from tests.core.events import make_change, read_history
@@ -58,6 +59,11 @@ def inbox(app: Flask, owner: Caller, outsider: Caller) -> Inbox:
                     testimonial_id=testimonial_id,
                 )
             )
+            values = {"language": "en", "people": [{"email": email}, {"email": "x@example.com"}]}
+            for kind in (values, {"authorEmail": email, "text": f"Words of {email}"}):
+                db.session.add(
+                    Proposal(project_id=second, kind="k", values=kind, actor_kind="agent")
+                )
             for purpose in ("author-link", "invitation", "invitation-reminder", "claim"):
                 db.session.add(_mail(email, purpose))
         db.session.add(_mail(EMAIL, "invitation", state=MailState.SENDING))
@@ -81,7 +87,8 @@ def test_a_dry_run_tells_and_no_means_no(app, inbox):
     told = json.loads(run_well(app, "authors", "erase", EMAIL, "--dry-run", "--json"))
     assert told == {
         "email": EMAIL, "removed": False, "testimonials": 3, "projects": {"fern": 1, "kiln": 2},
-        "pictures": 1, "invitations": 1, "mails": 3, "changes": 1, "hasAccount": False,
+        "pictures": 1, "invitations": 1, "mails": 3, "changes": 1, "proposals": 2,
+        "hasAccount": False,
     }  # fmt: skip
     text = run_well(app, "authors", "erase", EMAIL, "--dry-run")
     assert "3 testimonial(s) with their history (fern: 1, kiln: 2)" in text
@@ -110,6 +117,7 @@ def test_nothing_about_the_address_is_left(app, inbox):
     assert sorted(purpose for email, purpose in mails if email == EMAIL) == ["claim", "invitation"]
     # The hash stays, so that nobody writes to the address again.
     assert (count_rows(app, UnsubscribedAddress), count_rows(app, MailedRequest)) == (1, 1)
+    assert count_rows(app, Proposal) == 2
     assert inbox.counts()["pending"] == 0
 
 
