@@ -33,6 +33,8 @@ BEYOND_A_SCHEMA = {"SLUG_TAKEN", "SLUG_RESERVED", "EMAIL_DISPOSABLE", "EXTERNAL_
 BEYOND_IN_WORDS = (
     *("not both", "takes no reason", "Say why it is set aside"),
     *("in order and apart", "from 1990 until now"),
+    # A draft may not be empty, and the same body may where it changes something at once.
+    "Name at least one field to change",
     # What WebVTT is.
     *("WebVTT", "There is no cue", "A cue must"),
     # What only one kind of question or step needs, and which languages there are as keys.
