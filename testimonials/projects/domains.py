@@ -155,6 +155,8 @@ def _refuse(message: str) -> ValidationFailed:
 KEPT_WITHOUT_RECORD = timedelta(days=3)
 # Each look-up may take 15 seconds, while other jobs wait.
 DUE_AT_ONCE = 5
+# The number of an advisory lock, unique in this service.
+LOCK = 0x7465_7374_0004
 CHECKS_PER_PROJECT = Limit("domain-check", 60, "for one project")
 
 
@@ -268,11 +270,13 @@ def store_finding(project: Project, host: str, finding: Finding) -> None:
 
 def _grant(project: Project, domain: CustomDomain, texts: Sequence[str]) -> None:
     """Let the project hold its name, unless the holder's TXT record is still there too."""
-    holder = db.session.scalars(
-        select(CustomDomain).where(CustomDomain.host == domain.host, CustomDomain.is_held.is_(True))
-    ).one_or_none()
-    if holder is not None:
-        other = db.session.get_one(Project, holder.project_id)
+    # One at a time, so that no two find the name free. SQLite has one writer anyway.
+    if not current_settings().is_sqlite:
+        db.session.execute(select(func.pg_advisory_xact_lock(LOCK)))
+    query = select(Project).join(CustomDomain, CustomDomain.project_id == Project.id)
+    query = query.where(CustomDomain.host == domain.host, CustomDomain.is_held.is_(True))
+    other = db.session.scalars(query.with_for_update(of=Project)).one_or_none()
+    if other is not None and (holder := find_domain(other)) is not None:
         if holder.token in texts and other.deleted_at is None:
             domain.problem = gettext_noop(
                 "Another project has this name. Remove its TXT record first."
