@@ -314,6 +314,9 @@ class _Parser(HTTPRequestParser):  # type: ignore[misc]
             super().parse_header(header_plus)
         except ValueError as error:
             raise ParsingError("Bad URI") from error
+        if self.chunked and "CONTENT_LENGTH" in self.headers:
+            # A proxy that believes the other one would take a part of the body for a request.
+            raise ParsingError("Both Transfer-Encoding and Content-Length")
         if self.content_length >= MAX_BODY_BYTES and self._is_large_form():
             _large_forms.add(self)
             self.adj = copy.copy(self.adj)

@@ -166,6 +166,8 @@ def test_a_broken_request_gets_a_json_error_and_the_server_goes_on(service):
         "bad length": b"POST /v1/me HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
         "length of letters": b"POST /v1/me HTTP/1.1\r\nHost: x\r\nContent-Length: 1_0\r\n\r\n",
         "bad encoding": b"POST /v1/me HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: zip\r\n\r\n",
+        "length and chunks": b"GET /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n"
+        b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
         "bad chunk": b"POST /v1/me HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
         "huge header": long, "no address": b"GET http://[x/ HTTP/1.1\r\nHost: x\r\n\r\n",
         "bytes in the path": b"GET /v1/\xff HTTP/1.1\r\nHost: x\r\n\r\n",
