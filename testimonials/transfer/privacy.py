@@ -36,7 +36,9 @@ BATCH_COLUMNS = ["subject", "message", "language"]
 
 
 def describe_person(email: str) -> dict[str, Any]:
-    account = db.session.scalars(select(Account).where(Account.email == email)).one_or_none()
+    app = AuthenticatorApp
+    query = select(Account, app).outerjoin(app, app.account_id == Account.id)
+    account = db.session.execute(query.where(Account.email == email)).one_or_none()
     # Only hashes of these addresses are stored.
     rows = find_rows(UnsubscribedAddress, true())
     return begin_person(email) | {
@@ -54,7 +56,7 @@ def describe_person(email: str) -> dict[str, Any]:
             row.account_id for row in rows if row.email_hash == hash_email(row.account_id, email)
         ],
         "teamInvitations": describe_rows(TeamInvitation, TeamInvitation.email == email),
-        "account": _describe_account(account) if account else None,
+        "account": _describe_account(*account) if account else None,
     }
 
 
@@ -76,15 +78,13 @@ def _describe_request(row: MailedRequest) -> dict[str, Any]:
     )
 
 
-def _describe_account(account: Account) -> dict[str, Any]:
+def _describe_account(account: Account, app: AuthenticatorApp | None) -> dict[str, Any]:
     own = account.id
     described = describe_account(account)
     omitted = ("format", "version", "program", "exportedAt")
     return {name: value for name, value in described.items() if name not in omitted} | {
         "passkeys": describe_rows(Passkey, Passkey.account_id == own, PASSKEY_COLUMNS),
-        "authenticatorApps": describe_rows(
-            AuthenticatorApp, AuthenticatorApp.account_id == own, APP_COLUMNS
-        ),
+        "authenticatorApps": [write_columns(app, APP_COLUMNS)] if app else [],
         "companyIdentities": describe_rows(CompanyIdentity, CompanyIdentity.account_id == own),
         "activity": [
             write_columns(each, EVENT_COLUMNS) | {"details": each.facts}
