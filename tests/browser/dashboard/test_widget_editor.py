@@ -115,6 +115,17 @@ def test_a_look_and_a_colour_and_what_visitors_see_now(project, page):
     wait_until_drafted(project)
 
 
+CHANGE_MEANWHILE = """() => {
+    const real = fetch, colour = document.getElementById('editor-colour');
+    window.fetch = (...sent) => {
+        window.fetch = real;
+        colour.value = '#065f46';
+        colour.dispatchEvent(new InputEvent('input', { bubbles: true }));
+        return real(...sent);
+    };
+}"""
+
+
 def test_a_refused_field_holds_up_no_other(project, page):
     colour = page.get_by_label("Its own colour")
     page.get_by_text("Your brand", exact=True).first.click()
@@ -123,10 +134,16 @@ def test_a_refused_field_holds_up_no_other(project, page):
     page.get_by_role("radio", name="Airy").check()
     wait_until_drafted(project, density="airy")
     expect(colour).to_have_value("#zz")
-    page.get_by_role("button", name="Publish").click()
-    expect(page.get_by_text("Enter a colour such as #4F46E5.").last).to_be_visible()
-    expect(colour).to_have_attribute("aria-invalid", "true")
-    colour.fill("#065f46")
+    for text in ("#zz", "#yy"):
+        # Right after typing, too.
+        colour.fill(text)
+        with page.expect_response(lambda it: "publish=" in (it.request.post_data or "")) as sent:
+            page.get_by_role("button", name="Publish").click()
+        assert sent.value.status == 422
+        expect(colour).to_have_attribute("aria-invalid", "true")
+    # The refusal comes when it has another value already.
+    page.evaluate(CHANGE_MEANWHILE)
+    colour.fill("#xx")
     wait_until_drafted(project, density="airy", brandColor="#065F46")
     expect(colour).to_have_attribute("aria-invalid", "false")
 

@@ -2,8 +2,8 @@
 import { fill, post } from '../post.js';
 
 // Send what `toBody` returns to `action` after changes. `onStored(data, waiting)` gets each response
-// and the names changed since, `onFailed(failure)` gets errors, and `say(kind, reason)` shows the
-// state: saving, saved or failed.
+// and the names changed since, `onFailed(failure, waiting)` each error with them, and
+// `say(kind, reason)` shows the state: saving, saved or failed.
 export function startSaving(action, toBody, { onStored, onFailed = () => {}, say = () => {} }) {
   let waiting = new Set();
   let sending = new Set();
@@ -30,10 +30,11 @@ export function startSaving(action, toBody, { onStored, onFailed = () => {}, say
         sending = new Set();
         onStored(data, waiting);
       } catch (failure) {
+        const since = waiting;
         waiting = new Set([...sending, ...waiting]);
         sending = new Set();
         say('failed', failure.message);
-        onFailed(failure);
+        onFailed(failure, since);
         return;
       }
     }

@@ -93,10 +93,10 @@ const fieldOf = (name) => {
   return place?.matches('input, textarea') ? place : place?.querySelector('input');
 };
 
-function onFailed({ errors }) {
+function onFailed({ errors }, waiting) {
   for (const [name, texts] of Object.entries(errors ?? {})) {
     const field = fieldOf(name);
-    if (!field) continue;
+    if (!field || waiting.has(field.name)) continue;
     refused.push([field, texts.join(' ')]);
     showFieldProblem(field, texts.join(' '));
   }

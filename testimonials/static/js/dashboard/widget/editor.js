@@ -50,8 +50,10 @@ function mark(name, isRefused) {
   document.getElementById(`editor-${name}`)?.setAttribute('aria-invalid', isRefused);
 }
 
-// The whole form, without what would be refused again, so that it doesn't hold up the rest.
+// The whole form, without what would be refused again, so that it doesn't hold up the rest. It is
+// published with that, or the service would say that all is public.
 function readForm(submitter = null) {
+  if (submitter) for (const name of refused) mark(name, false);
   const body = new URLSearchParams(new FormData(form, submitter));
   const before = JSON.parse(body.get('before'));
   for (const name of refused) {
@@ -61,8 +63,8 @@ function readForm(submitter = null) {
   body.set('before', JSON.stringify(before));
   return body;
 }
-function refuse(failure) {
-  for (const name of Object.keys(failure.errors ?? {})) mark(name, true);
+function refuse(failure, waiting = new Set()) {
+  for (const name of Object.keys(failure.errors ?? {})) if (!waiting.has(name)) mark(name, true);
   showToast(fill(words.sayFailed, { reason: failure.message }));
 }
 // The whole form is sent, with the previous values.
@@ -99,13 +101,8 @@ async function act(action, readBody) {
 form.addEventListener('submit', async (event) => {
   event.preventDefault();
   const { submitter } = event;
-  if (submitter?.name !== 'publish') {
-    saving.save();
-    return;
-  }
-  // What was refused is sent again, since publishing the rest alone would say that all is.
-  for (const name of refused) mark(name, false);
-  if (await act(form.getAttribute('action'), () => readForm(submitter))) tell({ round: performance.now() });
+  if (submitter?.name !== 'publish') saving.save();
+  else if (await act(form.getAttribute('action'), () => readForm(submitter))) tell({ round: performance.now() });
 });
 for (const each of document.querySelectorAll('[data-act]')) {
   each.addEventListener('submit', (event) => {
