@@ -7,7 +7,6 @@ import os
 import platform
 import re
 import sqlite3
-import tempfile
 import urllib.request
 from collections.abc import Callable, Iterator
 from datetime import timedelta
@@ -239,7 +238,7 @@ def test_a_full_disk_has_one_advice_which_makes_room(make_app, tmp_path, monkeyp
             db.session.rollback()
         full = f"The disk of {disk} can't be written to: No space left on device. {MAKE_ROOM}"
         assert consult(app)["disk"] == full
-        monkeypatch.setattr(tempfile, "tempdir", str(disk))
+        monkeypatch.setenv("TMPDIR", str(disk))
         assert f"temporary files, {disk}, has 0 MB free" in consult(app)["disk"]
         assert MAKE_ROOM.startswith("Run `testimonials backup drop`, ")
         assert run(args=["backup", "drop"]).exit_code == 0
