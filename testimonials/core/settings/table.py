@@ -56,7 +56,7 @@ class Settings:
     host: str = setting(
         "127.0.0.1",
         parsers.matching(
-            r"unix:.+|[^\s:/@]+|\[?([0-9A-Fa-f.]*:){2,}[0-9A-Fa-f.]*(%\w+)?\]?",
+            r"unix:.+|[^\s:/@]+|\[?([0-9A-Fa-f.]*:){2,}[0-9A-Fa-f.]*(%[\w.-]+)?\]?",
             "must be a name or an address without a port, or unix: and a path",
         ),
     )

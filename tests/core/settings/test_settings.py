@@ -160,6 +160,7 @@ def test_a_wrong_value_is_told_the_rule(instance, name, value, rule):
     [
         ("base_url", "https://Example.COM:8443/", "https://example.com:8443"),
         ("base_url", " http://[::1]:8000 ", "http://[::1]:8000"),
+        ("host", "fe80::1%br-lan", "fe80::1%br-lan"),
         ("claim_days", "0.5", 0.5), ("trash_days", "0", 0.0), ("signup", " CLOSED ", "closed"),
         ("email_deny_domains", "A.example, @b.example,", ("a.example", "b.example")),
         ("database_url", "postgresql+psycopg://h/db", "postgresql://h/db"),
