@@ -17,7 +17,7 @@ from testimonials.collection.models import MailedRequest, UnsubscribedAddress, h
 from testimonials.collection.request_mail import PURPOSES
 from testimonials.core import clock
 from testimonials.core.audit import IS_HISTORY, Actor, ActorKind, Event, record
-from testimonials.core.db.engine import list_columns, to_name, write_columns
+from testimonials.core.db.engine import insert_if_missing, list_columns, to_name, write_columns
 from testimonials.core.db.erasure import ADDRESS as ERASED_ADDRESS
 from testimonials.core.db.erasure import REQUEST, TESTIMONIAL, note_erased, note_erased_person
 from testimonials.core.extensions import db
@@ -87,7 +87,7 @@ def erase_request(project: Project, request: MailedRequest) -> None:
 
 def _unsubscribe(project: Project, email: str) -> None:
     key = {"account_id": project.account_id, "email_hash": hash_email(project.account_id, email)}
-    db.session.merge(UnsubscribedAddress(**key))
+    insert_if_missing(db.session(), UnsubscribedAddress, **key)
 
 
 def record_erased(own: OwnTestimonial) -> None:
