@@ -234,7 +234,7 @@ def describe_age(time: datetime) -> str:
     now = clock.now()
     age = now - time
     if is_day(time):
-        age = timedelta(days=(now.date() - time.date()).days)
+        age = now.date() - time.date()
         if not age:
             return _("Today")
     if age < timedelta(minutes=1):
