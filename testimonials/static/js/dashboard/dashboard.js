@@ -14,9 +14,9 @@ for (const type of ['click', 'focusin']) {
     for (const menu of openMenus()) if (!menu.contains(target)) menu.open = false;
   });
 }
-// Scroll to all of what was opened. The event doesn't bubble.
+// Scroll to all of what was opened, but not of what a page begins with. The event doesn't bubble.
 document.addEventListener('toggle', ({ target }) => {
-  if (!target.matches('details:is([data-menu], .fold, .by-mail)[open]')) return;
+  if (!navigator.userActivation?.hasBeenActive || !target.matches('details:is([data-menu], .fold, .by-mail)[open]')) return;
   (target.querySelector('.menu-panel') ?? target).scrollIntoView({ block: 'nearest' });
 }, true);
 document.addEventListener('keydown', (event) => {
