@@ -25,7 +25,7 @@ from testimonials.projects.access import Access
 from testimonials.projects.changes import CHANGES, kinds_of
 from testimonials.projects.models import Project, Proposal
 from testimonials.projects.proposals import name_agents
-from testimonials.testimonials.changes import read_fields
+from testimonials.testimonials.changes import name_state, read_fields
 from testimonials.testimonials.models import Testimonial
 
 # How many the inbox shows at once.
@@ -63,7 +63,7 @@ def describe_proposals(project: Project, rows: Sequence[Proposal]) -> list[dict[
 
 def _describe(project: Project, row: Proposal, named: Mapping[str, Testimonial]) -> dict[str, Any]:
     target = named.get(row.target_id or "")
-    now, problem = _read_now(project, row, target)
+    now, problem = _read_now(project, row, target, named)
     ids = dict.fromkeys(row.values.get("ids", ()))
     return {
         "row": row,
@@ -75,12 +75,13 @@ def _describe(project: Project, row: Proposal, named: Mapping[str, Testimonial])
         "people": row.values.get("people", []),
         "mail": _describe_mail(project, row.values) if row.kind == "request" else None,
         "problem": problem,
+        "changed": _list_changed(row, now, named),
         **_picture_urls(project, row, target),
     }
 
 
 def _read_now(
-    project: Project, row: Proposal, target: Testimonial | None
+    project: Project, row: Proposal, target: Testimonial | None, named: Mapping[str, Testimonial]
 ) -> tuple[dict[str, Any], str]:
     """Return the current values, and the reason if the proposal can no longer be accepted."""
     change = CHANGES[row.kind]
@@ -92,13 +93,23 @@ def _read_now(
         if row.kind == "testimonial.edit" and target is not None:
             return read_fields(target), ""
         if row.kind == "testimonial.decide":
-            return row.before, ""
+            states = {id: name_state(one) for id, one in named.items()}
+            return {"ids": row.before.get("ids", {}) | states}, ""
         now = change.before(project, row.target_id, values)
     except ServiceError as error:
         return row.before, error.shown
     except ValidationError:
         return row.before, _("This can no longer be accepted, because the rules have changed.")
     return now, ""
+
+
+def _list_changed(
+    row: Proposal, now: dict[str, Any], named: Mapping[str, Testimonial]
+) -> list[str]:
+    """Return the fields, or the authors of testimonials, that changed since the proposal."""
+    before, after = _flatten(row.before), _flatten(now)
+    names = [name.removeprefix("ids.") for name in before if after.get(name) != before[name]]
+    return [named[name].author_name if name in named else name_field(name) for name in names]
 
 
 def name_proposal(row: Proposal, target: Testimonial | None = None) -> str:

@@ -94,6 +94,7 @@ def test_accepting_does_what_the_owner_would_click(app, owner, browser, project)
     assert browser.get(f"/dashboard/projects/{project}/proposals/{made[1]}/picture").data
     for words in ("How was <ins>it</ins>?", "Carousel", "Airy", "Change the brand", "Classic"):
         assert words in text, words
+    assert "Changed since" not in text
     before = owner.get(f"/v1/projects/{project}").json["data"]
     assert before["publicPageConfig"]["headline"] != "How was it?"
     answer = decide(browser, project, "accepted", *made)
@@ -208,7 +209,11 @@ def test_all_that_would_be_public_is_seen_before(app, owner, browser, project):
     # What was decided since isn't decided otherwise unseen.
     assert "Rejected" not in text.partition('id="proposals"')[2]
     change_testimonial(app, long, status="rejected")
-    assert "Rejected" in page(browser, project).partition('id="proposals"')[2]
+    change_testimonial(app, shown, highlights=[[0, 3]])
+    proposals = page(browser, project).partition('id="proposals"')[2]
+    assert "Rejected" in proposals
+    for name in ("Visitor", "Highlighted words"):
+        assert f"Changed since this was proposed: {name}." in proposals, name
 
 
 def test_two_people_at_once_have_one_effect(app, owner, make_caller, browser, project):
