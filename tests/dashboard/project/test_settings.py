@@ -127,6 +127,8 @@ def test_a_paused_project_is_still_and_deleting_needs_the_address_typed(
         answer = send(browser, project, "settings/delete", confirm=confirm)
         assert answer.status_code == 422
         assert "Type fern to confirm." in answer.text
+        # Without the samples.
+        assert "This deletes 1 testimonial, the widget" in answer.text
     assert send(browser, project, "take-back").status_code == 404
     assert (slug_of(owner, project), client.get("/fern").status_code) == ("fern", 200)
 
