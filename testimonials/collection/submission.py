@@ -96,7 +96,9 @@ class SubmissionForm(WordsForm, ConsentForm):
     email = Email(
         attribute="author_email",
         error_messages={
-            "malformed": gettext_noop("Enter an email address like name@example.com."),
+            "malformed": gettext_noop(
+                "Enter an email address like name@example.com, or leave it empty."
+            ),
             "disposable": gettext_noop(
                 "Use a permanent email address. This domain provides disposable ones."
             ),

@@ -63,7 +63,11 @@ class TestimonialForm(FormSchema):
     # It may be a disposable address, since nothing is emailed to it.
     author_email = Email(
         is_lasting=False,
-        error_messages={"malformed": gettext_noop("Enter an email address like name@example.com.")},
+        error_messages={
+            "malformed": gettext_noop(
+                "Enter an email address like name@example.com, or leave it empty."
+            )
+        },
     )
     submitted_on = fields.SubmittedAt(attribute="submitted_at", required=True)
     twitter_handle = fields.Handle(attribute="twitter")

@@ -182,7 +182,7 @@ def test_fields_are_refused_with_the_rule(app, client, project):
 
 def test_what_was_typed_stays_beside_what_is_wrong(app, client):
     page = _refused(client, app, email="noor@", rating="3")
-    assert "Enter an email address like name@example.com" in page
+    assert "Enter an email address like name@example.com, or leave it empty" in page
     assert "They listened.\nTwice.</textarea>" in page
     for name, value in (("name", "Noor Haddad"), ("role", "Visitor"), ("email", "noor@")):
         assert re.search(f'name="{name}"[^>]* value="{value}"', page)
