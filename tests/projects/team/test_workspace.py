@@ -154,6 +154,7 @@ def test_what_hung_on_a_role_ends_with_it(app, mine, owner, noor, fern, way):
     assert theirs.get(asked, headers=headers).status_code == 200
     form = {"email": "third@example.com", "role": "moderator"}
     assert theirs.post(f"{base}/people", data=form).status_code == 303
+    assert "In all your projects" not in theirs.get(f"{base}/people").text
     assert theirs.post(f"{base}/settings/mail", data={"mode": "daily"}).status_code == 303
     if way == "leave":
         leaving = f"{TEAM}/of/{owner.account_id}/leave"
