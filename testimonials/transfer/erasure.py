@@ -55,7 +55,7 @@ logger = logging.getLogger("testimonials")
 
 NAME = "erased.json"
 FORMAT = "testimonials-erased"
-_ADDRESS = re.compile(r'"([^"\s]+@[^"\s]+)"')
+_QUOTED_EMAIL = re.compile(r'"([^"\s@]+@[^"\s@]+)"')
 
 # The time of erasure in milliseconds, by kind and id.
 ErasedList = dict[tuple[str, str], int]
@@ -241,7 +241,7 @@ def _find_proposals(people: ErasedPeople) -> list[str]:
     return [
         id
         for id, created_at, *parts in db.session.execute(query)
-        for email in _ADDRESS.findall(json.dumps(parts, ensure_ascii=False))
+        for email in _QUOTED_EMAIL.findall(json.dumps(parts, ensure_ascii=False))
         if people.covers(email, clock.to_milliseconds(created_at))
     ]
 

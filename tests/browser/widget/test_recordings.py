@@ -100,8 +100,11 @@ def test_what_moves_stands_still_while_a_recording_plays(site, open_page, host, 
     page.wait_for_function(moves, arg=widget.element_handle())
     # Also on a copy, whose original is out of sight.
     copy = widget.locator("[inert] .play").first
-    copy.evaluate("""node => node.getRootNode().querySelector('.view').dispatchEvent(new MouseEvent('click',
-      { clientX: node.getBoundingClientRect().x + 9, clientY: node.getBoundingClientRect().y + 9 }))""")
+    # In one step, since late fonts have copies made anew.
+    widget.evaluate("""({ shadowRoot: root }) => {
+      const { x, y } = root.querySelector('[inert] .play').getBoundingClientRect();
+      root.querySelector('.view').dispatchEvent(new MouseEvent('click', { clientX: x + 9, clientY: y + 9 }));
+    }""")
     media = widget.locator("video, audio")
     wait_until(media, PLAYS)
     page.locator("#other").click()
